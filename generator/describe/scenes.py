@@ -38,7 +38,8 @@ def rendered_scenes(world: World, with_salience: bool) -> Iterator[RenderedScene
 
 
 def most_objects(world: World) -> int:
-    """The largest number of objects in a rendered scene; 1 if no scene is rendered, as the check of splits says then."""
+    """The largest number of objects in a rendered scene; 1 if no scene is rendered, as the check of splits says
+    then."""
     return max(
         (
             len(row["objects"])

@@ -405,7 +405,8 @@ def _say_then_attributes(phrases: FormPhrases) -> str:
 def _say_not_true(phrases: FormPhrases) -> str:
     verb = "are" if phrases.form.objects[0].count > 1 else "is"
     steps = [
-        f"that {phrases.definite(link.subject)} is {phrases.relation(k)} {phrases.targets(link, len(phrases.form.objects))}"
+        f"that {phrases.definite(link.subject)} is {phrases.relation(k)} "
+        f"{phrases.targets(link, len(phrases.form.objects))}"
         for k, link in enumerate(phrases.form.relations)
     ]
     joined = "".join(f", {step}" for step in steps[:-1]) + "".join(f" and {step}" for step in steps[-1:])
@@ -468,7 +469,8 @@ NATURAL = (
 
 
 def reads_well(form: Form, template: str) -> bool:
-    """Whether the template says the form as people would: a list ends with what it denies, for "no cube and a cone" may be
+    """Whether the template says the form as people would: a list ends with what it denies, for "no cube and a cone"
+    may be
     heard as neither of the two, and no relation is of "the second cube".
 
     >>> reads_well(Form((Mention("cone"), Mention("cube", count=0))), "there-is")

@@ -190,7 +190,8 @@ Axis = tuple[str, ...]
 class Axes:
     """The axes of a vocabulary, numbered from 0: (left, right), (behind, front), (far, near), (beneath, on).
 
-    `relations[axis]` holds the relations of an axis in alphabetical order. `slots[axis]` is the slot that an axis fills:
+    `relations[axis]` holds the relations of an axis in alphabetical order. `slots[axis]` is the slot that an axis
+    fills:
     a caption gives an object at most one relation of each slot. Distance and stacking share a slot, because an object
     that rests on another is near it.
     """

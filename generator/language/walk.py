@@ -48,7 +48,8 @@ class Walker:
         share an object are not independent, and the text alone would tell likely chains from unlikely ones.
         `sayable` limits the attribute kinds that may be named of an object; by default all may. With `apart` the walk
         jumps to an unvisited object after every relation, so that each relation joins a different pair; the cell needs
-        two objects per relation for that. With `within` the walk stays in another subgraph: it has no relation that this
+        two objects per relation for that. With `within` the walk stays in another subgraph: it has no relation that
+        this
         one lacks, and the eligible objects are those of this one.
         """
         if len(eligible) < cell.n_objects or self._lacks_attributes(cell, eligible, sayable):
@@ -77,7 +78,8 @@ class Walker:
         return Subgraph(Form(mentions, tuple(links)), tuple(objects))
 
     def subgraph(self, facts: Facts, eligible: Sequence[int], stream: Stream) -> Subgraph:
-        """All eligible objects, without attributes, and the relations of one walk of ten steps at most (COMPASS, section 3.1).
+        """All eligible objects, without attributes, and the relations of one walk of ten steps at most (COMPASS,
+        section 3.1).
 
         The walk has fewer relations where the objects have no more.
         """
@@ -176,7 +178,8 @@ def _link(
 
 
 def _part(whole: Subgraph, cell: Cell, stream: Stream) -> tuple[list[int], list[Link]] | None:
-    """The cell's numbers of objects and relations out of a subgraph, from a random object on; None if it has no such part.
+    """The cell's numbers of objects and relations out of a subgraph, from a random object on; None if it has no such
+    part.
 
     A relation is added that joins the part, or else any that fits.
     """

@@ -99,8 +99,11 @@ class FloorSpec(Colored):
     def inputs(self) -> dict[str, object]:
         """The inputs of the floor's material, by name."""
         return {
-            "linear": self.color or _FLOOR_GRAY, "metallic": 0.0, "roughness": self.roughness, "specular": self.specular
-        }  # fmt: skip
+            "linear": self.color or _FLOOR_GRAY,
+            "metallic": 0.0,
+            "roughness": self.roughness,
+            "specular": self.specular,
+        }
 
 
 class AttributeValue(Colored):

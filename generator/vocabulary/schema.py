@@ -24,7 +24,7 @@ from generator.vocabulary.consistency import (
     check_phrasings,
     check_stacks,
     check_words,
-)  # fmt: skip
+)
 from generator.vocabulary.environments import Environment, LampSpec, Vector
 from generator.vocabulary.families import vocabulary_text
 from generator.vocabulary.materials import AttributeValue, FloorSpec, check_inputs
@@ -173,7 +173,8 @@ class Vocabulary(Declared):
         for name in environments:
             if name not in self.environments:
                 raise UserError(
-                    f"The family '{self.name}' has no environment '{name}'; {did_you_mean(name, list(self.environments))}"
+                    f"The family '{self.name}' has no environment '{name}'; "
+                    f"{did_you_mean(name, list(self.environments))}"
                 )
         kept = {name: each for name, each in self.environments.items() if name in environments}
         return self.model_copy(update={"environments": kept})

@@ -1,6 +1,7 @@
-"""Generalised zero-shot classification: a label against distractors and hard negatives (Pearson et al. 2025, section 3)."""
+"""Generalised zero-shot classification: a label against distractors and hard negatives (Pearson et al. 2025, section
+3)."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -53,7 +54,8 @@ def _hard_of_relation(draft: Draft, caption: Form) -> Hard:
 
 
 def _drawn_binding(draft: Draft, pair: Form) -> Iterator[Item]:
-    """The label of the first of two objects; hard negatives are the other's value on its category, named after the tested
+    """The label of the first of two objects; hard negatives are the other's value on its category, named after the
+    tested
     kind such as `color`, and its value on the other category (`shape`)."""
     kind, (target, other) = draft.tested, pair.objects
     own, strange = target.values[kind], other.values[kind]
@@ -115,8 +117,10 @@ class ClassLabels:
     `single`: wrong labels are all others of every list. `two-object`, `three-object`: two distractors from the split's
     own list, and for each other object its value on the target's category, and the target's value on its category.
     `relational`: the flipped relation, the exchanged ends, and two distractors from the list. No distractor of these
-    equals a hard negative. The zero-shot question about a relation has two labels drawn from the whole list, so they may
-    name the objects of the image (section 4.4 explains results by that). A wrong label is never true of the image in any
+    equals a hard negative. The zero-shot question about a relation has two labels drawn from the whole list, so they
+    may
+    name the objects of the image (section 4.4 explains results by that). A wrong label is never true of the image in
+    any
     wording.
     """
 
@@ -127,7 +131,8 @@ class ClassLabels:
         self.recipes = {self._task: Recipe(_label_order, write)}
 
     def label(self, draft: Draft, order: Sequence[int]) -> Form | None:
-        """The label that names the scene's objects in this order, or for relations in either; None if no list has it."""
+        """The label that names the scene's objects in this order, or for relations in either; None if no list has
+        it."""
         facts = draft.facts
         if self._task != "relational":
             return _bound(draft.tested, (facts.values[order[0]][draft.tested], facts.categories[order[0]]))
@@ -189,7 +194,7 @@ class Gzsl(Protocol):
 
     name = "gzsl"
     kinds = ("single", "two-object", "three-object", "relational")
-    recipes = {
+    recipes: Mapping[str, Recipe] = {
         "two-object": Recipe(Draft.tested_pair, _drawn_binding),
         "relational": Recipe(lambda draft: draft.related_pair(directed=True), _drawn_relation),
     }

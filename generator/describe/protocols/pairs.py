@@ -1,4 +1,5 @@
-"""Two images, two captions (protocols.md, section 6): a scene and its twin, each with the caption that is true of it alone."""
+"""Two images, two captions (protocols.md, section 6): a scene and its twin, each with the caption that is true of it
+alone."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial

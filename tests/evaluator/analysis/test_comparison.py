@@ -209,7 +209,10 @@ def test_bindings_reach_p_interval_ranks_and_power(tmp_path: Path) -> None:
 def test_blocks_of_one_design_are_compared_within_each_and_pooled(tmp_path: Path) -> None:
     found = []
     for block in (1, 2, 3):
-        root = one_of_each(Builder(block, 240), 10).write(tmp_path / f"world{block}")
+        builder = Builder(block, 240)
+        for _ in range(80):
+            builder.add("binary", "swap", [("c", True, None), ("n", False, None)])
+        root = builder.write(tmp_path / f"world{block}")
         for name, seed in (("a", 1), ("b", 2)):
             rng = np.random.default_rng(10 * block + seed)
             run = write_run(root, tmp_path / f"{name}{block}", lambda n, rng=rng: planted(rng, n))

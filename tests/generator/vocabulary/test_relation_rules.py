@@ -32,9 +32,11 @@ from generator.vocabulary.schema import read_vocabulary
 from tests.generator.scenes import scene_of
 
 LEVEL = Axis(
-    ("level", "staggered"), lambda one, other, distance: distance - abs(one.behind - other.behind), symmetric=True,
+    ("level", "staggered"),
+    lambda one, other, distance: distance - abs(one.behind - other.behind),
+    symmetric=True,
     needs_distance=True,
-)  # fmt: skip
+)
 FAMILY = """
 extends = "clevr-many"
 

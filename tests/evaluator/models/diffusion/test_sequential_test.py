@@ -46,7 +46,8 @@ def differences(
 
 
 def sequential(differences: np.ndarray, schedule: Schedule) -> tuple[float, float]:
-    """The share of items that the sequential schedule decides as all samples do, and the share of evaluations it takes."""
+    """The share of items that the sequential schedule decides as all samples do, and the share of evaluations it
+    takes."""
     critical = critical_value(1 - schedule.confidence, schedule.total)
     right, samples = 0, 0
     for block, part in enumerate(np.array_split(differences, 8)):
