@@ -6,11 +6,12 @@ import stat
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-
-import pyarrow as pa
-import pyarrow.compute as pc
+from typing import TYPE_CHECKING
 
 from generator.base.errors import UserError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _BENCHMARK = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_-]*")
 _PLAIN = "[A-Za-z0-9_-]+"
@@ -79,11 +80,14 @@ def _refused(path: str, mode: int, wanted: str) -> str:
     return f"{path} is no {'regular file' if wanted == 'file' else wanted}; remove it."
 
 
-def check_names(table: pa.Table | pa.RecordBatch, path: Path) -> None:
+def check_names(table: "pa.Table | pa.RecordBatch", path: Path) -> None:
     """Raise UserError where the table at `path` has a name that could leave a folder.
 
     Splits, protocols and pools are named by letters, digits, `_` and `-`; the scenes of a world by digits alone.
     """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     expected = _SPELT.get(path.name, {})
     for column in expected.keys() & set(table.schema.names):
         spelt = expected[column]

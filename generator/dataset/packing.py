@@ -11,7 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from generator.base.files import sha256, write_table
+from generator.base.files import sha256
+from generator.base.parquet import write_table
 from generator.base.paths import file_in
 from generator.dataset.journal import Journal
 from generator.dataset.records import PACKED, SCENES

@@ -14,17 +14,8 @@ from typing import Any
 import pyarrow as pa
 
 from generator.base.errors import UserError
-from generator.base.files import (
-    TableWriter,
-    locked,
-    read_json,
-    sha256,
-    write_bytes,
-    write_json,
-    write_sums,
-    write_table,
-    write_text,
-)
+from generator.base.files import locked, read_json, sha256, write_bytes, write_json, write_sums, write_text
+from generator.base.parquet import TableWriter, write_table
 from generator.base.paths import check_benchmark_name, check_own_files, file_in
 from generator.base.store import ORIGIN, claim, publish, shown
 from generator.dataset.card import write_card

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from generator.base.files import write_json, write_table
+from generator.base.files import write_json
+from generator.base.parquet import write_table
 from generator.dataset.reader import Dataset
 from generator.dataset.records import SCORES
 from generator.dataset.writer import WorldWriter, write_benchmark

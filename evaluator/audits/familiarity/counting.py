@@ -21,7 +21,8 @@ from evaluator.audits.familiarity.pair_counts import PAIR_COUNTS, is_table, read
 from evaluator.audits.familiarity.reading import DEFAULT, Reading, normalised, unique
 from generator.base.errors import UserError
 from generator.base.extras import check_installed, connecting
-from generator.base.files import locked, read_json, write_json, write_table, write_text
+from generator.base.files import locked, read_json, write_json, write_text
+from generator.base.parquet import write_table
 from generator.base.progress import SILENT, Progress
 
 

@@ -22,7 +22,7 @@ from evaluator.scoring.needs import LIMIT, SAMPLE, Needs, collect_needs, within_
 from evaluator.scoring.pairs import _DistinctPairs
 from evaluator.scoring.score import score
 from generator.base.errors import UserError
-from generator.base.files import write_table
+from generator.base.parquet import write_table
 from generator.dataset.reader import Benchmark, World
 from generator.dataset.records import SCORES
 from tests.evaluator.conftest import assert_one_sentence, score_command

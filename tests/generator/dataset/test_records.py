@@ -8,7 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from generator.base.errors import UserError
-from generator.base.files import check_shape, write_table
+from generator.base.files import check_shape
+from generator.base.parquet import write_table
 from generator.dataset.outputs import ObjectBoxes
 from generator.dataset.records import (
     BENCHMARK_TABLES,

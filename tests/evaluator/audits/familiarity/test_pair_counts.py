@@ -8,7 +8,7 @@ import pytest
 
 from evaluator.audits.familiarity.pair_counts import PAIR_COUNTS, Shown, is_table, read_counts, read_table
 from generator.base.errors import UserError
-from generator.base.files import write_table
+from generator.base.parquet import write_table
 
 HEAD = "attr,obj_lemma,perfect_count,close_count\n"
 
