@@ -4,7 +4,7 @@
 import json
 import logging
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -158,7 +158,7 @@ def _pooled_rows(runs: Sequence[Results], part: str) -> list[Row]:
 def _pooled_row(members: Sequence[tuple[str, Row]], level: float, runs: int) -> Row:
     """The row of several runs with the same labels."""
     scored = [(block, row) for block, row in members if row["value"] is not None]
-    row = {
+    row: dict[str, Any] = {
         **members[0][1],
         "blocks": len({block for block, _ in scored}),
         "runs": len(scored),
@@ -166,8 +166,8 @@ def _pooled_row(members: Sequence[tuple[str, Row]], level: float, runs: int) -> 
         **_spread("runs", None),
     }
     if runs == 1 or not scored:
-        return row
-    rows = [each for _, each in scored]
+        return cast(Row, row)
+    rows: list[Any] = [each for _, each in scored]
     found = pool(
         [each["value"] for each in rows],
         _numbers(rows, "low"),
@@ -191,16 +191,17 @@ def _pooled_row(members: Sequence[tuple[str, Row]], level: float, runs: int) -> 
     tested = [each for each in rows if each["p"] is not None]
     null = 0.0 if row["unit"] == "difference" else row["chance"]
     row["p"] = _p(found.p(null)) if len(tested) == len(rows) and null is not None else None
+    every: list[Any] = [each for _, each in members]
     for name in _SUMS:
-        counts = [each[name] for _, each in members if each[name] is not None]
+        counts = [each[name] for each in every if each[name] is not None]
         row[name] = sum(counts) if counts else None
     clusters: dict[str, int] = {}
     for block, each in members:  # the runs of a block share its clusters
         clusters[block] = max(clusters.get(block, 0), each["clusters"])
-    return {**row, "clusters": sum(clusters.values())}
+    return cast(Row, {**row, "clusters": sum(clusters.values())})
 
 
-def _spread(over: str, found: Spread | None) -> Row:
+def _spread(over: str, found: Spread | None) -> dict[str, float | None]:
     numbers = (None, None, None) if found is None else map(_number, (found.sd, found.least, found.greatest))
     return dict(zip((f"sd_{over}", f"min_{over}", f"max_{over}"), numbers, strict=True))
 
@@ -209,7 +210,7 @@ def _p(p: float) -> float | None:
     return _number(max(p, SMALLEST_P))
 
 
-def _numbers(rows: Sequence[Row], name: str) -> list[float]:
+def _numbers(rows: Sequence[Any], name: str) -> list[float]:
     return [np.nan if row[name] is None else row[name] for row in rows]
 
 
