@@ -1,4 +1,5 @@
-"""Where dual encoders place captions of a benchmark and some of their images: a figure by t-SNE, a panel for each model."""
+"""Where dual encoders place captions of a benchmark and some of their images: a figure by t-SNE, a panel for each
+model."""
 
 import io
 import logging
@@ -26,7 +27,13 @@ logger = logging.getLogger(__name__)
 RECORD = "embeddings.json"
 TEXTS, IMAGES = "texts", "images"
 _MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")
-_STYLE = {"font.family": "sans-serif", "font.size": 9, "svg.fonttype": "none", "svg.hashsalt": "jackalope", "text.parse_math": False}  # fmt: skip
+_STYLE = {
+    "font.family": "sans-serif",
+    "font.size": 9,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "jackalope",
+    "text.parse_math": False,
+}
 _TOGETHER = 64
 FEWEST = 4
 """Points that t-SNE is made of, at least."""
@@ -42,7 +49,8 @@ class Class:
 
 
 def choose_classes(benchmark: Benchmark, splits: Sequence[str], most: int, images: int, seed: int) -> list[Class]:
-    """At most `most` captions, drawn by seed, of `splits` (by default as `choose_prompts`), each with at most `images` scenes."""
+    """At most `most` captions, drawn by seed, of `splits` (by default as `choose_prompts`), each with at most
+    `images` scenes."""
     of_split = captions_of(benchmark)
     found: dict[str, Class] = {}
     for split in shown_splits(benchmark, of_split, splits):
@@ -53,7 +61,8 @@ def choose_classes(benchmark: Benchmark, splits: Sequence[str], most: int, image
 
 
 def with_own_images(classes: Sequence[Class], benchmark: Benchmark) -> list[Class]:
-    """The classes without those whose images are all images of an earlier one, as those of the converse of a relation are."""
+    """The classes without those whose images are all images of an earlier one, as those of the converse of a
+    relation are."""
     of_split = captions_of(benchmark)
     kept: list[Class] = []
     known: list[set[str]] = []
@@ -81,7 +90,8 @@ def embed_images(model: Any, images: Images, names: Sequence[str]) -> np.ndarray
 
 
 def on_plane(embeddings: np.ndarray, seed: int) -> np.ndarray:
-    """Places (n, 2) whose neighbours are those of unit embeddings (n, d) by cosine. Raises UserError for fewer than four.
+    """Places (n, 2) whose neighbours are those of unit embeddings (n, d) by cosine. Raises UserError for fewer than
+    four.
 
     The perplexity is scikit-learn's 30, or a third of the other points where these are fewer.
     """
@@ -89,7 +99,8 @@ def on_plane(embeddings: np.ndarray, seed: int) -> np.ndarray:
 
     if len(embeddings) < FEWEST:
         raise UserError(
-            f"Expected {FEWEST} captions and images or more to place by their embeddings, got {len(embeddings)}; raise --captions or "
+            f"Expected {FEWEST} captions and images or more to place by their embeddings, got {len(embeddings)}; "
+            f"raise --captions or "
             "--images."
         )
     found: np.ndarray = TSNE(
@@ -100,7 +111,8 @@ def on_plane(embeddings: np.ndarray, seed: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Asked:
-    """splits: see `choose_classes`. captions: at most so many. images: of each caption, at most. seed: of both, and of t-SNE."""
+    """splits: see `choose_classes`. captions: at most so many. images: of each caption, at most. seed: of both, and
+    of t-SNE."""
 
     models: tuple[str, ...]
     splits: tuple[str, ...] = ()
@@ -111,7 +123,7 @@ class Asked:
 
 def draw_maps(
     asked: Asked, world: World, benchmark: Benchmark, out: Path, device: str | None = None, progress: Progress = SILENT
-) -> list[Path]:  # fmt: skip
+) -> list[Path]:
     """Write texts.svg, images.svg and embeddings.json into the folder `out`, and return the figures.
 
     A model is a spec, or NAME=SPEC for what it is called. Raises UserError for a model that is no dual encoder.
@@ -128,7 +140,9 @@ def draw_maps(
     for name, spec in progress.each(names, "embedding", len(names)):
         model = load_model(spec, device)
         if not isinstance(model, DualEncoder):
-            raise UserError(f"'{spec}' does not embed images and texts apart; give a dual encoder, such as hf: or open_clip:.")  # fmt: skip
+            raise UserError(
+                f"'{spec}' does not embed images and texts apart; give a dual encoder, such as hf: or open_clip:."
+            )
         models[name] = {
             "model": spec,
             **model.info,
@@ -142,11 +156,21 @@ def draw_maps(
     for what, drawn in ((TEXTS, classes), (IMAGES, shown)):
         figures.append(out / f"{what}.svg")
         write_text(figures[-1], draw_points(drawn, of[what], places[what], what))
-    write_json(out / RECORD, {
-        "request": {"benchmark": benchmark.digest, "world": world.digest, **asdict(asked)}, "name": benchmark.name, "models": models,
-        "texts": [asdict(each) for each in classes], "images": [{"scene_id": scene, "caption": shown[i].caption} for scene, i in zip(scenes, of[IMAGES], strict=True)],
-        "places": {what: {name: each.round(4).tolist() for name, each in found.items()} for what, found in places.items()},
-    })  # fmt: skip
+    write_json(
+        out / RECORD,
+        {
+            "request": {"benchmark": benchmark.digest, "world": world.digest, **asdict(asked)},
+            "name": benchmark.name,
+            "models": models,
+            "texts": [asdict(each) for each in classes],
+            "images": [
+                {"scene_id": scene, "caption": shown[i].caption} for scene, i in zip(scenes, of[IMAGES], strict=True)
+            ],
+            "places": {
+                what: {name: each.round(4).tolist() for name, each in found.items()} for what, found in places.items()
+            },
+        },
+    )
     return figures
 
 

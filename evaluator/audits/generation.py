@@ -1,4 +1,5 @@
-"""Draws images for captions of a benchmark with diffusion models, and one sheet of them all (Pearson et al. 2025, figure 5)."""
+"""Draws images for captions of a benchmark with diffusion models, and one sheet of them all (Pearson et al. 2025,
+figure 5)."""
 
 import io
 import json
@@ -41,7 +42,8 @@ _Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 
 @dataclass(frozen=True)
 class Drawing:
-    """What is asked for. splits: empty for the default of `choose_prompts`. captions: of each split. guidance, steps: see `draw_image`."""
+    """What is asked for. splits: empty for the default of `choose_prompts`. captions: of each split. guidance,
+    steps: see `draw_image`."""
 
     models: tuple[str, ...]
     splits: tuple[str, ...] = ()
@@ -51,14 +53,19 @@ class Drawing:
     steps: int = 50
 
 
-def generate(
-    asked: Drawing, world: World, benchmark: Benchmark, out: Path, device: str | None = None, progress: Progress = SILENT
-) -> Path:  # fmt: skip
+def draw_captions(
+    asked: Drawing,
+    world: World,
+    benchmark: Benchmark,
+    out: Path,
+    device: str | None = None,
+    progress: Progress = SILENT,
+) -> Path:
     """Draw into the folder `out` and return its sheet.
 
-    A model is a spec, or NAME=SPEC for what it is called. The folder gets a PNG of each caption and model, one of what the model sees of
-    the true image, drawings.json and sheet.png. Images that are there are not drawn again. Raises UserError for a model that draws no
-    images, and where `out` holds anything else.
+    A model is a spec, or NAME=SPEC for what it is called. The folder gets a PNG of each caption and model, one of what
+    the model sees of the true image, drawings.json and sheet.png. Images that are there are not drawn again. Raises
+    UserError for a model that draws no images, and where `out` holds anything else.
     """
     prompts = choose_prompts(benchmark, asked.splits, asked.captions, asked.seed)
     names = [name_and_spec(model) for model in asked.models]
@@ -68,15 +75,18 @@ def generate(
     request = {"benchmark": benchmark.digest, "world": world.digest, **asdict(asked)}
     _check_folder(out, request)
     record: dict[str, Any] = {
-        "request": json.loads(json.dumps(request)), "name": benchmark.name, "models": {},
+        "request": json.loads(json.dumps(request)),
+        "name": benchmark.name,
+        "models": {},
         "captions": [{**asdict(prompt), "seed": _seed(asked, prompt), "images": {}} for prompt in prompts],
-    }  # fmt: skip
+    }
     write_json(out / RECORD, record)
     columns: list[list[Image.Image]] = [[world.image(prompt.scene_id) for prompt in prompts]]
     notes = [
-        f"{benchmark.name}. Drawn with guidance {asked.guidance:g} in {asked.steps} steps, seed {asked.seed}. Sees: the true image as the "
+        f"{benchmark.name}. Drawn with guidance {asked.guidance:g} in {asked.steps} steps, seed {asked.seed}. Sees: "
+        f"the true image as the "
         "classifier gets it, resized and through the autoencoder, before noise is added."
-    ]  # fmt: skip
+    ]
     for (name, spec), folder in zip(names, folders, strict=True):
         model = load_model(spec, device)
         if not isinstance(model, DiffusionClassifier):
@@ -102,8 +112,13 @@ def generate(
 
 
 def _of_model(
-    model: DiffusionClassifier, asked: Drawing, world: World, prompts: Sequence[Prompt], folder: Path, progress: Progress
-) -> list[list[Image.Image]]:  # fmt: skip
+    model: DiffusionClassifier,
+    asked: Drawing,
+    world: World,
+    prompts: Sequence[Prompt],
+    folder: Path,
+    progress: Progress,
+) -> list[list[Image.Image]]:
     """What a model draws for each prompt, and what it sees of each true image."""
     folder.mkdir(exist_ok=True)
     longest = int(model.info["text_length"])
@@ -114,7 +129,13 @@ def _of_model(
     for number in progress.each(range(len(prompts)), "drawing images", len(prompts)):
         prompt = prompts[number]
         seed = _seed(asked, prompt)
-        about = {"model": model.key, "caption": prompt.text, "seed": seed, "guidance": asked.guidance, "steps": asked.steps}  # fmt: skip
+        about = {
+            "model": model.key,
+            "caption": prompt.text,
+            "seed": seed,
+            "guidance": asked.guidance,
+            "steps": asked.steps,
+        }
         path = _path(folder, number, prompt, _DRAWN)
         image = _kept(path, about)
         if image is None:
@@ -172,23 +193,27 @@ def _check_folder(out: Path, request: dict[str, Any]) -> None:
 def draw_image(model: DiffusionClassifier, text: str, seed: int, guidance: float, steps: int) -> Image.Image:
     """The image that the model's own pipeline makes of a text, RGB, of the square that its network was made for.
 
-    seed: of the noise that it starts from, which is drawn on the CPU, so that models with equal latents start from the same.
-    guidance: the scale of classifier-free guidance (Ho & Salimans 2022). steps: of the pipeline's scheduler.
+    seed: of the noise that it starts from, which is drawn on the CPU, so that models with equal latents start from the
+    same. guidance: the scale of classifier-free guidance (Ho & Salimans 2022). steps: of the pipeline's scheduler.
     """
     pipe, side = model.adapter.pipe, model.adapter.side
     pipe.set_progress_bar_config(disable=True)
     with quiet():
         made: Image.Image = pipe(
-            prompt=text, height=side, width=side, guidance_scale=guidance, num_inference_steps=steps,
+            prompt=text,
+            height=side,
+            width=side,
+            guidance_scale=guidance,
+            num_inference_steps=steps,
             generator=torch.Generator().manual_seed(seed),
-        ).images[0]  # fmt: skip
+        ).images[0]
     return made
 
 
 @torch.inference_mode()
 def seen_image(model: DiffusionClassifier, image: Image.Image) -> Image.Image:
-    """An RGB image as the classifier sees it before noise is added: resized or cropped by its preset, and what its autoencoder
-    keeps."""
+    """An RGB image as the classifier sees it before noise is added: resized or cropped by its preset, and what its
+    autoencoder keeps."""
     return decode_latent(model.adapter.pipe.vae, model.latent(image))
 
 

@@ -47,7 +47,8 @@ def shown_splits(benchmark: Benchmark, there: Collection[str], asked: Sequence[s
 
 
 def captions_of(benchmark: Benchmark) -> dict[str, dict[str, list[str]]]:
-    """By split, the scenes that each caption is true of. Captions of train are those that a training learns from by default."""
+    """By split, the scenes that each caption is true of. Captions of train are those that a training learns from by
+    default."""
     names = ("item_id", "protocol", "split", "kind")
     items = {row[0]: row[1:] for row in zip(*(benchmark.items[name].to_pylist() for name in names), strict=True)}
     learnt = default_kinds(benchmark) if benchmark.items_of(TRAIN).num_rows else ()

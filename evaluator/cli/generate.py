@@ -27,20 +27,30 @@ from generator.base.commands import Bar, DatasetFolder, result, say
 @DEVICE
 @JSON
 def generate(
-    models: tuple[str, ...], dataset: Path, out: Path, benchmark: str | None, splits: tuple[str, ...], captions: int, seed: int,
-    guidance: float, steps: int, device: str | None, as_json: bool,
-) -> None:  # fmt: skip
-    """Draw captions of DATASET with the diffusion models [NAME=]MODEL..., beside the true images: one sheet, seen and unseen splits
-    below one another.
+    models: tuple[str, ...],
+    dataset: Path,
+    out: Path,
+    benchmark: str | None,
+    splits: tuple[str, ...],
+    captions: int,
+    seed: int,
+    guidance: float,
+    steps: int,
+    device: str | None,
+    as_json: bool,
+) -> None:
+    """Draw captions of DATASET with the diffusion models [NAME=]MODEL..., beside the true images: one sheet, seen and
+    unseen splits below one another.
 
-    MODEL is one of diffusion:, or a jackalope: one of that kind; NAME is what it is called on the sheet. All models start from the same
-    noise. The sheet also has what each model sees of the true image as a classifier. Images that are there are not drawn again.
-    """  # fmt: skip
-    from evaluator.audits import generation
+    MODEL is one of diffusion:, or a jackalope: one of that kind; NAME is what it is called on the sheet. All models
+    start from the same noise. The sheet also has what each model sees of the true image as a classifier. Images that
+    are there are not drawn again.
+    """
+    from evaluator.audits.generation import Drawing, draw_captions
     from generator.dataset.reader import Dataset
 
     opened = Dataset.open(dataset)
-    asked = generation.Drawing(models, splits, captions, seed, guidance, steps)
-    sheet = generation.generate(asked, opened.world, opened.benchmark(benchmark), out, device, Bar())
+    asked = Drawing(models, splits, captions, seed, guidance, steps)
+    sheet = draw_captions(asked, opened.world, opened.benchmark(benchmark), out, device, Bar())
     say(f"Captions, seeds and models are in {out / 'drawings.json'}.")
     result({"sheet": str(sheet), "out": str(out)}, as_json, str(sheet))

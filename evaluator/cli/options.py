@@ -32,7 +32,8 @@ FILTERS = click.option(
     "filters",
     multiple=True,
     metavar="NAME[=VALUE]",
-    help="Leave out questions of a benchmark of others, such as first=1000 (docs/external.md lists all); the results say so. Repeat for "
+    help="Leave out questions of a benchmark of others, such as first=1000 (docs/external.md lists all); the results "
+    "say so. Repeat for "
     "several.",
 )
 FULL = click.option(
@@ -49,8 +50,9 @@ def options_of(declared: type, *names: str, default: str = "") -> Callable[[Call
     named.
 
     The type of a field says what the option takes: a flag for bool, a choice for Literal. Its metadata may hold `flag`,
-    another name than that of the field; `least` and `most`, the range of a number; `written`, for a folder to write; `several`, for
-    an option that is repeated; and `metavar`. default: what is said of it where an option that is not given is None.
+    another name than that of the field; `least` and `most`, the range of a number; `written`, for a folder to write;
+    `several`, for an option that is repeated; and `metavar`. default: what is said of it where an option that is not
+    given is None.
     """
     known = {each.name: each for each in fields(declared) if "help" in each.metadata}
     chosen = [known[name] for name in names or known]

@@ -21,14 +21,16 @@ if TYPE_CHECKING:
     "models",
     required=True,
     multiple=True,
-    help="Model as family:name[@weights], such as open_clip:ViT-B-32@openai, open_clip:ViT-B-32@FILE or jackalope:FOLDER. "
+    help="Model as family:name[@weights], such as open_clip:ViT-B-32@openai, open_clip:ViT-B-32@FILE or "
+    "jackalope:FOLDER. "
     "`score models` lists the families. Repeat for several, which are scored one after another.",
 )
 @BENCHMARK
 @click.option(
     "--images",
     type=FOLDER,
-    help="Folder of the images of a benchmark of others.  [default: the folder 'images' beside its questions, or theirs]",
+    help="Folder of the images of a benchmark of others.  [default: the folder 'images' beside its questions, or "
+    "theirs]",
 )
 @FILTERS
 @options_of(Request)
@@ -37,7 +39,8 @@ if TYPE_CHECKING:
     "trackers",
     type=click.Choice(["tensorboard", "wandb"]),
     multiple=True,
-    help="Also write the results to a tracker: tensorboard (into the folder of the run) or wandb. It needs the extra [log].",
+    help="Also write the results to a tracker: tensorboard (into the folder of the run) or wandb. It needs the extra "
+    "[log].",
 )
 @FULL
 @JSONL
@@ -56,11 +59,11 @@ def run(
 ) -> None:
     """Score each MODEL on DATASET and print the results for each split.
 
-    DATASET is a folder made by `gen render`, or a benchmark of others as NAME:PATH, such as sugarcrepe:FOLDER; NAME is one of those in
-    docs/external.md, or table for a table of your own.
+    DATASET is a folder made by `gen render`, or a benchmark of others as NAME:PATH, such as sugarcrepe:FOLDER; NAME is
+    one of those in docs/external.md, or table for a table of your own.
 
-    Under torchrun or accelerate launch, each process scores its share and the first writes the results. If it is stopped, run
-    the same command again to continue.
+    Under torchrun or accelerate launch, each process scores its share and the first writes the results. If it is
+    stopped, run the same command again to continue.
     """
     from evaluator.analysis.pooling import pool_runs
     from evaluator.api import evaluate

@@ -1,4 +1,5 @@
-"""The scores of a pool, of which no more is in memory than is asked for: a matrix, or the embeddings of a dual encoder."""
+"""The scores of a pool, of which no more is in memory than is asked for: a matrix, or the embeddings of a dual
+encoder."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -76,15 +77,16 @@ _STRIP = 32
 class Ranks:
     """Of each query: its false candidates at or above its best true one, and above it, int64 (n,).
 
-    Scores that tie count as at or above, and not as above. A query without a true candidate, or with a score that is not
-    finite, has −1 in both.
+    Scores that tie count as at or above, and not as above. A query without a true candidate, or with a score that is
+    not finite, has −1 in both.
     """
 
     at_or_above: np.ndarray
     above: np.ndarray
 
     def recall(self, k: int) -> np.ndarray:
-        """Whether fewer than k false candidates score at or above the true one, bool (n,); False where there is no rank."""
+        """Whether fewer than k false candidates score at or above the true one, bool (n,); False where there is no
+        rank."""
         return (self.at_or_above >= 0) & (self.at_or_above < k)
 
     def lost_to_ties(self, k: int) -> np.ndarray:
@@ -95,8 +97,8 @@ class Ranks:
 def ranks(scores: PoolScores, truth: np.ndarray, tolerance: float = TOLERANCE) -> tuple[Ranks, Ranks]:
     """The ranks of images among texts, and of texts among images.
 
-    truth: the true pairs, int64 (t, 2) rows of images and texts, each once. The rule is that of `comparison.beats`, to the
-    last bit, for scores above −3e38.
+    truth: the true pairs, int64 (t, 2) rows of images and texts, each once. The rule is that of `comparison.beats`,
+    to the last bit, for scores above −3e38.
     """
     own = scores.of_pairs(truth)
     sides = [_Side(n, truth[:, axis], own, tolerance) for axis, n in enumerate(scores.shape)]
@@ -138,7 +140,8 @@ class _Side:
         self._counts = np.zeros((2, n), np.int64)
 
     def count(self, strip: np.ndarray, part: slice, axis: int, reached: np.ndarray) -> None:
-        """Add some rows of scores; `part` are its queries, and their candidates lie along `axis`. `reached` is overwritten."""
+        """Add some rows of scores; `part` are its queries, and their candidates lie along `axis`. `reached` is
+        overwritten."""
         for least, counts in zip(self._least, self._counts, strict=True):
             np.greater_equal(strip, least[part, None] if axis else least[part], out=reached)
             if axis:

@@ -1,4 +1,5 @@
-"""`api:` models: a model behind an OpenAI-compatible endpoint as a PairScorer, asked the question of `vqa:` in threads."""
+"""`api:` models: a model behind an OpenAI-compatible endpoint as a PairScorer, asked the question of `vqa:` in
+threads."""
 
 import base64
 import hashlib
@@ -97,8 +98,10 @@ class Endpoint:
         except openai.APIStatusError as error:
             if error.status_code in _FOR_ALL:
                 raise UserError(
-                    f"The endpoint {self.url} refuses '{self.model}' ({self._said(error)}); put its key in the environment "
-                    f"variable {KEY}, name a model that it serves, and a URL that ends as its documentation says, such as "
+                    f"The endpoint {self.url} refuses '{self.model}' ({self._said(error)}); put its key in the "
+                    f"environment "
+                    f"variable {KEY}, name a model that it serves, and a URL that ends as its documentation says, "
+                    f"such as "
                     "/v1; or run the same command again later. Finished scores are kept."
                 ) from None
             raise RefusedError(self._said(error)) from None
@@ -106,7 +109,8 @@ class Endpoint:
             if isinstance(error, openai.APITimeoutError):
                 raise RefusedError(self._said(error)) from None
             raise UserError(
-                f"The endpoint {self.url} does not answer ({self._said(error.__cause__ or error)}); start it or mend its "
+                f"The endpoint {self.url} does not answer ({self._said(error.__cause__ or error)}); start it or mend "
+                f"its "
                 "URL, then run the same command again. Finished scores are kept."
             ) from None
         except (openai.OpenAIError, ValueError) as error:  # ValueError: JSON that cannot be read
@@ -253,7 +257,8 @@ def parse_place(name: str) -> tuple[str, str]:
     plain = re.fullmatch(r"([\w.-]+|\[[\da-f:]+\])(:\d+)?", parts.netloc) and not (parts.query or parts.fragment)
     if not (model and parts.scheme in ("http", "https") and plain):
         raise UserError(
-            "Expected api:URL@MODEL, such as api:http://localhost:8000/v1@MODEL, with the key in OPENAI_API_KEY and neither "
+            "Expected api:URL@MODEL, such as api:http://localhost:8000/v1@MODEL, with the key in OPENAI_API_KEY and "
+            "neither "
             "key nor query in the URL."
         )
     return url.rstrip("/"), model

@@ -1,4 +1,5 @@
-"""Arguments of a model (`--model-args`): read as text, checked against the keyword parameters of the function that loads it."""
+"""Arguments of a model (`--model-args`): read as text, checked against the keyword parameters of the function that
+loads it."""
 
 import inspect
 import re
@@ -35,8 +36,9 @@ def parse_arguments(pairs: tuple[str, ...]) -> dict[str, str]:
 def checked_arguments(load: Callable[..., Any], given: Mapping[str, Any], what: str) -> dict[str, Any]:
     """Arguments as the parameters of `load` have them: texts become what the annotation says, such as int.
 
-    A function with `**arguments: Unpack[...]` takes what the TypedDict names, one with other `**arguments` all as they are. `what` names the model in errors. Raises UserError for an argument that
-    the function does not have and for a value that does not fit its annotation.
+    A function with `**arguments: Unpack[...]` takes what the TypedDict names, one with other `**arguments` all as they
+    are. `what` names the model in errors. Raises UserError for an argument that the function does not have and for a
+    value that does not fit its annotation.
     """
     if not given:
         return {}

@@ -1,7 +1,7 @@
 """`blind:` baselines, which never see the image: what they gain above chance, a benchmark gives away in its words.
 
-`blind:ngram`, `blind:lm:FOLDER_OR_NAME`, `blind:length`. A text gets the same score beside every image, of `blind:ngram` beside
-every image of a group.
+`blind:ngram`, `blind:lm:FOLDER_OR_NAME`, `blind:length`. A text gets the same score beside every image, of
+`blind:ngram` beside every image of a group.
 """
 
 import hashlib
@@ -37,9 +37,15 @@ class BlindScorer(PairScorer, ABC):
         self._known: dict[tuple[int | None, str], float] = {}
         self.batch = BatchSize(BATCH, "text")
         self.info: dict[str, Any] = {
-            "weights": weights, "preprocessing": "none: images are not read", "activation": "none", "parameters": 0,
-            "precision": "float64", "device": "cpu", "text_length": None, **info,
-        }  # fmt: skip
+            "weights": weights,
+            "preprocessing": "none: images are not read",
+            "activation": "none",
+            "parameters": 0,
+            "precision": "float64",
+            "device": "cpu",
+            "text_length": None,
+            **info,
+        }
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
         """Fingerprints of the whole texts, int64 (n, 4), so that different texts of equal score count as ties."""
@@ -84,8 +90,9 @@ class LengthScorer(BlindScorer):
 class NgramScorer(BlindScorer):
     """Mean log-likelihood per token under a word trigram (ngram.py) of the texts of the run.
 
-    `fit_texts` gives the texts, true and false alike. An image's texts are scored by a model that has read no text of the
-    image's group, nor the text itself: else a text that is true of several images of a group would count as frequent.
+    `fit_texts` gives the texts, true and false alike. An image's texts are scored by a model that has read no text of
+    the image's group, nor the text itself: else a text that is true of several images of a group would count as
+    frequent.
     """
 
     channels = ("log_likelihood",)
@@ -141,12 +148,14 @@ class LanguageModelScorer(BlindScorer):
 
 
 def load_blind(name: str, device: str | None, **how: Unpack[Storage]) -> BlindScorer:
-    """Load `ngram`, `length` or `lm:FOLDER_OR_NAME`. Raises UserError for other names and for models that do not exist."""
+    """Load `ngram`, `length` or `lm:FOLDER_OR_NAME`. Raises UserError for other names and for models that do not
+    exist."""
     kind, _, rest = name.partition(":")
     if kind == "lm":
         if not rest:
             raise UserError(
-                "blind:lm names no language model: add : and a folder or a name on the Hub, such as blind:lm:openai-community/gpt2."
+                "blind:lm names no language model: add : and a folder or a name on the Hub, such as "
+                "blind:lm:openai-community/gpt2."
             )
         return LanguageModelScorer(rest, device, **how)
     if name not in KINDS:
@@ -167,7 +176,8 @@ class CausalLikelihood:
     """
 
     def __init__(self, name: str, device: str | None, option: str, **how: Unpack[Storage]):
-        """`option` is how the user asked for the model, for error messages. Raises UserError as load_pretrained does."""
+        """`option` is how the user asked for the model, for error messages. Raises UserError as load_pretrained
+        does."""
         from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES as TYPES
 
         classes = dict.fromkeys(TYPES, "AutoModelForCausalLM")

@@ -1,4 +1,5 @@
-"""BLIP (Li et al. 2022, "BLIP: Bootstrapping Language-Image Pre-training") with its heads for retrieval and for questions.
+"""BLIP (Li et al. 2022, "BLIP: Bootstrapping Language-Image Pre-training") with its heads for retrieval and for
+questions.
 
 `blip:` models have the first, `vqa:` models of BLIP the second.
 """
@@ -58,8 +59,8 @@ class _Blip(CrossEncoder):
 class BlipScorer(_Blip):
     """A BLIP model with retrieval heads as a PairScorer.
 
-    `itm` is the matching head's logit of a match minus its logit of no match, which is the log odds of a match. `itc` is
-    the cosine of the image's and the text's own embeddings.
+    `itm` is the matching head's logit of a match minus its logit of no match, which is the log odds of a match. `itc`
+    is the cosine of the image's and the text's own embeddings.
     """
 
     channels = ("itm", "itc")
@@ -132,9 +133,9 @@ class BlipVqaScorer(_Blip):
 def first_id(loaded: Pretrained, first_token: FirstToken) -> int | None:
     """The id of the first token of a text that is read together with an image; None for the tokenizer's own, [CLS].
 
-    The published code adds [DEC] and then [ENC] to BERT's words, and begins these texts with [ENC]. transformers has both
-    embeddings and names [DEC] in the configuration, and its tokenizers lack [ENC]. Raises UserError for a model without
-    it.
+    The published code adds [DEC] and then [ENC] to BERT's words, and begins these texts with [ENC]. transformers has
+    both embeddings and names [DEC] in the configuration, and its tokenizers lack [ENC]. Raises UserError for a model
+    without it.
     """
     if first_token == "cls":
         return None
@@ -149,8 +150,8 @@ def first_id(loaded: Pretrained, first_token: FirstToken) -> int | None:
 def load_blip(
     name: str, device: str | None, *, first_token: FirstToken = "cls", **how: Unpack[Precision]
 ) -> BlipScorer:
-    """Load a folder or a name on the Hub. first_token: what texts begin with that are read together with an image, [CLS]
-    as in transformers or [ENC] as in the published code.
+    """Load a folder or a name on the Hub. first_token: what texts begin with that are read together with an image,
+    [CLS] as in transformers or [ENC] as in the published code.
 
     Raises UserError when it is not a BLIP model with retrieval heads, or has no [ENC].
     """

@@ -38,7 +38,8 @@ class _Scorer(Protocol):
     """Name of the model in the cache. Equal keys promise equal results of equal inputs."""
 
     reusable: bool = True
-    """Whether results are kept for later runs under `key`; else they are kept in the run's folder while it is scored."""
+    """Whether results are kept for later runs under `key`; else they are kept in the run's folder while it is
+    scored."""
 
     exposure: Exposure | None = None
     """What the model was shown in training, and nothing else; None where that is unknown."""
@@ -49,11 +50,13 @@ class _Scorer(Protocol):
     fits_texts: bool = False
     """Whether the model is fitted on the texts of a run before it scores them, as `blind:ngram` is.
 
-    It is not asked pools of texts: most of a pool is of no scene of the run, so it would know the texts that are asked about.
+    It is not asked pools of texts: most of a pool is of no scene of the run, so it would know the texts that are asked
+    about.
     """
 
     def fit_texts(self, texts: Sequence[str], groups: Sequence[Group] = ()) -> None:
-        """Called once with all distinct texts of the run where `fits_texts`, before `key` is read and anything is scored.
+        """Called once with all distinct texts of the run where `fits_texts`, before `key` is read and anything is
+        scored.
 
         Texts of an image's group may not count when the image is scored. No image is in two groups.
         """
@@ -73,7 +76,8 @@ class DualEncoder(_Scorer, Protocol):
         ...
 
     def prepare(self, image: Image.Image) -> Any:
-        """What `encode_images` takes for an RGB image: the image itself, or tensors. Threads call it ahead of the model."""
+        """What `encode_images` takes for an RGB image: the image itself, or tensors. Threads call it ahead of the
+        model."""
         return image
 
     def encode_images(self, images: Sequence[Any]) -> np.ndarray:
@@ -95,12 +99,12 @@ class PairScorer(_Scorer, Protocol):
     """Forward passes of the large network that one pair takes. Used to state the cost of a run before it starts."""
 
     batch: BatchSize
-    """How many pairs (diffusion: evaluations) are computed at once; its first size is the family's default. A run that is
-    asked for a batch size sets it."""
+    """How many pairs (diffusion: evaluations) are computed at once; its first size is the family's default. A run that
+    is asked for a batch size sets it."""
 
     contested: bool = False
-    """Whether a pair's scores depend on the other pairs of its contests. Contests are then scored in one call, and cached
-    scores are reused only for the same contests."""
+    """Whether a pair's scores depend on the other pairs of its contests. Contests are then scored in one call, and
+    cached scores are reused only for the same contests."""
 
     reads_images: bool = True
     """Whether the model gets images. Otherwise it gets the scene_id of each in place of it."""
@@ -109,7 +113,8 @@ class PairScorer(_Scorer, Protocol):
     """Whether pairs without a score are asked again in later runs, as where an endpoint did not answer."""
 
     def score_pairs(self, images: Sequence[Any], pairs: Pairs, contests: Contests = None) -> np.ndarray:
-        """Scores, float32 (pairs, channels); higher means that the text fits better. NaN marks a pair without a score."""
+        """Scores, float32 (pairs, channels); higher means that the text fits better. NaN marks a pair without a
+        score."""
         ...
 
 

@@ -8,7 +8,8 @@ from generator.base.errors import UserError
 
 
 def best_device(name: str | None) -> torch.device:
-    """The named device. None means the GPU of this process (number LOCAL_RANK, else the first), or the CPU without a GPU.
+    """The named device. None means the GPU of this process (number LOCAL_RANK, else the first), or the CPU without a
+    GPU.
 
     Raises UserError when the named device is not available.
     """

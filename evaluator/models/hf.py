@@ -104,11 +104,13 @@ class HfEncoder(TowerEncoder):
         )
 
     def text_features(self, inputs: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        """Embeddings (n, d) before they are normalised, of what `text_inputs` returned; with gradients where they are enabled."""
+        """Embeddings (n, d) before they are normalised, of what `text_inputs` returned; with gradients where they
+        are enabled."""
         return self._text_features({name: values.to(self.device) for name, values in inputs.items()})
 
     def image_features(self, images: Sequence[Any]) -> torch.Tensor:
-        """Embeddings (n, d) before they are normalised, of what `prepare` returned; with gradients where they are enabled."""
+        """Embeddings (n, d) before they are normalised, of what `prepare` returned; with gradients where they are
+        enabled."""
         together = {name: torch.cat([each[name] for each in images]).to(self.device) for name in images[0]}
         dtype = self._model.dtype
         return self._image_features(
@@ -151,7 +153,8 @@ class QwenEncoder(HfEncoder):
         low, high = self._SQUARES
         self.info |= {
             "instruction": self.INSTRUCTION,
-            "preprocessing": f"resize to multiples of {self._square} pixels, {low} to {high} of their squares, bicubic → normalise mean {mean} std {std}",
+            "preprocessing": f"resize to multiples of {self._square} pixels, {low} to {high} of their squares, "
+            f"bicubic → normalise mean {mean} std {std}",
         }
         asked = [self.INSTRUCTION, self._SQUARES, self._processor.chat_template]
         self.key = loaded.key("hf", kind.model, self._length, asked)
@@ -194,7 +197,8 @@ _ENCODERS = {"blip": BlipEncoder, "qwen3_vl": QwenEncoder}
 
 
 def load_hf(name: str, device: str | None, **how: Unpack[Precision]) -> HfEncoder:
-    """Load `OWNER/NAME`, `OWNER/NAME@REVISION` or a folder. Raises UserError when the model is missing or no dual encoder."""
+    """Load `OWNER/NAME`, `OWNER/NAME@REVISION` or a folder. Raises UserError when the model is missing or no dual
+    encoder."""
     source = find_source(name, "hf:")
     config = read_config(source)
     model_type = str(config.get("model_type"))
@@ -218,18 +222,21 @@ def _check_is_dual_encoder(source: Source, model_type: str, architecture: str) -
     name = source.name
     if model_type == "qwen3_vl" and not _is_embedding(source):
         raise UserError(
-            f"'{name}' is a Qwen3-VL that answers in words, not an embedding model: it has no 1_Pooling/config.json that says 'lasttoken'; "
+            f"'{name}' is a Qwen3-VL that answers in words, not an embedding model: it has no 1_Pooling/config.json "
+            f"that says 'lasttoken'; "
             f"score it as vqa:{name}."
         )
     if model_type == "blip" and architecture not in ("", "BlipForImageTextRetrieval"):
         raise UserError(
-            f"'{name}' is a {architecture}, which has no contrastive head; give weights of BlipForImageTextRetrieval, such as Salesforce/blip-itm-base-coco."
+            f"'{name}' is a {architecture}, which has no contrastive head; give weights of BlipForImageTextRetrieval, "
+            f"such as Salesforce/blip-itm-base-coco."
         )
     if model_type not in _KINDS:
         family = "vilt" if model_type == "vilt" else "vqa" * (model_type in ANSWERING)
         mend = f"score it as {family}:{name}" if family else "a class of your own can score it, see docs/models.md"
         raise UserError(
-            f"'{name}' is a model of type '{model_type}', which is none of the dual encoders of hf: ({', '.join(_KINDS)}); "
+            f"'{name}' is a model of type '{model_type}', which is none of the dual encoders of hf: "
+            f"({', '.join(_KINDS)}); "
             f"{mend}."
         )
 

@@ -1,4 +1,5 @@
-"""Where a pretrained model is (a folder, a file, or a repository of the Hugging Face Hub), and why it cannot be loaded."""
+"""Where a pretrained model is (a folder, a file, or a repository of the Hugging Face Hub), and why it cannot be
+loaded."""
 
 import logging
 import pickle
@@ -47,8 +48,8 @@ def quiet() -> Iterator[None]:
 class Source:
     """A folder or file, or a repository of the Hub at a revision.
 
-    `name` is what the user wrote. `place` is what `from_pretrained` takes, with `revision`. `mend` says what to give in its
-    place, such as "give vilt: a folder that save_pretrained wrote"; error messages end with it.
+    `name` is what the user wrote. `place` is what `from_pretrained` takes, with `revision`. `mend` says what to give in
+    its place, such as "give vilt: a folder that save_pretrained wrote"; error messages end with it.
     """
 
     name: str
@@ -65,8 +66,8 @@ class Source:
 def find_source(name: str, option: str, index: str = "config.json") -> Source:
     """Read `FOLDER`, `OWNER/NAME` or `OWNER/NAME@REVISION`. A folder holds the file `index`.
 
-    option: the family or option that was given the name, such as `vilt:` or `--language-model`. Raises UserError when the
-    folder or its `index` is missing, or when the name cannot be one of the Hub.
+    option: the family or option that was given the name, such as `vilt:` or `--language-model`. Raises UserError when
+    the folder or its `index` is missing, or when the name cannot be one of the Hub.
     """
     mend = f"give {option} a folder that save_pretrained wrote, or OWNER/NAME of the Hugging Face Hub"
     folder = Path(name).expanduser()
@@ -116,13 +117,19 @@ def _explained(source: Source, error: Exception) -> str:
     if source.is_local and (damage := damage_in(Path(source.place))):
         return f"{damage}; copy it again, or {source.mend}."
     if not source.is_local and (any(sign in text for sign in _OFFLINE) or _not_downloaded(error)):
-        return f"'{source.name}' is not on this machine and cannot be downloaded ({reason}); check the name and the network."
+        return (
+            f"'{source.name}' is not on this machine and cannot be downloaded ({reason}); check the name and the "
+            f"network."
+        )
     if isinstance(error, _NOT_TENSORS):
         return f"The weights of '{source.name}' are not tensors alone ({reason}); {source.mend}."
     if isinstance(error, ImportError):
         return f"'{source.name}' needs a package that is not installed ({reason})."
     if any(sign in text for sign in _UNFIT):
-        return f"The weights of '{source.name}' do not fit its configuration (tensors of other names or shapes); {source.mend}."
+        return (
+            f"The weights of '{source.name}' do not fit its configuration (tensors of other names or shapes); "
+            f"{source.mend}."
+        )
     return f"'{source.name}' cannot be loaded ({reason}); {source.mend}."
 
 

@@ -1,8 +1,10 @@
 """Models that the caller of `evaluate` has in memory: objects with methods to score with, open_clip and transformers.
 
-- an object with `encode_images` and `encode_texts`, `score_pairs`, or `score`, a torch module or not (evaluator.models.python);
+- an object with `encode_images` and `encode_texts`, `score_pairs`, or `score`, a torch module or not
+  (evaluator.models.python);
 - `(model, preprocess, tokenizer)` of open_clip;
-- `(model, processor)` of transformers: a dual encoder, or a generative model that is asked whether the image shows the text.
+- `(model, processor)` of transformers: a dual encoder, or a generative model that is asked whether the image shows the
+  text.
 """
 
 import copy
@@ -101,7 +103,8 @@ def _of_transformers(model: Any, processor: Any, name: str) -> Model:
     found = cast("Model | None", as_dual_encoder(loaded) or as_vqa_scorer(loaded))
     if found is None:
         raise UserError(
-            f"{type(model).__name__} is neither a dual encoder of hf: nor a model of vqa: (docs/models.md); give an object with "
+            f"{type(model).__name__} is neither a dual encoder of hf: nor a model of vqa: (docs/models.md); give an "
+            f"object with "
             "encode_images and encode_texts, or score."
         )
     found.reusable = False

@@ -1,4 +1,5 @@
-"""`jackalope:` models: folders written by `score train`. They are folders of other families with a record of the training."""
+"""`jackalope:` models: folders written by `score train`. They are folders of other families with a record of the
+training."""
 
 from pathlib import Path
 
@@ -13,13 +14,31 @@ from generator.base.paths import check_own_files
 
 _OF_OPEN_CLIP = {"open_clip_model.safetensors", CONFIG}
 _OF_TRANSFORMERS = {
-    "config.json", "model.safetensors", "preprocessor_config.json", "processor_config.json", "tokenizer.json",
-    "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.json", "vocab.txt", "merges.txt",
-    "spiece.model", "tokenizer.model", "sentencepiece.bpe.model",
-}  # fmt: skip
+    "config.json",
+    "model.safetensors",
+    "preprocessor_config.json",
+    "processor_config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.json",
+    "vocab.txt",
+    "merges.txt",
+    "spiece.model",
+    "tokenizer.model",
+    "sentencepiece.bpe.model",
+}
 _OF_DIFFUSERS = {
-    "model_index.json", "unet", "vae", "scheduler", "text_encoder", "text_encoder_2", "tokenizer", "tokenizer_2",
-}  # fmt: skip
+    "model_index.json",
+    "unet",
+    "vae",
+    "scheduler",
+    "text_encoder",
+    "text_encoder_2",
+    "tokenizer",
+    "tokenizer_2",
+}
 _FILES = {"diffusion": _OF_DIFFUSERS, "open_clip": _OF_OPEN_CLIP, "hf": _OF_TRANSFORMERS, "vilt": _OF_TRANSFORMERS}
 _TRAINED_ON = ("name", "benchmark", "world", "method", "recipe")
 _ALSO = ("base", "certificate")

@@ -55,7 +55,8 @@ class BatchSize:
     def fill(
         self, compute: Callable[[Sequence[int]], np.ndarray], rows: Sequence[int], shape: tuple[int, ...]
     ) -> np.ndarray:
-        """What `compute` returns for batches of rows, each in its rows of a float32 array of a shape; NaN in other rows."""
+        """What `compute` returns for batches of rows, each in its rows of a float32 array of a shape; NaN in other
+        rows."""
         found = np.full(shape, np.nan, dtype=np.float32)
         for part, values in self.run(compute, rows):
             found[list(part)] = values
@@ -64,7 +65,8 @@ class BatchSize:
     def _shrink(self, tried: int) -> None:
         if tried == 1:
             raise UserError(
-                f"There is no memory for one {self._item}; choose --device cpu or a smaller model. What is finished is kept."
+                f"There is no memory for one {self._item}; choose --device cpu or a smaller model. What is finished "
+                f"is kept."
             )
         self._shrunk = True
         while self.size >= tried:

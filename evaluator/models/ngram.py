@@ -34,7 +34,8 @@ class NgramModel:
         self._words = len({token for text in self._texts for token in tokens(text)}) + 2  # the end, and unknown words
 
     def perplexities(self, texts: Iterable[str], without: Iterable[str] = ()) -> dict[str, float]:
-        """Perplexity per token of each text under the model of all texts except `without`; the end counts as a token."""
+        """Perplexity per token of each text under the model of all texts except `without`; the end counts as a
+        token."""
         left_out = self._count(set(without) & self._texts)
         return {text: self._perplexity(text, left_out) for text in set(texts)}
 

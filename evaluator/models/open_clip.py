@@ -76,12 +76,14 @@ class OpenClipEncoder(TowerEncoder):
         return {"text": self._tokenizer(list(texts))}
 
     def text_features(self, inputs: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        """Embeddings (n, d) before they are normalised, of what `text_inputs` returned; with gradients where they are enabled."""
+        """Embeddings (n, d) before they are normalised, of what `text_inputs` returned; with gradients where they
+        are enabled."""
         features: torch.Tensor = self._model.encode_text(inputs["text"].to(self.device))
         return features
 
     def image_features(self, images: Sequence[torch.Tensor]) -> torch.Tensor:
-        """Embeddings (n, d) before they are normalised, of what `prepare` returned; with gradients where they are enabled."""
+        """Embeddings (n, d) before they are normalised, of what `prepare` returned; with gradients where they are
+        enabled."""
         features: torch.Tensor = self._model.encode_image(torch.stack(list(images)).to(self.device, self._dtype))
         return features
 
@@ -99,10 +101,11 @@ class OpenClipEncoder(TowerEncoder):
 
 
 def load_open_clip(name: str, device: str | None) -> OpenClipEncoder:
-    """Load `ARCHITECTURE@TAG`, `ARCHITECTURE@FILE`, `local-dir:FOLDER`, `hf-hub:OWNER/NAME` or `hf-hub:OWNER/NAME@REVISION`.
+    """Load `ARCHITECTURE@TAG`, `ARCHITECTURE@FILE`, `local-dir:FOLDER`, `hf-hub:OWNER/NAME` or
+    `hf-hub:OWNER/NAME@REVISION`.
 
-    Published weights choose between GELU and QuickGELU, since their training is known. For a file the architecture's name
-    chooses (`ViT-B-32-quickgelu`). `info["activation"]` says which one was used.
+    Published weights choose between GELU and QuickGELU, since their training is known. For a file the architecture's
+    name chooses (`ViT-B-32-quickgelu`). `info["activation"]` says which one was used.
     Raises UserError when the architecture or the weights do not exist or do not fit each other.
     """
     if name.startswith("local-dir:"):
@@ -137,12 +140,14 @@ def load_open_clip(name: str, device: str | None) -> OpenClipEncoder:
         trained_quick = bool(open_clip.get_pretrained_cfg(architecture, weights).get("quick_gelu"))
         if quick and not trained_quick:
             raise UserError(
-                f"The weights '{weights}' were trained with GELU, not QuickGELU: name the architecture {architecture.removesuffix(_QUICK)}."
+                f"The weights '{weights}' were trained with GELU, not QuickGELU: name the architecture "
+                f"{architecture.removesuffix(_QUICK)}."
             )
         return _load(architecture, weights, trained_quick, device, "as the published weights were trained")
     if not Path(weights).exists():
         raise UserError(
-            f"There are no weights '{weights}' for {architecture}: {'give a path that exists.' if '/' in weights else _suggest(weights, tags)}"
+            f"There are no weights '{weights}' for {architecture}: "
+            f"{'give a path that exists.' if '/' in weights else _suggest(weights, tags)}"
         )
     if Path(weights).is_dir():
         raise UserError(
@@ -201,21 +206,24 @@ def check_open_clip_config(config: Any, given: str) -> None:
     parts: list[Any] = [config.get(name) for name in ("text_cfg", "vision_cfg")] if isinstance(config, Mapping) else []
     if not parts or not all(isinstance(part, Mapping) for part in parts):
         raise UserError(
-            f"The open_clip_config.json of '{given}' has no text_cfg and vision_cfg; give a folder that open_clip wrote."
+            f"The open_clip_config.json of '{given}' has no text_cfg and vision_cfg; give a folder that open_clip "
+            f"wrote."
         )
     text, vision = parts
     options = text.get("tokenizer_kwargs") or {}
     if not isinstance(options, Mapping) or (foreign := sorted(map(str, options.keys() - _TOKENIZER))):
         named = ", ".join(foreign) if isinstance(options, Mapping) else repr(options)
         raise UserError(
-            f"The open_clip_config.json of '{given}' gives the tokenizer {named}, which could run code or read other files; "
+            f"The open_clip_config.json of '{given}' gives the tokenizer {named}, which could run code or read other "
+            f"files; "
             f"take it out of tokenizer_kwargs (allowed: {', '.join(sorted(_TOKENIZER))})."
         )
     for part, key in ((text, "hf_tokenizer_name"), (text, "hf_model_name"), (vision, "timm_model_name")):
         name = part.get(key)
         if name and not (isinstance(name, str) and _HUB_NAME.fullmatch(name)):
             raise UserError(
-                f"The open_clip_config.json of '{given}' has {key} = {name!r}, expected the plain name of a model; correct it."
+                f"The open_clip_config.json of '{given}' has {key} = {name!r}, expected the plain name of a model; "
+                f"correct it."
             )
     if text.get("hf_model_name"):
         _check_text_model(text["hf_model_name"], given)
@@ -233,13 +241,15 @@ def _check_text_model(name: str, given: str) -> None:
 
 
 def check_plain_sizes(config: Any, given: str) -> None:
-    """Raise UserError where an architecture has more than numbers, as `score train` writes it: no name, nothing to look up."""
+    """Raise UserError where an architecture has more than numbers, as `score train` writes it: no name, nothing to
+    look up."""
     found = config if isinstance(config, Mapping) else {}
     towers = [each for each in found.values() if isinstance(each, Mapping)]
     for part in ({key: each for key, each in found.items() if not isinstance(each, Mapping)}, *towers):
         for key, value in part.items():
             if not all(isinstance(each, int | float) for each in (value if isinstance(value, list) else [value])):
                 raise UserError(
-                    f"The open_clip_config.json of '{given}' has {key} = {value!r}, and `score train` writes numbers alone; load it as "
+                    f"The open_clip_config.json of '{given}' has {key} = {value!r}, and `score train` writes numbers "
+                    f"alone; load it as "
                     f"open_clip:local-dir:{given} if you trust it."
                 )

@@ -26,9 +26,16 @@ PROCESSOR = ("AutoProcessor",)
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 # libraries write these about themselves; models that differ in nothing else are the same
 _INCIDENTAL = {
-    "transformers_version", "_name_or_path", "name_or_path", "dtype", "torch_dtype", "architectures", "is_local",
-    "local_files_only", "processor_class",
-}  # fmt: skip
+    "transformers_version",
+    "_name_or_path",
+    "name_or_path",
+    "dtype",
+    "torch_dtype",
+    "architectures",
+    "is_local",
+    "local_files_only",
+    "processor_class",
+}
 _STEPS = {
     "resize": ("size", "size_divisor", "min_pixels", "max_pixels", "resample", "patch_size", "max_num_patches"),
     "center_crop": ("crop_size",),
@@ -44,7 +51,8 @@ class Precision(TypedDict, total=False):
 
 
 class Storage(Precision, total=False):
-    """Also for large models. device_map: how accelerate shares the layers among the GPUs. quantization: of the weights."""
+    """Also for large models. device_map: how accelerate shares the layers among the GPUs. quantization: of the
+    weights."""
 
     device_map: Literal["auto", "balanced", "sequential"]
     quantization: Literal["bnb-8bit", "bnb-4bit"]
@@ -71,8 +79,9 @@ class Wanted:
 class Pretrained:
     """A model in evaluation mode on its device, with what prepares its inputs.
 
-    `image_processor` is None for a model of texts alone. `processor` is None unless PROCESSOR was wanted. `info` is what
-    a run records. `identity` is JSON of all that decides the model's output. `exposure` is what the folder records of the training.
+    `image_processor` is None for a model of texts alone. `processor` is None unless PROCESSOR was wanted. `info` is
+    what a run records. `identity` is JSON of all that decides the model's output. `exposure` is what the folder records
+    of the training.
     """
 
     model: Any
@@ -85,15 +94,16 @@ class Pretrained:
     exposure: Exposure | None = None
 
     def key(self, *more: Any) -> str:
-        """Name of the model in the cache, 16 hex digits, from its identity and from what a family adds as JSON values."""
+        """Name of the model in the cache, 16 hex digits, from its identity and from what a family adds as JSON
+        values."""
         return hashlib.sha256(json.dumps([self.identity, *more], sort_keys=True).encode()).hexdigest()[:16]
 
 
 def load_pretrained(name: str, device: str | None, wanted: Wanted, **how: Unpack[Storage]) -> Pretrained:
     """Load `FOLDER`, `OWNER/NAME` or `OWNER/NAME@REVISION` of the Hugging Face Hub, stored as `how` says.
 
-    Raises UserError when the model does not exist, has another `model_type`, or does not fit in memory; when its weights
-    or its tokenizer do not fit its configuration; and when a file holds more than tensors.
+    Raises UserError when the model does not exist, has another `model_type`, or does not fit in memory; when its
+    weights or its tokenizer do not fit its configuration; and when a file holds more than tensors.
     """
     import transformers
 
@@ -131,8 +141,8 @@ def load_pretrained(name: str, device: str | None, wanted: Wanted, **how: Unpack
 
 
 def _storage_options(how: Storage, device: str | None) -> dict[str, Any]:
-    """The keyword arguments of `from_pretrained` for a storage. With `device_map` among them, the model is on its devices
-    once it is loaded.
+    """The keyword arguments of `from_pretrained` for a storage. With `device_map` among them, the model is on its
+    devices once it is loaded.
 
     Raises UserError for a device beside a device map, and for a package that is not installed.
     """
@@ -227,12 +237,14 @@ def check_weights(name: str, model: Any, report: Mapping[str, Any]) -> None:
     if missing := sorted(set(report["missing_keys"]) & set(model.state_dict())):
         more = f" and {len(missing) - 1:,} more tensors" * (len(missing) > 1)
         raise UserError(
-            f"The weights of '{name}' do not fit {type(model).__name__}: {missing[0]}{more} would be random; name a model trained for this task."
+            f"The weights of '{name}' do not fit {type(model).__name__}: {missing[0]}{more} would be random; name a "
+            f"model trained for this task."
         )
     layers = {re.sub(r"\d+", "0", key) for key in model.state_dict()}
     if unexpected := sorted(key for key in report["unexpected_keys"] if re.sub(r"\d+", "0", key) in layers):
         raise UserError(
-            f"The weights of '{name}' do not fit its config.json: they also hold {unexpected[0]} and {len(unexpected) - 1} other tensors of layers that it does not have; restore config.json."
+            f"The weights of '{name}' do not fit its config.json: they also hold {unexpected[0]} and "
+            f"{len(unexpected) - 1} other tensors of layers that it does not have; restore config.json."
         )
 
 
@@ -250,12 +262,14 @@ def check_tokenizer(name: str, tokenizer: Any, config: Any) -> None:
     highest = max([*words, *tokenizer("a")["input_ids"]])
     if size is not None and highest >= size:
         raise UserError(
-            f"The tokenizer of '{name}' has ids up to {highest}, its text model only {size} words; give the tokenizer it was trained with."
+            f"The tokenizer of '{name}' has ids up to {highest}, its text model only {size} words; give the tokenizer "
+            f"it was trained with."
         )
 
 
 def describe_preprocessing(image_processor: Any) -> str:
-    """The steps of an image processor in their order, each with its settings: `CLIPImageProcessor → resize size=… → …`."""
+    """The steps of an image processor in their order, each with its settings: `CLIPImageProcessor → resize size=… →
+    …`."""
     settings = {name: value for name, value in image_processor.to_dict().items() if value is not None}
     if "resample" in settings:
         settings["resample"] = Image.Resampling(settings["resample"]).name.lower()

@@ -1,6 +1,7 @@
 """`python:` models: a class or function of the user's, imported and called.
 
-`python:PACKAGE.MODULE:FACTORY`, a module of the working directory or one that Python finds, or `python:FILE.py:FACTORY`.
+`python:PACKAGE.MODULE:FACTORY`, a module of the working directory or one that Python finds, or
+`python:FILE.py:FACTORY`.
 """
 
 import importlib
@@ -23,15 +24,16 @@ def load_python(name: str, device: str | None, **arguments: Any) -> Model:
     """Import `package.module:factory` or `file.py:factory`, call it and adapt the object that it returns.
 
     The factory is called with `arguments`, and with `device` (a torch.device) where it has a parameter of that name.
-    Raises UserError when the module or factory does not exist or raises an error, or when the object has no method to score
-    with.
+    Raises UserError when the module or factory does not exist or raises an error, or when the object has no method to
+    score with.
     """
     spec = f"python:{name}"
     place, _, path = name.rpartition(":")
     in_file = place.endswith(".py")
     if not place or not path or (not in_file and (place.startswith(".") or {"/", ":"} & set(place))):
         raise UserError(
-            f"Expected python:PACKAGE.MODULE:FACTORY or python:FILE.py:FACTORY, such as python:my_model.py:Model, got '{spec}'."
+            f"Expected python:PACKAGE.MODULE:FACTORY or python:FILE.py:FACTORY, such as python:my_model.py:Model, got "
+            f"'{spec}'."
         )
     target = best_device(device)
     module = _import_file(Path(place).expanduser(), spec) if in_file else _import(place, spec)
@@ -44,7 +46,8 @@ def load_python(name: str, device: str | None, **arguments: Any) -> Model:
     needed = [name for name, each in parameters.items() if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
     if lacking := [name for name in needed if name not in free]:
         raise UserError(
-            f"'{path}' in {place} needs {', '.join(lacking)}, and is called without arguments (but for device); give them defaults or as "
+            f"'{path}' in {place} needs {', '.join(lacking)}, and is called without arguments (but for device); give "
+            f"them defaults or as "
             "--model-args, or name a function that makes the model."
         )
     with user_code(spec, path):
@@ -63,7 +66,8 @@ def _import(module: str, spec: str) -> ModuleType:
             if error.name is None or not f"{module}.".startswith(f"{error.name}."):
                 raise  # something that the user's module imports
     raise UserError(
-        f"There is no Python module '{module}' in {here} or where Python looks; run where it is, set PYTHONPATH, or give its file."
+        f"There is no Python module '{module}' in {here} or where Python looks; run where it is, set PYTHONPATH, or "
+        f"give its file."
     )
 
 

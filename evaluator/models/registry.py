@@ -15,8 +15,9 @@ from generator.base.errors import UserError, did_you_mean
 class Family:
     """A family of models.
 
-    `loader` is `module:function`; the function takes the name of a model and a device (or None) and returns the model. Its keyword
-    parameters are the arguments that the family takes (`--model-args`). `usage` says how a model of the family is named.
+    `loader` is `module:function`; the function takes the name of a model and a device (or None) and returns the model.
+    Its keyword parameters are the arguments that the family takes (`--model-args`). `usage` says how a model of the
+    family is named.
     """
 
     loader: str
@@ -26,14 +27,16 @@ class Family:
 FAMILIES = {
     "open_clip": Family(
         "evaluator.models.open_clip:load_open_clip",
-        "open_clip:ARCHITECTURE@TAG, open_clip:ARCHITECTURE@FILE, open_clip:local-dir:FOLDER, open_clip:hf-hub:OWNER/NAME[@REVISION]",
+        "open_clip:ARCHITECTURE@TAG, open_clip:ARCHITECTURE@FILE, open_clip:local-dir:FOLDER, "
+        "open_clip:hf-hub:OWNER/NAME[@REVISION]",
     ),
     "jackalope": Family(
         "evaluator.models.jackalope:load_jackalope", "jackalope:FOLDER, a folder written by `score train`"
     ),
     "hf": Family(
         "evaluator.models.hf:load_hf",
-        "hf:OWNER/NAME[@REVISION], hf:FOLDER, dual encoders of transformers: CLIP, SigLIP, SigLIP 2, ALIGN, AltCLIP, BLIP, Qwen3-VL-Embedding",
+        "hf:OWNER/NAME[@REVISION], hf:FOLDER, dual encoders of transformers: CLIP, SigLIP, SigLIP 2, ALIGN, AltCLIP, "
+        "BLIP, Qwen3-VL-Embedding",
     ),
     "vilt": Family(
         "evaluator.models.vilt:load_vilt", "vilt:OWNER/NAME[@REVISION], vilt:FOLDER, ViLT with its retrieval head"
@@ -47,15 +50,18 @@ FAMILIES = {
     ),
     "api": Family(
         "evaluator.models.api:load_api",
-        "api:URL@MODEL, a model behind an OpenAI-compatible endpoint, asked for yes or no: api:http://localhost:8000/v1@MODEL",
+        "api:URL@MODEL, a model behind an OpenAI-compatible endpoint, asked for yes or no: "
+        "api:http://localhost:8000/v1@MODEL",
     ),
     "blind": Family(
         "evaluator.models.blind:load_blind",
-        "blind:ngram, blind:length, blind:lm:OWNER/NAME[@REVISION], blind:lm:FOLDER, baselines that read the text alone",
+        "blind:ngram, blind:length, blind:lm:OWNER/NAME[@REVISION], blind:lm:FOLDER, baselines that read the text "
+        "alone",
     ),
     "diffusion": Family(
         "evaluator.models.diffusion.loading:load_diffusion",
-        "diffusion:OWNER/NAME[@REVISION][@PRESET], diffusion:FOLDER[@PRESET], a text-to-image pipeline of diffusers as a classifier",
+        "diffusion:OWNER/NAME[@REVISION][@PRESET], diffusion:FOLDER[@PRESET], a text-to-image pipeline of diffusers "
+        "as a classifier",
     ),
     "python": Family(
         "evaluator.models.python:load_python",
@@ -77,7 +83,8 @@ def families() -> dict[str, Family]:
         package = entry.dist.name if entry.dist else "an unnamed package"
         if entry.name in known:
             raise UserError(
-                f"The model family '{entry.name}' is offered by {offered_by[entry.name]} and by {package}; uninstall one of them."
+                f"The model family '{entry.name}' is offered by {offered_by[entry.name]} and by {package}; uninstall "
+                f"one of them."
             )
         known[entry.name] = Family(entry.value, f"{entry.name}:NAME, of the package {package}")
         offered_by[entry.name] = package
@@ -88,8 +95,8 @@ def load_model(spec: str, device: str | None, **arguments: Any) -> Model:
     """Load the model that `family:name[@weights]` names, on the named device or, for None, on the best one.
 
     arguments: keyword arguments of the family's loader; texts are read as its annotations say.
-    Raises UserError when the family, model or weights do not exist or do not fit one another, and for an argument that the
-    family does not take.
+    Raises UserError when the family, model or weights do not exist or do not fit one another, and for an argument that
+    the family does not take.
     """
     family, name = _parts(spec)
     loader = families()[family].loader
@@ -119,7 +126,8 @@ def _parts(spec: str) -> tuple[str, str]:
     family, colon, name = spec.partition(":")
     if not colon or not name:
         raise UserError(
-            f"Expected --model to be family:name or family:name@weights, such as open_clip:ViT-B-32@openai, got '{spec}'."
+            f"Expected --model to be family:name or family:name@weights, such as open_clip:ViT-B-32@openai, got "
+            f"'{spec}'."
         )
     if family not in (known := families()):
         raise UserError(f"Unknown model family '{family}': {did_you_mean(family, list(known))}")

@@ -1,4 +1,5 @@
-"""Objects that a user wrote, as `DualEncoder` or `PairScorer`: defaults for what they lack, and checks of what they return.
+"""Objects that a user wrote, as `DualEncoder` or `PairScorer`: defaults for what they lack, and checks of what they
+return.
 
 What they compute is reused in later runs only under a `key` that they give (docs/models.md).
 """
@@ -44,8 +45,8 @@ _ATTRIBUTES: dict[str, tuple[Any, Any]] = {  # what an object may say of itself:
 def adapt(model: Any, spec: str, source: Any, device: str | None) -> Model:
     """The object as a DualEncoder when it has encode_images and encode_texts, else as a PairScorer.
 
-    `source` is the class or function that made the object. Raises UserError when the object has no method to score with, or
-    attributes of the wrong kind.
+    `source` is the class or function that made the object. Raises UserError when the object has no method to score
+    with, or attributes of the wrong kind.
     """
     encoders = [name for name in ("encode_images", "encode_texts") if callable(getattr(model, name, None))]
     if len(encoders) == 2:
@@ -90,7 +91,8 @@ class _UserModel:
         return hashlib.sha256("\n".join([self._spec, *known]).encode()).hexdigest()[:16]
 
     def fit_texts(self, texts: Sequence[str], groups: Sequence[Group] = ()) -> None:
-        """As of contracts.py, where the object has such a method; it gets the groups if it has a parameter of that name."""
+        """As of contracts.py, where the object has such a method; it gets the groups if it has a parameter of that
+        name."""
         wanted = {"groups": groups} if "groups" in parameters_of(self._model.fit_texts) else {}
         with user_code(self._spec, "fit_texts"):
             self._model.fit_texts(list(texts), **wanted)
@@ -121,7 +123,8 @@ class _UserModel:
             return TypeAdapter(kind).validate_python(default if given is None else given)
         except ValidationError as error:
             raise UserError(
-                f"The attribute `{name}` of {self._spec} is {given!r} ({error.errors()[0]['msg']}); mend it, or leave it out."
+                f"The attribute `{name}` of {self._spec} is {given!r} ({error.errors()[0]['msg']}); mend it, or leave "
+                f"it out."
             ) from None
 
     def _call(self, method: str, *given: Any, **named: Any) -> np.ndarray:
@@ -162,7 +165,8 @@ class UserEncoder(_UserModel, DualEncoder):
         return self._unit("encode_images", images)
 
     def _unit(self, method: str, inputs: Sequence[Any]) -> np.ndarray:
-        """Call `method`, check its embeddings and scale them to unit length, float32 (n, d); NaN where one is not finite."""
+        """Call `method`, check its embeddings and scale them to unit length, float32 (n, d); NaN where one is not
+        finite."""
         vectors, n = self._call(method, list(inputs)), len(inputs)
         if vectors.dtype.kind != "f" or vectors.ndim != 2 or len(vectors) != n or vectors.shape[1] == 0:
             raise self._wrong(method, f"floating point embeddings of shape ({n}, width)", vectors)
@@ -175,7 +179,8 @@ class UserEncoder(_UserModel, DualEncoder):
             zero = int(np.argmin(lengths))
             words = f" ('{inputs[zero]}')" if isinstance(inputs[zero], str) else ""
             raise UserError(
-                f"{method} of {self._spec} gave nothing but zeros for input {zero + 1} of {n}{words}; such an embedding has "
+                f"{method} of {self._spec} gave nothing but zeros for input {zero + 1} of {n}{words}; such an "
+                f"embedding has "
                 "no cosine."
             )
         return (wide / lengths).astype(np.float32)
@@ -266,8 +271,8 @@ def networks_of(model: Any) -> list[torch.nn.Module]:
 def user_code(spec: str, doing: str) -> Iterator[None]:
     """Context in which code of the model `spec` runs; `doing` says which, such as "encode_texts".
 
-    Whatever the code raises, SystemExit too, becomes a UserError of one sentence, followed by the lines of the user's own
-    files that led there. A lack of memory is passed on, since batches are halved then.
+    Whatever the code raises, SystemExit too, becomes a UserError of one sentence, followed by the lines of the user's
+    own files that led there. A lack of memory is passed on, since batches are halved then.
     """
     try:
         yield

@@ -1,4 +1,5 @@
-"""`vilt:` models: ViLT with its head for image–text retrieval (Kim et al. 2021, "ViLT: Vision-and-Language Transformer")."""
+"""`vilt:` models: ViLT with its head for image–text retrieval (Kim et al. 2021, "ViLT: Vision-and-Language
+Transformer")."""
 
 from collections.abc import Sequence
 from typing import Unpack

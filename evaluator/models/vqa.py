@@ -36,12 +36,13 @@ _ROUNDED = 0.1
 class SharedPrefix:
     """Prompts about one image that a causal model of transformers continues from their common beginning.
 
-    Their ends are padded on the right. In causal attention a token reads only what is before it, so padding changes nothing.
+    Their ends are padded on the right. In causal attention a token reads only what is before it, so padding changes
+    nothing.
     """
 
     def __init__(self, model: Any, inputs: Any, prompts: Sequence[list[int]]):
-        """inputs: of the first prompt with its image, as the processor gives them, a batch of 1. prompts: token ids of every
-        prompt, in which the image has its place and is not yet spelled out.
+        """inputs: of the first prompt with its image, as the processor gives them, a batch of 1. prompts: token ids of
+        every prompt, in which the image has its place and is not yet spelled out.
 
         Raises ValueError where the tokens that the processor gives do not end as the first prompt does.
         """
@@ -92,9 +93,9 @@ def _no_logits(model: Any) -> dict[str, int]:
 class VqaScorer(PairScorer):
     """A generative vision-language model as a PairScorer: one forward pass per pair over the image and the question.
 
-    What the prompts of an image begin with, the image above all, is computed once for its texts where the model allows it
-    (shared_prefix.py). Prompts are padded on the right, where padding changes neither attention nor positions of the tokens
-    that are read.
+    What the prompts of an image begin with, the image above all, is computed once for its texts where the model allows
+    it (shared_prefix.py). Prompts are padded on the right, where padding changes neither attention nor positions of the
+    tokens that are read.
     A text that contains one of the tokenizer's special tokens, such as the image placeholder, would break the prompt:
     its score is NaN.
     """
@@ -169,7 +170,8 @@ class VqaScorer(PairScorer):
     def _may_share(self) -> bool:
         """Whether prompts may share what they begin with: they do on a grey image as on their own.
 
-        They do not where attention runs in both directions, where an encoder reads the prompt, or where positions are counted in another way.
+        They do not where attention runs in both directions, where an encoder reads the prompt, or where positions are
+        counted in another way.
         """
         image, texts = Image.new("RGB", (224, 224), "grey"), ("a red cube", "a large blue sphere and a cone")
         with torch.inference_mode():
@@ -228,7 +230,8 @@ class VqaScorer(PairScorer):
         return answers
 
     def _check_image_placeholder(self) -> None:
-        """Raises UserError when the processor leaves the image out of the prompt, as it does without a chat template."""
+        """Raises UserError when the processor leaves the image out of the prompt, as it does without a chat
+        template."""
         config = self._model.config
         placeholder = getattr(config, "image_token_id", getattr(config, "image_token_index", None))
         if placeholder is None:
@@ -241,7 +244,8 @@ class VqaScorer(PairScorer):
             reason = f"{type(error).__name__}: {first_line(error)}"
         mend = "name another model" if self._has_template else "it has no chat template: add its chat_template.jinja"
         raise UserError(
-            f"The processor of '{self._loaded.info['weights']}' does not take an image and a question ({reason}); {mend}."
+            f"The processor of '{self._loaded.info['weights']}' does not take an image and a question ({reason}); "
+            f"{mend}."
         )
 
 

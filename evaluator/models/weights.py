@@ -1,4 +1,5 @@
-"""A digest of a network's weights; the check of their files before they are loaded, and what is wrong with damaged ones."""
+"""A digest of a network's weights; the check of their files before they are loaded, and what is wrong with damaged
+ones."""
 
 import hashlib
 import zipfile
@@ -23,7 +24,8 @@ def check_weights_file(path: Path) -> None:
             unpacked = sum(member.file_size for member in archive.infolist())
         if unpacked > 2 * path.stat().st_size:
             raise UserError(
-                f"{path} has {path.stat().st_size:,} bytes and unpacks to {unpacked:,}, which no checkpoint does; take it "
+                f"{path} has {path.stat().st_size:,} bytes and unpacks to {unpacked:,}, which no checkpoint does; "
+                f"take it "
                 "from someone you trust."
             )
 

@@ -55,7 +55,8 @@ class AnswerTokens:
                 )
 
     def scores(self, logits: torch.Tensor) -> torch.Tensor:
-        """log P(yes) − log P(no) and P(yes), float32 (n, 2), from the logits (n, vocabulary) of the answer's first token."""
+        """log P(yes) − log P(no) and P(yes), float32 (n, 2), from the logits (n, vocabulary) of the answer's first
+        token."""
         logits = logits.float()
         yes, no = (logits[:, ids].logsumexp(1) for ids in self.ids.values())
         return torch.stack([yes - no, (yes - logits.logsumexp(1)).exp()], dim=1)
@@ -72,8 +73,9 @@ class Score(NamedTuple):
 def score_of_tokens(listed: Sequence[tuple[str, float]]) -> Score | None:
     """The score from the most likely first tokens and their log-probabilities; None where neither yes nor no is listed.
 
-    Probabilities are summed over all tokens that spell an answer. An answer that is not listed is less likely than each listed
-    token, and than what the listed ones leave over: that bound stands for it, so the log odds are at least as far from 0.
+    Probabilities are summed over all tokens that spell an answer. An answer that is not listed is less likely than each
+    listed token, and than what the listed ones leave over: that bound stands for it, so the log odds are at least as
+    far from 0.
 
     >>> score_of_tokens([("Yes", math.log(0.75)), ("no", math.log(0.25))]).p_yes
     0.75

@@ -13,7 +13,8 @@ from evaluator.protocols.scores import Scores
 
 
 class Binary(Protocol):
-    """Accuracy by kind of foil and split, and over all kinds where there are several (Peng et al. 2026, section 3.1). Chance 1/2.
+    """Accuracy by kind of foil and split, and over all kinds where there are several (Peng et al. 2026, section 3.1).
+    Chance 1/2.
 
     Of benchmarks whose authors average over categories, that too, and by skill where a kind has several.
     """
@@ -34,7 +35,8 @@ class Binary(Protocol):
 
 
 class Context(Protocol):
-    """Accuracy with minimal captions, with the environment in the captions, and the paired difference, by kind and split."""
+    """Accuracy with minimal captions, with the environment in the captions, and the paired difference, by kind and
+    split."""
 
     name = "context"
 

@@ -1,4 +1,5 @@
-"""COMPASS (protocols, section 4): one composed caption against its atoms one by one, and negatives that change one type of atom."""
+"""COMPASS (protocols, section 4): one composed caption against its atoms one by one, and negatives that change one
+type of atom."""
 
 import numpy as np
 

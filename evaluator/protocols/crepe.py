@@ -1,4 +1,5 @@
-"""CREPE (protocols, section 3; Ma et al. 2023): compounds seen and unseen in training, and captions of growing complexity."""
+"""CREPE (protocols, section 3; Ma et al. 2023): compounds seen and unseen in training, and captions of growing
+complexity."""
 
 import numpy as np
 

@@ -1,4 +1,5 @@
-"""Which way wrong choices go: whether the chosen text is more familiar than the truth, and which of its atoms are wrong.
+"""Which way wrong choices go: whether the chosen text is more familiar than the truth, and which of its atoms are
+wrong.
 
 Texts with a recorded form say both: how many held-out combinations they name, and which atoms.
 """
@@ -35,8 +36,9 @@ _BLOCK = 2_000_000
 class Assertions:
     """What t texts assert.
 
-    held_out: how many held-out bindings and relation triples each text names (t,), None for a benchmark without a holdout.
-    atoms: codes (t, 3), a column for each of ATOMS, equal for texts that name the same of them, equally often.
+    held_out: how many held-out bindings and relation triples each text names (t,), None for a benchmark without a
+    holdout. atoms: codes (t, 3), a column for each of ATOMS, equal for texts that name the same of them, equally
+    often.
     """
 
     held_out: np.ndarray | None
@@ -46,11 +48,12 @@ class Assertions:
 def error_directions(
     scores: np.ndarray, truth: np.ndarray, false: np.ndarray, texts: np.ndarray, said: Assertions, tolerance: float
 ) -> np.ndarray:
-    """How each item's wrong choice differs from its truth: shares (n, 2, 3 + 8), zeros for items without a wrong choice.
+    """How each item's wrong choice differs from its truth: shares (n, 2, 3 + 8), zeros for items without a wrong
+    choice.
 
-    scores, truth, false: of the candidates (n, m). texts: their rows in `said`, (n, m) or (m,) where all items have the same.
-    In [:, 0] is the choice, in [:, 1] the same for a false text that is drawn at random. The columns are FAMILIARITY, zeros
-    without a holdout, then WRONG. The truth is an item's first true text.
+    scores, truth, false: of the candidates (n, m). texts: their rows in `said`, (n, m) or (m,) where all items have
+    the same. In [:, 0] is the choice, in [:, 1] the same for a false text that is drawn at random. The columns are
+    FAMILIARITY, zeros without a holdout, then WRONG. The truth is an item's first true text.
     """
     n, m = scores.shape
     texts = np.broadcast_to(texts, (n, m))
@@ -69,7 +72,8 @@ def error_directions(
 
 
 def candidate_errors(scores: Scores, items: Items) -> list[Row]:
-    """The rows of `error_rows` for items that have all their texts among their candidates; none where a text has no form."""
+    """The rows of `error_rows` for items that have all their texts among their candidates; none where a text has no
+    form."""
     names, texts = np.unique(items.text_id.astype(str), return_inverse=True)
     padded = int(len(names) > 0 and names[0] == "")
     said = read_assertions(scores.benchmark, names[padded:].tolist())
@@ -83,8 +87,8 @@ def candidate_errors(scores: Scores, items: Items) -> list[Row]:
 def error_rows(items: Items, directions: np.ndarray) -> list[Row]:
     """Of the wrong choices of each kind and split, the share of each direction beside its chance.
 
-    directions: those of `error_directions`. Directions that no false text has get no row, nor does familiarity where all texts
-    are as familiar as the truth.
+    directions: those of `error_directions`. Directions that no false text has get no row, nor does familiarity where
+    all texts are as familiar as the truth.
     """
     directions = directions[items.scored]
     wrong = directions[:, 0].sum(axis=1) > 0

@@ -14,8 +14,8 @@ DISTRACTOR, ZERO_SHOT = "distractor", "zsl"
 
 
 class Gzsl(Protocol):
-    """R@1 against all wrong labels (GZSL) and against those of the zero-shot question alone (ZSL); errors of GZSL as shares of
-    all predictions, and which way they go (protocols, section 2; Pearson et al. 2025).
+    """R@1 against all wrong labels (GZSL) and against those of the zero-shot question alone (ZSL); errors of GZSL as
+    shares of all predictions, and which way they go (protocols, section 2; Pearson et al. 2025).
 
     Items without a zero-shot question, those of one object, have no ZSL.
     """
@@ -59,7 +59,8 @@ class Confusion(Protocol):
 
 
 def _zero_shot(items: Items) -> np.ndarray:
-    """The wrong labels (n, m) of the zero-shot question: those in its slot, or the distractors of items without the slot."""
+    """The wrong labels (n, m) of the zero-shot question: those in its slot, or the distractors of items without the
+    slot."""
     own = items.false & (items.slot == ZERO_SHOT)
     distractors = items.false & (items.slot == "n") & (items.candidate_kind == DISTRACTOR)
     return np.where(own.any(axis=1, keepdims=True), own, distractors)

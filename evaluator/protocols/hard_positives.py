@@ -20,10 +20,11 @@ REPLACE, OBJECT = "replace", "object"
 
 
 class HardPositives(Protocol):
-    """Original and augmented accuracy and their difference, brittleness and mean scores, by kind; by skill too where a kind has several.
+    """Original and augmented accuracy and their difference, brittleness and mean scores, by kind; by skill too where
+    a kind has several.
 
-    `replace` is the mean over items of attributes and relations, as published. Objects replaced have rows of their own. Of
-    benchmarks whose authors average over categories, over all kinds too, and over categories.
+    `replace` is the mean over items of attributes and relations, as published. Objects replaced have rows of their
+    own. Of benchmarks whose authors average over categories, over all kinds too, and over categories.
     """
 
     name = "hard_positives"

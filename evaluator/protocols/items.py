@@ -19,15 +19,16 @@ INCOMPLETE = "it lacks a true or a false text"
 MISSING = "the run has no score of one of its texts"
 FULL, MIXED, EXCLUDED, UNPARSED = "full", "mixed", "excluded", "unparsed"
 PARTITIONS = ("seen", MIXED, "unseen")
-"""The splits of partitioned items (evaluator.runs.partitions). FULL is all of these and EXCLUDED; UNPARSED are in neither."""
+"""The splits of partitioned items (evaluator.runs.partitions). FULL is all of these and EXCLUDED; UNPARSED are in
+neither."""
 SPLITS = (FULL, "seen", "partial", MIXED, "unseen")
 """The splits that are reported, in their order, with those that designs or tables of others have."""
 SPLIT_ORDER = ("val", *SPLITS)
 _LEFT_OUT = ("val", EXCLUDED, UNPARSED)
 """Splits that are measured and left out of figures and papers' tables."""
 COMPARED = ("c", "n", "p", "0", "1")
-"""The slots of a question's captions, which are compared with one another; the candidates of another slot are compared among
-themselves."""
+"""The slots of a question's captions, which are compared with one another; the candidates of another slot are
+compared among themselves."""
 COUNTS = ("n_objects", "n_attributes", "n_relations")
 TOP = 3
 """How many of the best texts of an item are told."""
@@ -38,8 +39,9 @@ class Items:
     """n items of one protocol with at most m candidates each. Strings are object arrays, "" where there is none.
 
     counts: objects, attributes and relations of the caption c, −1 where unknown. scores: float32, nan where padded or
-    unscored. truth, false: bool, both False where padded. unscored: the reason, "" for a scored item. tolerance: how close
-    scores tie (comparison.tied). confidence: the level of intervals, 0..1. partitioned: the splits are partitions by familiarity.
+    unscored. truth, false: bool, both False where padded. unscored: the reason, "" for a scored item. tolerance: how
+    close scores tie (comparison.tied). confidence: the level of intervals, 0..1. partitioned: the splits are
+    partitions by familiarity.
     """
 
     item_id: np.ndarray  # (n,)
@@ -76,9 +78,11 @@ class Items:
         return replace(self, truth=self.truth & inside, false=self.false & inside)
 
     def best_candidates(self) -> dict[str, np.ndarray]:
-        """The best true and the best false candidate of the first image: arrays (n,) true, true_text, false, false_text.
+        """The best true and the best false candidate of the first image: arrays (n,) true, true_text, false,
+        false_text.
 
-        true and false are scores, true_text and false_text text ids. Slots c against n; of a pair of images 0 against 1.
+        true and false are scores, true_text and false_text text ids. Slots c against n; of a pair of images 0 against
+        1.
         """
         rows = np.arange(len(self))
         columns: dict[str, np.ndarray] = {}

@@ -24,9 +24,9 @@ Fit = dict[str, Any]
 def loads(items: Items, first: Outcome) -> list[Fit]:
     """One fit for each split, level and skill: R@1 in percentage points on the counts that vary, and a constant.
 
-    `stars` are COMPASS's, of the p-value of each coefficient alone; `stars_corrected` are of p-values corrected over all
-    coefficients. A reader takes each star as a claim of its own, and the fits share images, so the correction is Holm's: it
-    bounds the chance of any false star, however the tests depend on one another.
+    `stars` are COMPASS's, of the p-value of each coefficient alone; `stars_corrected` are of p-values corrected over
+    all coefficients. A reader takes each star as a claim of its own, and the fits share images, so the correction is
+    Holm's: it bounds the chance of any false star, however the tests depend on one another.
     """
     keys = np.stack([items.split, items.level, items.skill], axis=1).astype(str)
     fits = [
@@ -38,8 +38,9 @@ def loads(items: Items, first: Outcome) -> list[Fit]:
 def pooled_loads(fits: Sequence[Sequence[Fit]], blocks: Sequence[str], level: float) -> list[Fit]:
     """The loads of several runs as one, by split, level and skill: each coefficient pooled as results are.
 
-    fits: of each run. blocks: the block of each run. level: of the intervals. A coefficient that some run does not have is left out, with
-    the reason where none is left. `p` is that of several blocks, None for one block, as in pooled results.
+    fits: of each run. blocks: the block of each run. level: of the intervals. A coefficient that some run does not
+    have is left out, with the reason where none is left. `p` is that of several blocks, None for one block, as in
+    pooled results.
     """
     groups: dict[tuple[Any, ...], list[tuple[str, Fit]]] = {}
     for block, of_run in zip(blocks, fits, strict=True):
@@ -61,9 +62,15 @@ def _pooled(members: Sequence[tuple[str, Fit]], level: float) -> Fit:
     }
     reason = None if found else next((fit["reason"] for fit in fits if fit["reason"]), "no count varies in every run")
     return {
-        **first, "errors": POOLED, "clusters": sum(clusters.values()), "items": sum(fit["items"] for fit in fits), "df": None, "coefficients": found,
-        "constant": None, "reason": reason,
-    }  # fmt: skip
+        **first,
+        "errors": POOLED,
+        "clusters": sum(clusters.values()),
+        "items": sum(fit["items"] for fit in fits),
+        "df": None,
+        "coefficients": found,
+        "constant": None,
+        "reason": reason,
+    }
 
 
 def _pooled_load(loads: Sequence[Fit], blocks: Sequence[str], level: float) -> Fit:
@@ -91,9 +98,14 @@ def _load(items: Items, first: Outcome, inside: np.ndarray, split: str, level: s
     counts, scenes = items.counts[inside], items.scene_id[inside].astype(str)
     varying = [i for i in range(len(COUNTS)) if len(counts) and np.ptp(counts[:, i])]
     labels = {
-        "split": split, "level": level or None, "skill": skill or None, "errors": ERRORS, "correction": CORRECTION,
-        "items": len(counts), "clusters": len(set(scenes)),
-    }  # fmt: skip
+        "split": split,
+        "level": level or None,
+        "skill": skill or None,
+        "errors": ERRORS,
+        "correction": CORRECTION,
+        "items": len(counts),
+        "clusters": len(set(scenes)),
+    }
     x = np.column_stack([counts[:, varying], np.ones(len(counts))]).astype(float)
     try:
         if not varying:
@@ -102,12 +114,14 @@ def _load(items: Items, first: Outcome, inside: np.ndarray, split: str, level: s
     except ValueError as reason:
         return {**labels, "df": None, "coefficients": {}, "constant": None, "reason": str(reason)}
     return {
-        **labels, "df": int(fit.df_resid_inference),
+        **labels,
+        "df": int(fit.df_resid_inference),
         "coefficients": {
             COUNTS[i]: _coefficient(fit, j, COUNTS[i], skill, items.confidence) for j, i in enumerate(varying)
         },
-        "constant": round(float(fit.params[-1]), 4), "reason": None,
-    }  # fmt: skip
+        "constant": round(float(fit.params[-1]), 4),
+        "reason": None,
+    }
 
 
 def _coefficient(fit: Any, j: int, count: str, skill: str, level: float) -> Fit:

@@ -1,4 +1,5 @@
-"""Pools of texts that images are scored against, and the sample of a pool that is scored where all would cost too much."""
+"""Pools of texts that images are scored against, and the sample of a pool that is scored where all would cost too
+much."""
 
 import hashlib
 from collections.abc import Sequence
@@ -13,7 +14,8 @@ from generator.dataset.reader import Benchmark
 
 @dataclass(frozen=True)
 class Pool:
-    """Images that are scored against the same texts. sample: false texts drawn for each image, None for the whole pool."""
+    """Images that are scored against the same texts. sample: false texts drawn for each image, None for the whole
+    pool."""
 
     name: str
     images: list[str]

@@ -16,8 +16,8 @@ from generator.dataset.reader import Benchmark
 class Layout:
     """A table with a line for each value of the labels `lines`, and a column for each value of the labels `columns`.
 
-    chance: the head of a column with the chance of the last cell; without it chance stands in a last line. sizes: whether
-    numbers of items and clusters stand to the right, where they are the same for all columns.
+    chance: the head of a column with the chance of the last cell; without it chance stands in a last line. sizes:
+    whether numbers of items and clusters stand to the right, where they are the same for all columns.
     """
 
     lines: Sequence[str]
@@ -27,9 +27,11 @@ class Layout:
 
 
 class Protocol(ABC):
-    """How the scores of a benchmark's items become results. To add one, write it in a file and name it in registry.py.
+    """How the scores of a benchmark's items become results. To add one, write it in a file and name it in
+    registry.py.
 
-    Its tables and figures follow from its rows: evaluator.report draws errors, raw retrieval, fits and cells where it has them.
+    Its tables and figures follow from its rows: evaluator.report draws errors, raw retrieval, fits and cells where it
+    has them.
     """
 
     name: ClassVar[str]

@@ -1,4 +1,5 @@
-"""Raw retrieval: images and their own captions against one another, in folds (protocols, section 3; CREPE, Ma et al. 2023)."""
+"""Raw retrieval: images and their own captions against one another, in folds (protocols, section 3; CREPE, Ma et al.
+2023)."""
 
 import hashlib
 from collections import Counter
@@ -27,8 +28,8 @@ METRICS = ("raw R@1, image to text", "raw R@1, text to image")
 def make_folds(benchmark: Benchmark, protocol: str, by_atoms: bool) -> list[Fold]:
     """The folds of a protocol's captions, K = min(20, ⌊size/N⌋) of each group; N is the size of the smallest group.
 
-    A group is a split, or with `by_atoms` a split and number of atoms. In it each image has one caption and each caption
-    one image, in an order that a hash of the images' names decides.
+    A group is a split, or with `by_atoms` a split and number of atoms. In it each image has one caption and each
+    caption one image, in an order that a hash of the images' names decides.
     """
     groups = _groups(benchmark, protocol, by_atoms)
     if not groups or (size := min(len(members) for members in groups.values())) < 2:

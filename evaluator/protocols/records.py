@@ -24,8 +24,9 @@ class ExternalRecord(TypedDict):
 
 
 class ReadingRecord(TypedDict, total=False):
-    """How a benchmark of others was read (evaluator.benchmarks.reading): filters by name, what was left out by reason, files of another
-    version in a sentence each, and whether its authors average over categories. Empty for other benchmarks."""
+    """How a benchmark of others was read (evaluator.benchmarks.reading): filters by name, what was left out by
+    reason, files of another version in a sentence each, and whether its authors average over categories. Empty for
+    other benchmarks."""
 
     averages: bool
     filters: dict[str, str]
@@ -131,9 +132,10 @@ class RulesRecord(TypedDict, total=False):
 class FactorsRecord(TypedDict, total=False):
     """What tells a run apart. Runs that differ in the block or in the training seed alone are runs of one experiment.
 
-    model: its spec, or for one that `score train` wrote the method. treatment: how it was trained, but for the seed, and which
-    of its scores were measured. design: what world and benchmark were asked to be, but for seeds and machine. block: the
-    digest of what the benchmark holds out, None where nothing is. benchmark: the digests of benchmark and world.
+    model: its spec, or for one that `score train` wrote the method. treatment: how it was trained, but for the seed,
+    and which of its scores were measured. design: what world and benchmark were asked to be, but for seeds and
+    machine. block: the digest of what the benchmark holds out, None where nothing is. benchmark: the digests of
+    benchmark and world.
     """
 
     model: str

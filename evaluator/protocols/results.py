@@ -126,7 +126,8 @@ class Mean:
 
 @dataclass(frozen=True)
 class Average:
-    """A way to average: its name, and the means of outcomes over the items of some row numbers, of which there is one at least.
+    """A way to average: its name, and the means of outcomes over the items of some row numbers, of which there is one
+    at least.
 
     of: takes the outcomes, the row numbers, the clusters of these items, and the level of the intervals.
     """
@@ -152,7 +153,8 @@ OVER_ITEMS = Average("micro (over items)", _mean_over_items)
 
 
 def average_over(name: str, categories: Sequence[tuple[str, ...]]) -> Average:
-    """The mean over categories, (n,) paths of items as `category_weights` takes them, and the standard deviation over them."""
+    """The mean over categories, (n,) paths of items as `category_weights` takes them, and the standard deviation over
+    them."""
 
     def mean(outcomes: Sequence[Outcome], kept: np.ndarray, clusters: Clusters, level: float) -> list[Mean]:
         paths = [categories[i] for i in kept]
@@ -251,18 +253,32 @@ def tabulate(
 def result_row(
     outcome: Outcome, labels: Labels, mean: Mean, average: str, ties: int | None = None, unscored: int | None = None
 ) -> Row:
-    """A row of results from a mean; `measure` adds the model, the benchmark, the protocol, and whether the metric is the main one."""
+    """A row of results from a mean; `measure` adds the model, the benchmark, the protocol, and whether the metric is
+    the main one."""
     found = mean.estimate
     row: Any = {
-        "metric": outcome.metric, "error": outcome.error or None,
+        "metric": outcome.metric,
+        "error": outcome.error or None,
         **{name: labels.get(name) for name in ("kind", "skill", "level", "n")},
         **{name: labels[name] for name in COUNTS if name in labels},
-        "split": labels["split"], "minus": labels.get("minus"), "is_gap": "minus" in labels,
-        "unit": outcome.unit, "average": average, "value": _number(found.value), "sd": _number(mean.sd),
-        "low": _number(found.low), "high": _number(found.high), "low_fixed": _number(found.low_fixed),
-        "high_fixed": _number(found.high_fixed), "p": _number(found.p), "items": found.n_items, "clusters": found.n_clusters,
-        "ties": ties, "unscored": unscored, "chance": _number(mean.chance),
-    }  # fmt: skip
+        "split": labels["split"],
+        "minus": labels.get("minus"),
+        "is_gap": "minus" in labels,
+        "unit": outcome.unit,
+        "average": average,
+        "value": _number(found.value),
+        "sd": _number(mean.sd),
+        "low": _number(found.low),
+        "high": _number(found.high),
+        "low_fixed": _number(found.low_fixed),
+        "high_fixed": _number(found.high_fixed),
+        "p": _number(found.p),
+        "items": found.n_items,
+        "clusters": found.n_clusters,
+        "ties": ties,
+        "unscored": unscored,
+        "chance": _number(mean.chance),
+    }
     made: Row = row
     return made
 
@@ -314,8 +330,8 @@ def _difference(
 ) -> list[Estimate]:
     """The difference between two splits of each outcome.
 
-    FULL holds the other split: its mean differs from that of its part by the difference of the rest from the part, times
-    the rest's share.
+    FULL holds the other split: its mean differs from that of its part by the difference of the rest from the part,
+    times the rest's share.
     """
     first, second = (kept_of[split] for split in pair)
     share = 1.0

@@ -1,4 +1,5 @@
-"""R@1: the truth against a pool of texts, several of which may be true (protocols, section 1; Peng et al. 2026, section 3.1)."""
+"""R@1: the truth against a pool of texts, several of which may be true (protocols, section 1; Peng et al. 2026,
+section 3.1)."""
 
 from dataclasses import replace
 
@@ -29,7 +30,8 @@ _BLOCK = 4_000_000
 
 
 class Retrieval(Protocol):
-    """R@1 by kind and split, and which way the errors go. With a sampled pool, which is easier, the metric has another name."""
+    """R@1 by kind and split, and which way the errors go. With a sampled pool, which is easier, the metric has
+    another name."""
 
     name = "retrieval"
 
@@ -52,8 +54,8 @@ class Retrieval(Protocol):
 
 
 def _pooled_items(scores: Scores, protocol: str) -> tuple[Items, np.ndarray, np.ndarray]:
-    """The items with the TOP best true and the TOP best false texts of their pool as candidates, the chance (n,) of each, and
-    the directions of their errors (`error_directions`), zeros where texts have no form."""
+    """The items with the TOP best true and the TOP best false texts of their pool as candidates, the chance (n,) of
+    each, and the directions of their errors (`error_directions`), zeros where texts have no form."""
     benchmark = scores.benchmark
     table = benchmark.items.take(pa.array(sorted_rows(benchmark, protocol)))
     rows = benchmark.candidates
@@ -90,10 +92,19 @@ def _pooled_items(scores: Scores, protocol: str) -> tuple[Items, np.ndarray, np.
     n = table.num_rows
     is_true = np.arange(2 * TOP) < TOP
     items = Items(
-        **item_columns(table), scene_id=scene_of, level=np.full(n, "", dtype=object), counts=np.full((n, 3), -1), scores=best,
-        truth=there & is_true, false=there & ~is_true, slot=np.tile(np.where(is_true, "c", "n").astype(object), (n, 1)),
-        candidate_kind=np.full((n, 2 * TOP), "", dtype=object), text_id=names, unscored=reasons, tolerance=scores.tolerance,
-    )  # fmt: skip
+        **item_columns(table),
+        scene_id=scene_of,
+        level=np.full(n, "", dtype=object),
+        counts=np.full((n, 3), -1),
+        scores=best,
+        truth=there & is_true,
+        false=there & ~is_true,
+        slot=np.tile(np.where(is_true, "c", "n").astype(object), (n, 1)),
+        candidate_kind=np.full((n, 2 * TOP), "", dtype=object),
+        text_id=names,
+        unscored=reasons,
+        tolerance=scores.tolerance,
+    )
     return scores.for_intervals(items), by_chance, directions
 
 
@@ -111,8 +122,8 @@ class _PoolReader:
     def best(
         self, images: np.ndarray, true: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Scores and text ids, (n, 2 TOP), of the best true and of the best false texts, and which there are, bool (n, 2 TOP);
-        reasons (n,), chance (n,) and directions of errors.
+        """Scores and text ids, (n, 2 TOP), of the best true and of the best false texts, and which there are, bool
+        (n, 2 TOP); reasons (n,), chance (n,) and directions of errors.
 
         images: rows of the pool, (n,). true: pairs of a place in `images` and a true text's column, (t, 2).
         """
@@ -145,8 +156,8 @@ class _PoolReader:
 
 
 def _best(matrix: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """The columns of the TOP highest scores of each row (n, m) where the mask is true, highest first and of equal ones the first:
-    int64 (n, TOP), −1 where there are no more."""
+    """The columns of the TOP highest scores of each row (n, m) where the mask is true, highest first and of equal
+    ones the first: int64 (n, TOP), −1 where there are no more."""
     left = np.where(mask, matrix, -np.inf)
     found = np.full((len(matrix), TOP), -1)
     for i in range(TOP):

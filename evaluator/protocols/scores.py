@@ -127,9 +127,9 @@ class Candidates:
 class Scores:
     """The scores of one channel of a run.
 
-    indistinct: text_id → the earlier text_id that the model reads it as. candidates: of the items without a pool. pools:
-    of the items that have one. folds: of raw retrieval, by protocol, where the run scored them. matrix: reads the scores
-    of a pool or fold, by parts; nan where a sampled pool has none. tolerance: how close scores tie. shown:
+    indistinct: text_id → the earlier text_id that the model reads it as. candidates: of the items without a pool.
+    pools: of the items that have one. folds: of raw retrieval, by protocol, where the run scored them. matrix: reads
+    the scores of a pool or fold, by parts; nan where a sampled pool has none. tolerance: how close scores tie. shown:
     the bindings of each scene, joined by ";". confidence: the level of intervals, 0..1. between_images: the scores of
     another channel, where images are compared by that. partitioned: the splits are partitions by familiarity.
     averages_categories: the authors of the benchmark average over categories.
@@ -218,9 +218,9 @@ def _reasons(
 ) -> np.ndarray:
     """Why each item is unscored, "" where it is scored: the strongest reason of its candidates.
 
-    item, compared, truth, model_input, reason: (rows,) of the candidates; model_input is a code for the image and the text as
-    the model reads it. Candidates of one number `compared` are compared with one another: slots c, n and p, 0 and 1, and
-    every other slot with itself.
+    item, compared, truth, model_input, reason: (rows,) of the candidates; model_input is a code for the image and the
+    text as the model reads it. Candidates of one number `compared` are compared with one another: slots c, n and p, 0
+    and 1, and every other slot with itself.
     """
     group = item.astype(np.int64) * (int(compared.max(initial=0)) + 1) + compared
     reasons = np.full(n, "", dtype=object)

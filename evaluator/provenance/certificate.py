@@ -16,8 +16,8 @@ _STATUSES = ("clean", "as declared", "failed")
 def found_certificate(benchmark: Benchmark, world: Images) -> str:
     """The status in the benchmark's verify.json, in words that say where it is from.
 
-    Whoever passes a dataset on may have written that file. A certificate of other files, or with a status that none has,
-    counts as none.
+    Whoever passes a dataset on may have written that file. A certificate of other files, or with a status that none
+    has, counts as none.
     """
     path = benchmark.path("verify.json")
     if not path.exists():

@@ -21,7 +21,8 @@ class Overlap:
 
 
 class Trained(Protocol):
-    """What a model says of its training: what it was shown, None where that is unknown; whether the run itself fits it on its texts."""
+    """What a model says of its training: what it was shown, None where that is unknown; whether the run itself fits
+    it on its texts."""
 
     exposure: Exposure | None
     fits_texts: bool

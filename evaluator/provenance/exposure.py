@@ -17,7 +17,8 @@ RECORD = "jackalope.json"
 _DIGITS = 16
 
 Seen = tuple[str | None, str | None, str | None]
-"""An attribute kind, its value and a category: what an object showed, or what a text named, None for what it did not name."""
+"""An attribute kind, its value and a category: what an object showed, or what a text named, None for what it did not
+name."""
 Triple = tuple[str, str, str]
 
 
@@ -25,9 +26,10 @@ Triple = tuple[str, str, str]
 class Exposure:
     """What training images showed and training texts named.
 
-    objects: an entry for each value of each object. triples: subject, relation and object of relations, by category. scenes:
-    names of the training scenes by content (`scene_names`), so that a scene is known in another dataset too. complete: whether
-    this is all that the model was shown; False after fine-tuning a model whose own training is unknown.
+    objects: an entry for each value of each object. triples: subject, relation and object of relations, by category.
+    scenes: names of the training scenes by content (`scene_names`), so that a scene is known in another dataset too.
+    complete: whether this is all that the model was shown; False after fine-tuning a model whose own training is
+    unknown.
     """
 
     objects: frozenset[Seen] = frozenset()
@@ -38,9 +40,11 @@ class Exposure:
     def __or__(self, other: "Exposure") -> "Exposure":
         """What two trainings showed, one after the other."""
         return Exposure(
-            self.objects | other.objects, self.triples | other.triples, self.scenes | other.scenes,
+            self.objects | other.objects,
+            self.triples | other.triples,
+            self.scenes | other.scenes,
             self.complete and other.complete,
-        )  # fmt: skip
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The exposure as JSON-ready data."""
@@ -78,7 +82,6 @@ def read_exposure(
         triples.update(
             (shown[each["subject"]]["category"], each["relation"], shown[each["object"]]["category"])
             for each in row["relations"] or ()
-            if each["holds"]
         )
     form_of = dict(zip(benchmark.texts["text_id"].to_pylist(), benchmark.texts["form"].to_pylist(), strict=True))
     for text in texts:
@@ -97,7 +100,8 @@ def read_exposure(
 
 
 def recorded_exposure(folder: Path) -> Exposure | None:
-    """What the model in a folder was shown; None where nothing is recorded. Raises UserError when the record is damaged."""
+    """What the model in a folder was shown; None where nothing is recorded. Raises UserError when the record is
+    damaged."""
     recorded = read_json(folder / RECORD, most=MOST_LIST).get("exposure") if (folder / RECORD).exists() else None
     if recorded is None:
         return None
@@ -110,7 +114,8 @@ def recorded_exposure(folder: Path) -> Exposure | None:
 
 
 def scene_names(world: Images, scenes: Collection[str]) -> dict[str, frozenset[str]]:
-    """Names of scenes by content: digests of the image, and of the scene that another size or quality shares with it."""
+    """Names of scenes by content: digests of the image, and of the scene that another size or quality shares with
+    it."""
     names = {scene: {world.image_digest(scene)} for scene in scenes}
     for row in _rows(world, scenes, ["scene"]) if isinstance(world, World) else ():
         if row["scene"] and json.loads(row["scene"]):

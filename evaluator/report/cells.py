@@ -11,7 +11,8 @@ NONE = Cell(NOTHING)
 
 
 def result_cell(row: Row | None, of: Mapping[str, Any] | None = None, decimals: int = 1) -> Cell:
-    """A value with its interval and, where it has one, its standard deviation: over n or folds, else over blocks or runs."""
+    """A value with its interval and, where it has one, its standard deviation: over n or folds, else over blocks or
+    runs."""
     if row is None:
         return NONE
     if row["value"] is None:
@@ -61,7 +62,8 @@ def sizes_cell(rows: Sequence[Row]) -> Cell:
 
 
 def load_cell(coefficient: Mapping[str, Any] | None, of: Mapping[str, Any] | None = None) -> Cell:
-    """A skill load in points an atom, with its error and p in small print and its corrected stars; a self-load in bold."""
+    """A skill load in points an atom, with its error and p in small print and its corrected stars; a self-load in
+    bold."""
     if coefficient is None:
         return NONE
     small = f"({coefficient['error']:.2f}, {p_value(coefficient['p'])})"
@@ -71,7 +73,8 @@ def load_cell(coefficient: Mapping[str, Any] | None, of: Mapping[str, Any] | Non
 
 
 def number(value: Any, unit: str, decimals: int = 1) -> str:
-    """A number in its unit: a share in percent, a difference in points with its sign, a score; a dash where there is none.
+    """A number in its unit: a share in percent, a difference in points with its sign, a score; a dash where there is
+    none.
 
     >>> number(0.5, "share"), number(-0.1, "difference"), number(0.21, "score"), number(None, "share")
     ('50.0', '-10.0', '0.210', '–')

@@ -24,15 +24,16 @@ from generator.base.errors import UserError, did_you_mean
 class Evaluation:
     """The results of a model on a dataset. Notebooks show its table.
 
-    folder: the run's folder, which `score report` and `score compare` read. results: the contents of its results.json, empty in
-    processes other than the main one.
+    folder: the run's folder, which `score report` and `score compare` read. results: the contents of its
+    results.json, empty in processes other than the main one.
     """
 
     folder: Path
     results: Results
 
     def to_pandas(self) -> pd.DataFrame:
-        """The long table of results (evaluator.protocols.records.Row): a row for each metric, group of items and split or gap."""
+        """The long table of results (evaluator.protocols.records.Row): a row for each metric, group of items and
+        split or gap."""
         return pd.DataFrame(self.results["rows"])
 
     @cached_property
@@ -42,7 +43,8 @@ class Evaluation:
         return pd.DataFrame(item_rows(run, measure_protocols(run)), columns=list(COLUMNS))
 
     def table(self, protocol: str | None = None) -> pd.DataFrame:
-        """The table that `score run` prints, as text: of one protocol, or of all. Raises UserError for one that was not measured."""
+        """The table that `score run` prints, as text: of one protocol, or of all. Raises UserError for one that was
+        not measured."""
         known = list(dict.fromkeys(str(row["protocol"]) for row in self.results["rows"]))
         if protocol not in (None, *known):
             raise UserError(f"The evaluation has no protocol '{protocol}'; {did_you_mean(str(protocol), known)}")
@@ -68,6 +70,9 @@ class Evaluation:
     def _said(self) -> list[str]:
         """What stands above the table."""
         results = self.results
-        head = f"{results['model']} on {results['benchmark']} (dataset {results['certificate']}), {confidence(results)} intervals"
+        head = (
+            f"{results['model']} on {results['benchmark']} (dataset {results['certificate']}), "
+            f"{confidence(results)} intervals"
+        )
         limit = results.get("limit")
         return [head, *(limit_said(limit) if limit else ()), mark_of(results) or training_said(results)]

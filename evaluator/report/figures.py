@@ -1,7 +1,7 @@
 """Figures of results, as SVG text to stand inside a page.
 
-`by_split`, `by_complexity` and `by_count` take pooled results (evaluator.analysis.pooling), an entry for each model, and a
-protocol. They return no figure where the results have no numbers for it.
+`by_split`, `by_complexity` and `by_count` take pooled results (evaluator.analysis.pooling), an entry for each model,
+and a protocol. They return no figure where the results have no numbers for it.
 """
 
 import io
@@ -89,11 +89,14 @@ def _chance(axes: Axes, levels: Sequence[float]) -> None:
 
 
 def by_complexity(results: Sequence[Results], protocol: str) -> list[str]:
-    """Every share by the number of atoms n, chance dashed: a panel for each kind or level, a line for each model, metric and split."""
+    """Every share by the number of atoms n, chance dashed: a panel for each kind or level, a line for each model,
+    metric and split."""
     rows = [
-        (run, row) for run in results for row in run["rows"]
+        (run, row)
+        for run in results
+        for row in run["rows"]
         if row["protocol"] == protocol and row["n"] is not None and row["unit"] == "share" and row["split"] != "val"
-    ]  # fmt: skip
+    ]
     rows.sort(key=lambda each: split_rank(each[1]["split"]))
     if not rows:
         return []
@@ -123,7 +126,8 @@ def by_complexity(results: Sequence[Results], protocol: str) -> list[str]:
 
 
 def by_count(results: Sequence[Results], protocol: str) -> list[str]:
-    """A figure for each model: R@1 by one count, a line for each value of another, a panel for each skill and two counts.
+    """A figure for each model: R@1 by one count, a line for each value of another, a panel for each skill and two
+    counts.
 
     A panel names the slope β of its count for each split: the skill load, in points an atom (COMPASS, section E).
     """
@@ -187,7 +191,8 @@ def _named(count: str) -> str:
 
 
 def by_frequency(title: str, atoms: Sequence[Mapping[str, Any]], splits: Sequence[str]) -> str:
-    """How many captions of training and of each split name each of `atoms` (generator.dataset.counts), a panel for each split."""
+    """How many captions of training and of each split name each of `atoms` (generator.dataset.counts), a panel for
+    each split."""
     shown = [split for split in splits if any(split in atom["captions"] for atom in atoms)]
     with plt.rc_context(_STYLE):
         figure, grid = _panels(max(1, len(shown)))
@@ -206,8 +211,8 @@ def by_frequency(title: str, atoms: Sequence[Mapping[str, Any]], splits: Sequenc
 
 
 def by_overlap(title: str, panels: Mapping[str, Mapping[str, Mapping[str, float | None]]]) -> str:
-    """Shares of bindings of true and of false captions that a corpus shows, in percent: a panel for each set of samples, of which `panels`
-    has the shares (evaluator.audits.familiarity.samples.shares)."""
+    """Shares of bindings of true and of false captions that a corpus shows, in percent: a panel for each set of
+    samples, of which `panels` has the shares (evaluator.audits.familiarity.samples.shares)."""
     with plt.rc_context(_STYLE):
         figure, grid = _panels(len(panels))
         figure.suptitle(title)
@@ -231,13 +236,16 @@ def _mean(cells: Sequence[Row]) -> float:
 
 
 def _style(results: Sequence[Results], entry: Results, group: int) -> dict[str, Any]:
-    """How a line is drawn: the colour tells models apart, dashes and marker its groups; of one model the colour tells groups apart."""
+    """How a line is drawn: the colour tells models apart, dashes and marker its groups; of one model the colour tells
+    groups apart."""
     if len(results) == 1:
         return {"color": _COLOURS[group % len(_COLOURS)], "marker": "o"}
     model = next(i for i, each in enumerate(results) if each is entry)
     return {
-        "color": _COLOURS[model % len(_COLOURS)], "marker": _MARKERS[group % len(_MARKERS)], "linestyle": _DASHES[group % len(_DASHES)],
-    }  # fmt: skip
+        "color": _COLOURS[model % len(_COLOURS)],
+        "marker": _MARKERS[group % len(_MARKERS)],
+        "linestyle": _DASHES[group % len(_DASHES)],
+    }
 
 
 def _line(axes: Axes, places: Sequence[float], rows: Sequence[Row], label: str, style: dict[str, Any]) -> None:

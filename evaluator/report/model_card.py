@@ -17,8 +17,9 @@ _ARGUMENTS = ("kind", "skill", "level", "error", "low", "high", "chance", "items
 def write_model_card(entries: Sequence[Results], path: Path) -> int:
     """Write the results of one model into the metadata of the model card `path`; returns how many values.
 
-    A card that exists keeps its text and its other metadata; earlier values of the same benchmarks are replaced. Values are those of
-    each protocol's main metric. Raises UserError for results of several models and for a file that is no model card.
+    A card that exists keeps its text and its other metadata; earlier values of the same benchmarks are replaced.
+    Values are those of each protocol's main metric. Raises UserError for results of several models and for a file
+    that is no model card.
     """
     from huggingface_hub import ModelCard, ModelCardData
 
@@ -31,7 +32,8 @@ def write_model_card(entries: Sequence[Results], path: Path) -> int:
         card: Any = ModelCard.load(path) if path.exists() else ModelCard(f"---\n{ModelCardData()}\n---\n")
     except Exception as error:  # its parsers have errors of their own
         raise UserError(
-            f"{path} is no model card whose metadata can be read ({str(error).splitlines()[0]}); mend it or name another file."
+            f"{path} is no model card whose metadata can be read ({str(error).splitlines()[0]}); mend it or name "
+            f"another file."
         ) from None
     found = [each for entry in entries for each in _values(entry)]
     measured = {each.dataset_type for each in found}
@@ -49,12 +51,25 @@ def _values(entry: Results) -> list[Any]:
     level = entry["rules"].get("level")
     return [
         EvalResult(
-            *_TASK[:1], dataset_type=f"jackalope/{entry['benchmark']}", dataset_name=entry["benchmark"], metric_type=row["metric"], metric_value=row["value"],
-            task_name=_TASK[1], dataset_config=row["protocol"], dataset_split=split, metric_name=_name(row), metric_config=_name(row),
-            metric_args={"interval_level": level, **{name: row[name] for name in _ARGUMENTS if row.get(name) is not None}},
+            *_TASK[:1],
+            dataset_type=f"jackalope/{entry['benchmark']}",
+            dataset_name=entry["benchmark"],
+            metric_type=row["metric"],
+            metric_value=row["value"],
+            task_name=_TASK[1],
+            dataset_config=row["protocol"],
+            dataset_split=split,
+            metric_name=_name(row),
+            metric_config=_name(row),
+            metric_args={
+                "interval_level": level,
+                **{name: row[name] for name in _ARGUMENTS if row.get(name) is not None},
+            },
         )
-        for line in main_lines([entry]) for split, row in line.rows.items() if row["unit"] == "share" and row["value"] is not None
-    ]  # fmt: skip
+        for line in main_lines([entry])
+        for split, row in line.rows.items()
+        if row["unit"] == "share" and row["value"] is not None
+    ]
 
 
 def _name(row: Any) -> str:

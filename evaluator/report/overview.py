@@ -29,8 +29,8 @@ class Line:
 
 
 def read_lines(entries: Sequence[Results], of: Callable[[Row], bool] = lambda row: True) -> list[Line]:
-    """For each metric and group of items, in the order of the rows, a line for each entry that has it. Rows by number of
-    atoms, and those of which `of` is false, are left out."""
+    """For each metric and group of items, in the order of the rows, a line for each entry that has it. Rows by number
+    of atoms, and those of which `of` is false, are left out."""
     found: dict[tuple[object, ...], dict[int, Line]] = {}
     for i, entry in enumerate(entries):
         for row in entry["rows"]:
@@ -48,8 +48,8 @@ def main_lines(entries: Sequence[Results]) -> list[Line]:
 def side_by_side(entries: Sequence[Results], lines: Sequence[Line], decimals: int = 1) -> Table:
     """A table of lines: a column for each reported split, and for the gap between seen and unseen.
 
-    Without reported splits it has all. Chance levels are in the order of the splits where they differ. items, groups, ties
-    and unscored items are of all splits.
+    Without reported splits it has all. Chance levels are in the order of the splits where they differ. items, groups,
+    ties and unscored items are of all splits.
     """
     found = list(dict.fromkeys(split for line in lines for split, row in line.rows.items() if not row["is_gap"]))
     splits = reported_splits(found) or sorted(found)

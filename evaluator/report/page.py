@@ -127,7 +127,8 @@ def _choose(rows: Sequence[_Row], right: bool) -> list[_Row]:
 
 
 def _example(images: Images | None, row: _Row) -> dict[str, Any]:
-    """The image of an outcome, None where there are no images, and its two texts, the one with the higher score first."""
+    """The image of an outcome, None where there are no images, and its two texts, the one with the higher score
+    first."""
     lines = [
         {"true": name == "true", "text": row[f"{name}_text"] or f"{name} text", "score": row[name]}
         for name in ("true", "false")
@@ -175,8 +176,8 @@ _CLASSES = "gzsl"
 def about_splits(benchmarks: Sequence[Benchmark], never_shown: bool) -> list[str]:
     """Sentences about the splits of some benchmarks, each once.
 
-    `never_shown`: whether the models' training is known to show nothing that is held out. A benchmark without a holdout, such
-    as one made from scores alone, has no sentence.
+    `never_shown`: whether the models' training is known to show nothing that is held out. A benchmark without a
+    holdout, such as one made from scores alone, has no sentence.
     """
     return list(dict.fromkeys(sentence for each in benchmarks for sentence in _about_benchmark(each, never_shown)))
 

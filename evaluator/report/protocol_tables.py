@@ -1,4 +1,5 @@
-"""The LaTeX tables of one protocol's results: those that its rows, fits and layout (evaluator.protocols.protocol) ask for."""
+"""The LaTeX tables of one protocol's results: those that its rows, fits and layout (evaluator.protocols.protocol) ask
+for."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -19,7 +20,8 @@ Rows = Sequence[Any]
 
 
 def protocol_tables(results: Results, protocol: str) -> list[Table]:
-    """The tables of a protocol: by its layout; then of errors, of raw retrieval and of loads, where the results have any."""
+    """The tables of a protocol: by its layout; then of errors, of raw retrieval and of loads, where the results have
+    any."""
     layout = find_protocol(protocol).layout
     rows = [row for row in results["rows"] if row["protocol"] == protocol]
     usual = [row for row in rows if row["metric"] not in ERRORS]
@@ -60,9 +62,10 @@ def pivot(rows: Rows, layout: Layout) -> Table:
     """
     lines, columns = layout.lines, layout.columns
     rows = [
-        row for row in rows
+        row
+        for row in rows
         if not row["is_gap"] and row["split"] != "val" and row["kind"] != RAW and (row["n"] is None or "n" in columns)
-    ]  # fmt: skip
+    ]
     keys = [key for key in product(*(_values(rows, name) for name in columns)) if _select(rows, columns, key)]
     heads = [_head(_select(rows, columns, key)[0], columns) for key in keys]
     found = []
@@ -96,14 +99,16 @@ def raw_retrieval(rows: Rows) -> Table:
 
 
 def loads(fits: Rows) -> Table:
-    """COMPASS: the load β of each count in points an atom, with its error and p, and corrected stars, a line for each fit."""
+    """COMPASS: the load β of each count in points an atom, with its error and p, and corrected stars, a line for each
+    fit."""
     labels = ["level", "skill", "split"]
     lines = []
     for fit in fits:
         cells = [load_cell(fit["coefficients"].get(count)) for count in COUNTS]
         lines.append(Line(_named(fit, labels), [*cells, sizes_cell([fit])]))
     note = [
-        f"Loads: standard error and p in brackets, p without correction; * p < .005, ** p < .001 after {fit['correction']} "
+        f"Loads: standard error and p in brackets, p without correction; * p < .005, ** p < .001 after "
+        f"{fit['correction']} "
         "over the table."
         for fit in fits[:1]
     ]

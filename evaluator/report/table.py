@@ -10,10 +10,11 @@ NOTHING = "–"
 
 @dataclass(frozen=True)
 class Cell:
-    """What stands in a cell: `text` with its `stars`, and an `interval` in small print; or the `reason` why there is nothing.
+    """What stands in a cell: `text` with its `stars`, and an `interval` in small print; or the `reason` why there is
+    nothing.
 
-    strong: set in bold where that is possible. numbers: the row of results that it shows, unrounded, for CSV and JSON. of: the
-    results that the row is from.
+    strong: set in bold where that is possible. numbers: the row of results that it shows, unrounded, for CSV and
+    JSON. of: the results that the row is from.
     """
 
     text: str = ""
@@ -44,8 +45,8 @@ class Line:
 
 @dataclass(frozen=True)
 class Table:
-    """Lines under heads. labels: the heads of the columns of labels. name: such as "Table 2". mark: what stands on every table of
-    contaminated results. notes: what is said below."""
+    """Lines under heads. labels: the heads of the columns of labels. name: such as "Table 2". mark: what stands on
+    every table of contaminated results. notes: what is said below."""
 
     labels: Sequence[str]
     columns: Sequence[Column]

@@ -18,19 +18,35 @@ from generator.base.csv_tables import write_csv
 _OF_LOADS = ("beta", "error", "stars", "p_corrected", "stars_corrected")
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~$])")
 _ESCAPES = {
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
-    "[": "{[}", "*": "{*}",  # after the end of a line these would be read as its options
-    "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}", "–": "--", "→": r"$\to$",
-    "β": r"$\beta$", "Δ": r"$\Delta$", "±": r"$\pm$", "−": r"$-$",
-}  # fmt: skip
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "[": "{[}",
+    "*": "{*}",  # after the end of a line these would be read as its options
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "–": "--",
+    "→": r"$\to$",
+    "β": r"$\beta$",
+    "Δ": r"$\Delta$",
+    "±": r"$\pm$",
+    "−": r"$-$",
+}
 _BREAK = r" \\ "
 _SIGN = re.compile(r"(?<![\w.])[+-](?=[\d.])")
 _SHRUNK = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
 
 
 def csv_rows(table: Table) -> list[dict[str, Any]]:
-    """The cells of a table, line by line: the labels of its line, `group` and `column`, the numbers that it has unrounded
-    (evaluator.protocols.records.STATISTICS), and `reason`. Shares are in 0..1, loads in points.
+    """The cells of a table, line by line: the labels of its line, `group` and `column`, the numbers that it has
+    unrounded (evaluator.protocols.records.STATISTICS), and `reason`. Shares are in 0..1, loads in points.
 
     Cells of chance levels and sizes are left out: they are in the numbers.
     """
@@ -65,9 +81,12 @@ def markdown(table: Table) -> str:
     ]
     marks = ["---"] * len(table.labels) + ["---:"] * len(table.columns)
     rows = [
-        [*map(escape_markdown, line.labels), *(escape_markdown(f"{plain(cell, letters)} {cell.interval}".strip()) for cell in line.cells)]
+        [
+            *map(escape_markdown, line.labels),
+            *(escape_markdown(f"{plain(cell, letters)} {cell.interval}".strip()) for cell in line.cells),
+        ]
         for line in table.lines
-    ]  # fmt: skip
+    ]
     lines = [_markdown_line(map(escape_markdown, heads)), _markdown_line(marks), *map(_markdown_line, rows)]
     title = f"**{escape_markdown(table.name)}{'. ' if table.name else ''}{escape_markdown(table.title)}**"
     above = [title, *([f"**{escape_markdown(table.mark)}**"] if table.mark else [])]

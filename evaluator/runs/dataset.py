@@ -23,13 +23,16 @@ _LABELS = ("item_id", "protocol", "split", "kind", "skill", "pool_id")
 
 
 class Dataset:
-    """The questions of one benchmark of a dataset folder: a map-style dataset (`len`, `[i]`), as torch's DataLoader takes it.
+    """The questions of one benchmark of a dataset folder: a map-style dataset (`len`, `[i]`), as torch's DataLoader
+    takes it.
 
-    world, benchmark: what is read (generator.dataset.reader), from where `source` says. protocols: those whose questions these are.
+    world, benchmark: what is read (generator.dataset.reader), from where `source` says. protocols: those whose
+    questions these are.
 
-    A question is a dictionary: `item_id`, `protocol`, `split`, `kind`, `skill` and `pool_id` (strings or None); `images`, RGB images
-    of PIL, and `scene_ids`, their names; `texts`, strings, `truth`, whether each is true (list of bool), and `image_of`, the index
-    of the image that each is asked about. Where `pool_id` is given, `texts` has the true texts alone, and `pool` all.
+    A question is a dictionary: `item_id`, `protocol`, `split`, `kind`, `skill` and `pool_id` (strings or None);
+    `images`, RGB images of PIL, and `scene_ids`, their names; `texts`, strings, `truth`, whether each is true (list
+    of bool), and `image_of`, the index of the image that each is asked about. Where `pool_id` is given, `texts` has
+    the true texts alone, and `pool` all.
     """
 
     def __init__(self, source: Source, world: Images, benchmark: reader.Benchmark, protocols: Sequence[str] = ()):
@@ -37,15 +40,20 @@ class Dataset:
 
     @classmethod
     def open(
-        cls, path: str | Path, benchmark: str | None = None, protocols: str | Sequence[str] = (), images: str | Path | None = None,
+        cls,
+        path: str | Path,
+        benchmark: str | None = None,
+        protocols: str | Sequence[str] = (),
+        images: str | Path | None = None,
         filters: Sequence[str] = (),
-    ) -> "Dataset":  # fmt: skip
+    ) -> "Dataset":
         """Open the dataset at `path`, a folder or a URL, or the benchmark of others that NAME:PATH names, such as
         `sugarcrepe:FOLDER` (evaluator.benchmarks); images are read when they are asked for.
 
-        benchmark: its name, where there are several. protocols: all that are measured by default; `train` has the captions and
-        negatives of the train split. images: where the images of a benchmark of others lie; filters: which of its questions are
-        left out (docs/external.md). Raises UserError for a name that the dataset does not have.
+        benchmark: its name, where there are several. protocols: all that are measured by default; `train` has the
+        captions and negatives of the train split. images: where the images of a benchmark of others lie; filters:
+        which of its questions are left out (docs/external.md). Raises UserError for a name that the dataset does not
+        have.
         """
         asked = (protocols,) if isinstance(protocols, str) else tuple(protocols)
         source = external_source(str(path), None if images is None else Path(images), filters)
@@ -97,10 +105,16 @@ class Dataset:
         from datasets import Dataset, Features, Image, List, Value
 
         text = Value("string")
-        features = Features({
-            **dict.fromkeys(_LABELS, text), "scene_ids": List(text), "texts": List(text), "truth": List(Value("bool")),
-            "image_of": List(Value("int32")), "images": List(Image()),
-        })  # fmt: skip
+        features = Features(
+            {
+                **dict.fromkeys(_LABELS, text),
+                "scene_ids": List(text),
+                "texts": List(text),
+                "truth": List(Value("bool")),
+                "image_of": List(Value("int32")),
+                "images": List(Image()),
+            }
+        )
         rows = []
         for i in range(len(self)):
             question, names = self._question(i)

@@ -38,9 +38,10 @@ Record = dict[str, Any]
 class Source:
     """Scores from elsewhere, as `score measure --items` is given them.
 
-    items: the file. dataset: the folder whose ids it has, None where it brings its own items. benchmark: the benchmark of the
-    dataset, or the name of that of the file. model: the name of whose scores they are. Without names, that of the file.
-    level: of intervals, 0.5..0.999, None for 0.95. splits: partitions of the file's own items (evaluator.runs.partitions).
+    items: the file. dataset: the folder whose ids it has, None where it brings its own items. benchmark: the
+    benchmark of the dataset, or the name of that of the file. model: the name of whose scores they are. Without
+    names, that of the file. level: of intervals, 0.5..0.999, None for 0.95. splits: partitions of the file's own
+    items (evaluator.runs.partitions).
     """
 
     items: Path
@@ -66,9 +67,17 @@ def measure_items(source: Source) -> tuple[Path, Results]:
     if source.probabilities:
         info["probabilities"] = "read as log-odds"
     common = {
-        "model": model, "info": info, "indistinct_texts": {}, "channels": [_CHANNEL], "channel": _CHANNEL, "sampled_pools": {},
-        "level": level, "tie_tolerance": TOLERANCE if source.tolerance is None else source.tolerance, "python": platform.python_version(), "versions": {"jackalope": version("jackalope")},
-    }  # fmt: skip
+        "model": model,
+        "info": info,
+        "indistinct_texts": {},
+        "channels": [_CHANNEL],
+        "channel": _CHANNEL,
+        "sampled_pools": {},
+        "level": level,
+        "tie_tolerance": TOLERANCE if source.tolerance is None else source.tolerance,
+        "python": platform.python_version(),
+        "versions": {"jackalope": version("jackalope")},
+    }
     if source.dataset is None:
         name = folder_name(source.benchmark or source.items.stem)
         out = source.out or Path("runs") / name / folder_name(model)
@@ -101,9 +110,13 @@ def _own_items(source: Source, table: Any, name: str, out: Path) -> Record:
     )
     write_scores(out, images, texts, tables.scores[scored][:, None], [_CHANNEL])
     return {
-        "dataset": None, "world": None, "benchmark_name": name, "benchmark": Benchmark(folder).digest,
-        "certificate": "not verified", "protocols": [name for name in protocol_names() if name in tables.protocols],
-    }  # fmt: skip
+        "dataset": None,
+        "world": None,
+        "benchmark_name": name,
+        "benchmark": Benchmark(folder).digest,
+        "certificate": "not verified",
+        "protocols": [name for name in protocol_names() if name in tables.protocols],
+    }
 
 
 def _items_of_dataset(source: Source, table: Any, dataset: Dataset, benchmark: Benchmark, out: Path) -> Record:
@@ -115,14 +128,20 @@ def _items_of_dataset(source: Source, table: Any, dataset: Dataset, benchmark: B
     for name, matrix in found.pools.items():
         write_pool(out, name, _CHANNEL, 0, matrix)
     return {
-        "dataset": str(source.dataset.resolve()) if source.dataset else None, "world": dataset.world.digest,
-        "benchmark_name": benchmark.name, "benchmark": benchmark.digest, "certificate": found_certificate(benchmark, dataset.world),
-        "protocols": found.protocols, "raw_retrieval": found.raw_retrieval, "left_out": found.left_out,
-    }  # fmt: skip
+        "dataset": str(source.dataset.resolve()) if source.dataset else None,
+        "world": dataset.world.digest,
+        "benchmark_name": benchmark.name,
+        "benchmark": benchmark.digest,
+        "certificate": found_certificate(benchmark, dataset.world),
+        "protocols": found.protocols,
+        "raw_retrieval": found.raw_retrieval,
+        "left_out": found.left_out,
+    }
 
 
 def _clear(out: Path) -> None:
-    """Make a run's folder; one that holds scores from elsewhere is begun anew. Raises UserError where it holds anything else."""
+    """Make a run's folder; one that holds scores from elsewhere is begun anew. Raises UserError where it holds
+    anything else."""
     record = out / "run.json"
     ours = (out / _BEGUN).exists() or (record.exists() and "scores" in read_json(record, RunRecord)["info"])
     if out.exists() and any(out.iterdir()) and not ours:

@@ -34,7 +34,8 @@ def factors_of(run: Run, channel: str, rules: dict[str, Any]) -> FactorsRecord:
 
 
 def _model(trained: dict[str, Any]) -> str:
-    """The method of a training, with the model that it started from: one of ours by its weights, since folders are moved."""
+    """The method of a training, with the model that it started from: one of ours by its weights, since folders are
+    moved."""
     name, base = f"jackalope:{trained['method']}", trained.get("base")
     if not base:
         return name

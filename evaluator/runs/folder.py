@@ -18,8 +18,8 @@ from generator.dataset.reader import Benchmark, Dataset, World
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run. record: the contents of run.json. world: None for benchmarks of others and scores from elsewhere. splits: the
-    partitions that are the splits of `benchmark`, None where it has its own."""
+    """A finished run. record: the contents of run.json. world: None for benchmarks of others and scores from
+    elsewhere. splits: the partitions that are the splits of `benchmark`, None where it has its own."""
 
     folder: Path
     record: dict[str, Any]
@@ -49,14 +49,16 @@ def open_run(folder: Path) -> Run:
         return Run(folder, record, None, with_splits(_part(_own_benchmark(folder, record), record), splits), splits)
     if is_url(str(record["dataset"])):
         raise UserError(
-            f"{folder / 'run.json'} names a dataset at a URL ({record['dataset']}), which is not opened for a file's sake; download "
+            f"{folder / 'run.json'} names a dataset at a URL ({record['dataset']}), which is not opened for a file's "
+            f"sake; download "
             f"it and write its folder there."
         )
     dataset = Dataset.open(Path(record["dataset"]))
     benchmark = dataset.benchmark(record["benchmark_name"])
     if (benchmark.digest, dataset.world.digest) != (record["benchmark"], record["world"]):
         raise UserError(
-            f"The dataset {record['dataset']} changed since {folder} was scored; run `score run` again with another --out."
+            f"The dataset {record['dataset']} changed since {folder} was scored; run `score run` again with another "
+            f"--out."
         )
     return Run(folder, record, dataset.world, _part(benchmark, record))
 
@@ -67,12 +69,13 @@ def _part(benchmark: Benchmark, record: dict[str, Any]) -> Benchmark:
 
 
 def split_run(folder: Path, partitions: Path) -> None:
-    """Make the partitions in a folder of `score familiarity` the splits of a run. Raises UserError as `open_run` and `read_splits`, and for
-    a run on a dataset, whose splits say what its own training holds out."""
+    """Make the partitions in a folder of `score familiarity` the splits of a run. Raises UserError as `open_run` and
+    `read_splits`, and for a run on a dataset, whose splits say what its own training holds out."""
     record = open_run(folder).record
     if record["dataset"] is not None:
         raise UserError(
-            f"{folder} was scored on {record['dataset']}, which has splits of its own; leave --splits out, or give a run of a benchmark of "
+            f"{folder} was scored on {record['dataset']}, which has splits of its own; leave --splits out, or give a "
+            f"run of a benchmark of "
             "others."
         )
     write_splits(folder, read_splits(partitions, _own_benchmark(folder, record)))
@@ -100,8 +103,8 @@ class NamedRun:
 def read_named(source: str) -> NamedRun:
     """The run in the folder `source`, or of NAME=FOLDER, which names the model.
 
-    Runs of one name are runs of one model: where their training is not recorded, each spec counts as a training of its own.
-    Raises UserError when there is no run, or one without results.
+    Runs of one name are runs of one model: where their training is not recorded, each spec counts as a training of
+    its own. Raises UserError when there is no run, or one without results.
     """
     name, folder = split_name(source)
     run = open_run(folder)

@@ -14,15 +14,30 @@ from evaluator.runs.measure import measure_protocols
 from generator.base.files import draft_of
 
 COLUMNS = (
-    "protocol", "item_id", "split", "kind", "skill", "level", "cluster", "images", "texts", "truth", "scores", "margin", "metric",
-    "value", "tie", "unscored",
-)  # fmt: skip
+    "protocol",
+    "item_id",
+    "split",
+    "kind",
+    "skill",
+    "level",
+    "cluster",
+    "images",
+    "texts",
+    "truth",
+    "scores",
+    "margin",
+    "metric",
+    "value",
+    "tie",
+    "unscored",
+)
 
 
 def write_items(
     folder: Path, channel: str | None = None, tolerance: float | None = None, level: float | None = None
 ) -> Path:
-    """Write items.jsonl in the folder of a run, a line of JSON for each row of `item_rows`, whole or not at all; returns its path.
+    """Write items.jsonl in the folder of a run, a line of JSON for each row of `item_rows`, whole or not at all;
+    returns its path.
 
     The arguments are those of `evaluator.runs.measure.measure`.
     """
@@ -50,11 +65,11 @@ def _scenes(run: Run) -> dict[str, list[str]]:
 def item_rows(run: Run, measured: dict[str, ProtocolResults]) -> Iterator[dict[str, Any]]:
     """A row of COLUMNS for each question of a run.
 
-    images, texts, truth, scores: lists with an entry for each candidate: the scene, the words, whether they are true of it, and the
-    score (None where there is none). A question against a pool has up to six candidates, the three best true and the three best false texts.
-    margin: score of the best true text less that of the best false one; of two images, for the first. metric, value, tie: the main
-    metric of the protocol, the outcome and whether a tie decided it. unscored: the reason where there is no outcome, else None; the
-    margin, value and tie are None then.
+    images, texts, truth, scores: lists with an entry for each candidate: the scene, the words, whether they are true
+    of it, and the score (None where there is none). A question against a pool has up to six candidates, the three
+    best true and the three best false texts. margin: score of the best true text less that of the best false one; of
+    two images, for the first. metric, value, tie: the main metric of the protocol, the outcome and whether a tie
+    decided it. unscored: the reason where there is no outcome, else None; the margin, value and tie are None then.
     """
     scenes = _scenes(run)
     for protocol, found in measured.items():

@@ -15,7 +15,8 @@ from generator.dataset.reader import Benchmark
 
 
 def limited(benchmark: Benchmark, limit: int | None) -> Benchmark:
-    """The benchmark with at most `limit` items of each protocol, drawn by a hash of their names; the texts of pools stay.
+    """The benchmark with at most `limit` items of each protocol, drawn by a hash of their names; the texts of pools
+    stay.
 
     None: the benchmark itself. Raises UserError for less than 1.
     """
@@ -25,8 +26,9 @@ def limited(benchmark: Benchmark, limit: int | None) -> Benchmark:
         raise UserError(f"Expected a limit of at least 1 item, got {limit}; leave it out to measure all items.")
     columns = (benchmark.items[name].to_pylist() for name in ("protocol", "item_id"))
     rows = sorted(
-        (protocol, hashlib.sha256(item.encode()).digest(), row) for row, (protocol, item) in enumerate(zip(*columns, strict=True))
-    )  # fmt: skip
+        (protocol, hashlib.sha256(item.encode()).digest(), row)
+        for row, (protocol, item) in enumerate(zip(*columns, strict=True))
+    )
     taken: Counter[str] = Counter()
     kept = []
     for protocol, _, row in rows:
@@ -59,7 +61,8 @@ def _with_items(benchmark: Benchmark, items: pa.Table) -> Benchmark:
 
 
 def what_is_left(whole: Benchmark, few: Benchmark, protocols: list[str], limit: int) -> dict[str, Any]:
-    """What results say of a limit: `items` of each protocol, how many `of` there are, and the splits that are `empty` now."""
+    """What results say of a limit: `items` of each protocol, how many `of` there are, and the splits that are `empty`
+    now."""
     of, empty = {}, {}
     for protocol in protocols:
         before, after = (Counter(each.items_of(protocol)["split"].to_pylist()) for each in (whole, few))
@@ -72,6 +75,7 @@ def what_is_left(whole: Benchmark, few: Benchmark, protocols: list[str], limit: 
 def limit_said(limit: dict[str, Any]) -> list[str]:
     """A sentence for each protocol of which a limit left a split without items."""
     return [
-        f"The limit of {limit['items']:,} items left '{protocol}' none of {', '.join(splits)}: take a larger one to measure that."
+        f"The limit of {limit['items']:,} items left '{protocol}' none of {', '.join(splits)}: take a larger one to "
+        f"measure that."
         for protocol, splits in limit["empty"].items()
     ]

@@ -48,13 +48,12 @@ def measure(
 ) -> Results:
     """Write results.json and tables/*.csv of the run in `folder`; returns the results.
 
-    `rows` has a row for every metric, group of items and split of every protocol, `fits` the skill loads, `cells` R@1 for
-    every combination of counts, `factors` tells the run from others (evaluator.runs.factors), `training` says what is known of the
-    model's training, `unknown_protocols` the protocols of
-    the benchmark that this version does not know. `channel` names the
-    scores to measure, `tolerance` says how close scores tie, `level` (0.5..0.999) is that of the intervals; by default those
-    that the run chose.
-    Raises UserError when the folder is no run, or when the dataset changed since the scores were made.
+    `rows` has a row for every metric, group of items and split of every protocol, `fits` the skill loads, `cells` R@1
+    for every combination of counts, `factors` tells the run from others (evaluator.runs.factors), `training` says
+    what is known of the model's training, `unknown_protocols` the protocols of the benchmark that this version does
+    not know. `channel` names the scores to measure, `tolerance` says how close scores tie, `level` (0.5..0.999) is
+    that of the intervals; by default those that the run chose. Raises UserError when the folder is no run, or when
+    the dataset changed since the scores were made.
     """
     run = open_run(folder)
     measured = measure_protocols(run, channel, tolerance, level)
@@ -106,13 +105,23 @@ def write_results(
         ]
 
     results: Results = {
-        "model": record["model"], "benchmark": name, "reading": reading, "certificate": record["certificate"],
+        "model": record["model"],
+        "benchmark": name,
+        "reading": reading,
+        "certificate": record["certificate"],
         "training": record.get("training") or unknown_training(),
-        "rules": rules, "factors": factors_of(run, _channel(run, channel), rules),
-        "channel": _channel(run, channel), "image_channel": _image_channel(run, channel), "sampled_pools": record.get("sampled_pools", {}), "left_out": record.get("left_out", []),
-        "not_asked": record.get("not_asked", {}), "limit": record.get("under_limit"),
-        "unknown_protocols": unknown_protocols(run.benchmark), **{part: collected(part) for part in ("rows", "cells")}, "fits": [{"protocol": name, **fit} for name, each in measured.items() for fit in each.fits],
-    }  # fmt: skip
+        "rules": rules,
+        "factors": factors_of(run, _channel(run, channel), rules),
+        "channel": _channel(run, channel),
+        "image_channel": _image_channel(run, channel),
+        "sampled_pools": record.get("sampled_pools", {}),
+        "left_out": record.get("left_out", []),
+        "not_asked": record.get("not_asked", {}),
+        "limit": record.get("under_limit"),
+        "unknown_protocols": unknown_protocols(run.benchmark),
+        **{part: collected(part) for part in ("rows", "cells")},
+        "fits": [{"protocol": name, **fit} for name, each in measured.items() for fit in each.fits],
+    }
     folder, text_of = tables_folder(run.folder), run.benchmark.text_of
     fits = [row for fit in results["fits"] for row in _fit_rows(fit)]
     mark: dict[str, str | int | None] = {"limit": limit, MARK: mark_of(results)}
@@ -135,7 +144,8 @@ def _log_unscored(measured: dict[str, ProtocolResults]) -> None:
             more = f" and {len(unscored) - _NAMED:,} more" * (len(unscored) > _NAMED)
             reasons = ", ".join(sorted(set(each.items.unscored.tolist()) - {""}))
             logger.info(
-                f"Unscored items of '{protocol}': {', '.join(unscored[:_NAMED])}{more} ({reasons}); tables/items.csv names all."
+                f"Unscored items of '{protocol}': {', '.join(unscored[:_NAMED])}{more} ({reasons}); tables/items.csv "
+                f"names all."
             )
 
 
@@ -171,7 +181,8 @@ def check_level(level: float | None) -> float:
         return LEVEL
     if not _LEVELS[0] <= level <= _LEVELS[1]:
         raise UserError(
-            f"Expected a level from {_LEVELS[0]} to {_LEVELS[1]}, got {level:g}; for intervals of 90% write --level 0.9."
+            f"Expected a level from {_LEVELS[0]} to {_LEVELS[1]}, got {level:g}; for intervals of 90% write --level "
+            f"0.9."
         )
     return level
 
@@ -229,7 +240,8 @@ def _bindings(run: Run) -> dict[str, str]:
 
 
 def _matrix(scores: pa.Table, pool: Pool) -> np.ndarray:
-    """The scores of a pool out of a table of scores (schema.SCORES), float32 (images, texts), nan where there is none."""
+    """The scores of a pool out of a table of scores (schema.SCORES), float32 (images, texts), nan where there is
+    none."""
     row = positions(scores["image_id"], pa.chunked_array([pool.images], pa.string()))
     column = positions(scores["text_id"], pa.chunked_array([pool.texts], pa.string()))
     inside = (row >= 0) & (column >= 0)
@@ -240,7 +252,8 @@ def _matrix(scores: pa.Table, pool: Pool) -> np.ndarray:
 
 
 def stored_scores(run: Run, pool: Pool, channel: str) -> PoolScores:
-    """The scores of a pool that a run stored: its embeddings, or a matrix. Raises UserError where a file is missing or damaged."""
+    """The scores of a pool that a run stored: its embeddings, or a matrix. Raises UserError where a file is missing
+    or damaged."""
     sides = [pool_path(run.folder, pool.name, channel, 0, of) for of in EMBEDDINGS]
     if sides[0].exists():
         images, texts = (
@@ -290,11 +303,15 @@ def _item_table(protocol: str, items: Items, outcome: Outcome, text_of: Mapping[
             candidates[name] = _numbers(column, items.scored)
     return pa.table(
         {
-            "protocol": pa.array([protocol] * n, pa.string()), **labels, "metric": pa.array([outcome.metric] * n, pa.string()),
-            "value": _numbers(outcome.value, items.scored), "tie": pa.array(outcome.tie, mask=~items.scored),
-            **candidates, "unscored": pa.array(items.unscored, pa.string()),
+            "protocol": pa.array([protocol] * n, pa.string()),
+            **labels,
+            "metric": pa.array([outcome.metric] * n, pa.string()),
+            "value": _numbers(outcome.value, items.scored),
+            "tie": pa.array(outcome.tie, mask=~items.scored),
+            **candidates,
+            "unscored": pa.array(items.unscored, pa.string()),
         }
-    )  # fmt: skip
+    )
 
 
 def _numbers(values: np.ndarray, known: np.ndarray) -> pa.Array:

@@ -1,4 +1,5 @@
-"""Partitions by familiarity as the splits of a run: `score familiarity` writes them, `--splits` of `score run` and `score measure` reads them."""
+"""Partitions by familiarity as the splits of a run: `score familiarity` writes them, `--splits` of `score run` and
+`score measure` reads them."""
 
 import copy
 import csv
@@ -27,7 +28,8 @@ _STRICT = "strict"
 
 @dataclass(frozen=True)
 class Splits:
-    """The split of each question by its id, and how it was made: the entries of summary.json that _AboutRecord names."""
+    """The split of each question by its id, and how it was made: the entries of summary.json that _AboutRecord
+    names."""
 
     of: Mapping[str, str]
     about: Mapping[str, str]
@@ -58,9 +60,9 @@ def captions_digest(captions: Iterable[str]) -> str:
 def read_splits(folder: Path, benchmark: Benchmark) -> Splits:
     """The partitions in a folder of `score familiarity`, for the questions of a benchmark.
 
-    A question of several samples is MIXED unless all agree. EXCLUDED has questions of `amb_close_only` and, of captions read by
-    phrases, those without a partition; UNPARSED has those whose captions are not of the strict form. Raises UserError for a folder that holds
-    something else, lacks a question, or was made of other captions.
+    A question of several samples is MIXED unless all agree. EXCLUDED has questions of `amb_close_only` and, of
+    captions read by phrases, those without a partition; UNPARSED has those whose captions are not of the strict form.
+    Raises UserError for a folder that holds something else, lacks a question, or was made of other captions.
     """
     for name in ("summary.json", "per_sample_overlap.tsv", "excluded.tsv"):
         if not (folder / name).is_file():
@@ -81,13 +83,15 @@ def read_splits(folder: Path, benchmark: Benchmark) -> Splits:
     asked = _captions(benchmark)
     if lacking := [name for name in asked if name not in of]:
         raise UserError(
-            f"{folder} has no partition of {len(lacking):,} of {len(asked):,} questions, such as {lacking[0]}; give `score familiarity` the "
+            f"{folder} has no partition of {len(lacking):,} of {len(asked):,} questions, such as {lacking[0]}; give "
+            f"`score familiarity` the "
             "same benchmark."
         )
     for name, captions in asked.items():
         if captions_digest(captions) != digests[name]:
             raise UserError(
-                f"The captions of question {name} are not those that {folder} was made of; give `score familiarity` the same version of "
+                f"The captions of question {name} are not those that {folder} was made of; give `score familiarity` "
+                f"the same version of "
                 "the benchmark."
             )
     names = benchmark.items["item_id"].to_pylist()
@@ -95,14 +99,19 @@ def read_splits(folder: Path, benchmark: Benchmark) -> Splits:
 
 
 def write_splits(run: Path, splits: Splits) -> None:
-    """Make partitions the splits of the run in a folder, until others take their place; says how many questions each has."""
+    """Make partitions the splits of the run in a folder, until others take their place; says how many questions each
+    has."""
     write_json(run / _FILE, asdict(splits))
     counts = Counter(splits.of.values())
     logger.info(
         f"Splits by familiarity with {splits.about['reference']}: "
-        + ", ".join(f"{name} {counts[name]:,}" for name in (*PARTITIONS, EXCLUDED, UNPARSED) if counts[name] or name in PARTITIONS)
+        + ", ".join(
+            f"{name} {counts[name]:,}"
+            for name in (*PARTITIONS, EXCLUDED, UNPARSED)
+            if counts[name] or name in PARTITIONS
+        )
         + "."
-    )  # fmt: skip
+    )
     for name in PARTITIONS:
         if not counts[name]:
             logger.info(f"No question is {name}: that split has no mean.")
@@ -134,7 +143,8 @@ def splits_of(run: Path) -> Splits | None:
 
 
 def with_splits(benchmark: Benchmark, splits: Splits | None) -> Benchmark:
-    """The benchmark with partitions in place of its splits; itself for None. Raises UserError where a question has none."""
+    """The benchmark with partitions in place of its splits; itself for None. Raises UserError where a question has
+    none."""
     if splits is None:
         return benchmark
     names = benchmark.items["item_id"].to_pylist()

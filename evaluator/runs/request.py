@@ -1,6 +1,7 @@
 """`Request`: what a run is asked for, declared once for `score run` and `evaluate`.
 
-To add an option, add a field that `option` makes, and read it where it is used (run.py). Other fields are for Python alone.
+To add an option, add a field that `option` makes, and read it where it is used (run.py). Other fields are for Python
+alone.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,8 +24,8 @@ def option(default: Any, about: str, **more: Any) -> Any:
 class Request:
     """What a run is asked for. Each option says in its help what it means.
 
-    dataset: an opened one, or what `Dataset.open` opens. model: a spec, or an object (evaluator.models.in_memory) that is
-    called `name`. within: the splits to score; () for all. `within` and `protocols` may be a single name.
+    dataset: an opened one, or what `Dataset.open` opens. model: a spec, or an object (evaluator.models.in_memory) that
+    is called `name`. within: the splits to score; () for all. `within` and `protocols` may be a single name.
     """
 
     dataset: "Dataset | str | Path"

@@ -96,19 +96,44 @@ def _run(request: Request, out: Path, progress: Progress) -> Results | None:
 
     keep_batch(settings.batch)
     indistinct = score(
-        model, dataset.world, benchmark, needs, out, cache_folder=cache, settings=settings, process=process,
+        model,
+        dataset.world,
+        benchmark,
+        needs,
+        out,
+        cache_folder=cache,
+        settings=settings,
+        process=process,
         on_batch_size=keep_batch,
-    )  # fmt: skip
+    )
     if not process.is_main:
         return None
     _check_unchanged(dataset, identity, out)
     record = {
-        **identity, **dataset.source.record(), "benchmark_name": benchmark.name, "protocols": list(protocols),
-        "certificate": status, "training": training, "info": info, "indistinct_texts": indistinct, "batch": model.batch.size if isinstance(model, PairScorer) else read_json(out / _BEGUN)["batch"],
-        "precision": settings.precision, "processes": process.count, "channels": list(channels),
-        "channel": request.channel or channels[0], "image_channel": request.channel or _image_channel(model), "level": level, "raw_retrieval": list(needs.folds), "left_out": list(needs.left_out), "not_asked": not_asked, "under_limit": left,
-        "sampled_pools": needs.sampled, "counts": _counts(model), "python": platform.python_version(), "versions": {name: version(name) for name in _PACKAGES},
-    }  # fmt: skip
+        **identity,
+        **dataset.source.record(),
+        "benchmark_name": benchmark.name,
+        "protocols": list(protocols),
+        "certificate": status,
+        "training": training,
+        "info": info,
+        "indistinct_texts": indistinct,
+        "batch": model.batch.size if isinstance(model, PairScorer) else read_json(out / _BEGUN)["batch"],
+        "precision": settings.precision,
+        "processes": process.count,
+        "channels": list(channels),
+        "channel": request.channel or channels[0],
+        "image_channel": request.channel or _image_channel(model),
+        "level": level,
+        "raw_retrieval": list(needs.folds),
+        "left_out": list(needs.left_out),
+        "not_asked": not_asked,
+        "under_limit": left,
+        "sampled_pools": needs.sampled,
+        "counts": _counts(model),
+        "python": platform.python_version(),
+        "versions": {name: version(name) for name in _PACKAGES},
+    }
     if dataset.source.name is not None:
         # whoever measures the run has the questions, wherever the files of others are then
         tables = {name: getattr(dataset.benchmark, name) for name in BENCHMARK_TABLES}
@@ -144,7 +169,8 @@ def _asked(
 
 
 def _chosen(request: Request) -> tuple[Dataset, Benchmark, tuple[str, ...]]:
-    """The dataset, its benchmark and the protocols to score. Raises UserError where one lacks another, or they do not match."""
+    """The dataset, its benchmark and the protocols to score. Raises UserError where one lacks another, or they do not
+    match."""
     given = request.dataset
     dataset = given if isinstance(given, Dataset) else Dataset.open(given)
     asked = names(request.protocols) or dataset.protocols
@@ -162,7 +188,8 @@ def _chosen(request: Request) -> tuple[Dataset, Benchmark, tuple[str, ...]]:
     if not protocols:
         found = ", ".join(f"'{name}'" for name in unknown_protocols(benchmark)) or "none"
         raise UserError(
-            f"The benchmark {benchmark.name} has no items to measure (other protocols it has: {found}); write some with `gen describe`."
+            f"The benchmark {benchmark.name} has no items to measure (other protocols it has: {found}); write some "
+            f"with `gen describe`."
         )
     return dataset, benchmark, tuple(dict.fromkeys(protocols))
 
@@ -175,7 +202,8 @@ def _splits(dataset: Dataset, benchmark: Benchmark, folder: Path) -> Splits:
 
 
 def _model(request: Request, out: Path) -> tuple[Model, Path | None]:
-    """The model, and the folder of what is cached of it: None for the user's, the run's own for what is not reusable."""
+    """The model, and the folder of what is cached of it: None for the user's, the run's own for what is not
+    reusable."""
     if isinstance(request.model, str):
         model = load_model(request.model, request.device, **request.model_args or {})
     else:
@@ -192,7 +220,8 @@ def _training(model: Model, dataset: Dataset, benchmark: Benchmark, needs: Needs
     training = training_of(model, dataset.world, benchmark, needs.images.to_pylist())
     if training["status"] == CONTAMINATED and not request.allow_contaminated:
         raise UserError(
-            f"{training['said'].removesuffix('.')} of {request.model_name}; score it on the benchmark whose train split it was trained on, or "
+            f"{training['said'].removesuffix('.')} of {request.model_name}; score it on the benchmark whose train "
+            f"split it was trained on, or "
             f"add --allow-contaminated, which says so on every table."
         )
     return training
@@ -209,7 +238,8 @@ def _without_pools(
     left = tuple(name for name in protocols if name not in pools)
     if pools and (request.protocols or not left):
         raise UserError(
-            f"{request.model_name} cannot be asked '{pools[0]}': {_FITTED}; leave it out, or take blind:length or blind:lm:NAME."
+            f"{request.model_name} cannot be asked '{pools[0]}': {_FITTED}; leave it out, or take blind:length or "
+            f"blind:lm:NAME."
         )
     raw = [f"raw retrieval of {name}" for name in left if find_protocol(name).folds(benchmark)]
     return left, dict.fromkeys([*pools, *raw], _FITTED)
@@ -272,5 +302,6 @@ def _check_unchanged(dataset: Dataset, identity: dict[str, Any], out: Path) -> N
     dataset = dataset.reopened()
     if (dataset.benchmark.digest, dataset.world.digest) != (identity["benchmark"], identity["world"]):
         raise UserError(
-            f"The dataset {dataset.source} changed while {out} was scored; finished scores are cached: run again with another --out."
+            f"The dataset {dataset.source} changed while {out} was scored; finished scores are cached: run again with "
+            f"another --out."
         )

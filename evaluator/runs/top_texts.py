@@ -7,10 +7,16 @@ import pyarrow as pa
 
 from evaluator.protocols.items import TOP, Items
 
-SCHEMA = pa.schema([
-    *((name, pa.string()) for name in ("protocol", "item_id", "scene_id", "kind", "split")),
-    ("rank", pa.int32()), ("truth", pa.bool_()), ("score", pa.float64()), ("text", pa.string()), ("text_id", pa.string()),
-])  # fmt: skip
+SCHEMA = pa.schema(
+    [
+        *((name, pa.string()) for name in ("protocol", "item_id", "scene_id", "kind", "split")),
+        ("rank", pa.int32()),
+        ("truth", pa.bool_()),
+        ("score", pa.float64()),
+        ("text", pa.string()),
+        ("text_id", pa.string()),
+    ]
+)
 
 
 def top_texts(protocol: str, items: Items, text_of: Mapping[str, str]) -> pa.Table:

@@ -22,8 +22,8 @@ def check_tracker(tracker: Tracker) -> None:
 def log_results(results: Results, run: Path, tracker: Tracker) -> None:
     """Write every value of the results (shares and differences in 0..1) to a tracker.
 
-    TensorBoard: event files in RUN/tensorboard. wandb: a run of the project `jackalope`, by the settings that wandb reads from the
-    environment (WANDB_MODE=offline writes to RUN/wandb alone).
+    TensorBoard: event files in RUN/tensorboard. wandb: a run of the project `jackalope`, by the settings that wandb
+    reads from the environment (WANDB_MODE=offline writes to RUN/wandb alone).
     """
     values = dict(_values(results))
     if tracker == "tensorboard":
@@ -52,8 +52,9 @@ LogStep = Callable[[int, Mapping[str, float]], None]
 def log_steps(trackers: Sequence[Tracker], out: Path, about: Mapping[str, Any], done: int) -> Iterator[LogStep]:
     """Write steps of the training into the folder `out` to some trackers; the `done` steps before are there already.
 
-    TensorBoard: event files in OUT.tensorboard, beside OUT. Steps after `done` of a training that was stopped are replaced. wandb: a run
-    of the project `jackalope`, as in `log_results`; its id is kept beside OUT until the training ends. about: what is trained, for wandb.
+    TensorBoard: event files in OUT.tensorboard, beside OUT. Steps after `done` of a training that was stopped are
+    replaced. wandb: a run of the project `jackalope`, as in `log_results`; its id is kept beside OUT until the
+    training ends. about: what is trained, for wandb.
     """
     with ExitStack() as stack:
         logs = [stack.enter_context(_STEPS[tracker](out, about, done)) for tracker in dict.fromkeys(trackers)]

@@ -32,8 +32,8 @@ _SHARE = 0.6
 class Settings:
     """How to compute: device, `float32` or `bfloat16`, batch size, and threads that load images.
 
-    `batch` None: as a GPU's memory allows, else 128. `workers` None: one thread per processor core, at most 8. `progress`:
-    follows the batches.
+    `batch` None: as a GPU's memory allows, else 128. `workers` None: one thread per processor core, at most 8.
+    `progress`: follows the batches.
     """
 
     device: torch.device
@@ -52,10 +52,10 @@ class Settings:
 class Job:
     """Inputs that are each computed to one vector, under a name.
 
-    item: what one input is, such as "text". total: their number; a row is one of them, 0 … total − 1. names: of some rows,
-    all distinct. plan: the rows of each batch for a batch size; all batches but the first two have that size or less.
-    images: ids of the images that rows need. load: one of them, called in threads. compute: vectors, float32 (n, d), of n
-    rows, given {id: loaded image}. Rows are arrays of integers.
+    item: what one input is, such as "text". total: their number; a row is one of them, 0 … total − 1. names: of some
+    rows, all distinct. plan: the rows of each batch for a batch size; all batches but the first two have that size or
+    less. images: ids of the images that rows need. load: one of them, called in threads. compute: vectors, float32 (n,
+    d), of n rows, given {id: loaded image}. Rows are arrays of integers.
     """
 
     item: str
@@ -95,7 +95,8 @@ class BatchRunner:
         self.known = int(self._known.sum())
 
     def warm_up(self) -> None:
-        """Run the first two batches: they give the pace and, on a GPU where no batch size was asked for, the batch size."""
+        """Run the first two batches: they give the pace and, on a GPU where no batch size was asked for, the batch
+        size."""
         for rows in self._open_batches()[:2]:
             before = _memory_before(self._settings.device)
             start = time.perf_counter()
@@ -135,7 +136,8 @@ class BatchRunner:
             logger.info(f"{left:,} {self._job.item}s in {duration(seconds)}: {_rate(left / seconds)} a second.")
 
     def gather(self) -> np.ndarray:
-        """The vectors of all rows, float32 (total, d), as `VectorStore.gather` returns them. Only for the main process."""
+        """The vectors of all rows, float32 (total, d), as `VectorStore.gather` returns them. Only for the main
+        process."""
         return self._store.gather(self._job.names, self.total)
 
     def _open_batches(self) -> list[np.ndarray]:
@@ -165,7 +167,8 @@ def announce_time(runners: Sequence[BatchRunner], process: Process) -> None:
     if process.is_main and seconds:
         share = f" for this process's share, one of {process.count}" if process.count > 1 else ""
         logger.info(
-            f"About {duration(seconds)}{share}: an estimate from first batches of at most {FIRST}; larger ones are often faster."
+            f"About {duration(seconds)}{share}: an estimate from first batches of at most {FIRST}; larger ones are "
+            f"often faster."
         )
     elif process.is_main:
         cached = sum(runner.known for runner in runners)

@@ -16,7 +16,8 @@ from generator.base.files import check_output
 
 logger = logging.getLogger(__name__)
 EMBEDDINGS, SCORES = "embeddings", "scores"
-"""Folders of the cache: vectors of images and texts, and of pairs (a number per channel), by the hashes of their contents."""
+"""Folders of the cache: vectors of images and texts, and of pairs (a number per channel), by the hashes of their
+contents."""
 _CHECK = 8
 """Bytes of a vector's checksum, which stands behind it."""
 

@@ -1,4 +1,5 @@
-"""Runs shared by several processes, as `torchrun` and `accelerate launch` start them: shares of work, gathered by files."""
+"""Runs shared by several processes, as `torchrun` and `accelerate launch` start them: shares of work, gathered by
+files."""
 
 import os
 import shutil
@@ -33,11 +34,13 @@ class Process:
 
     @classmethod
     def from_environment(cls) -> "Process":
-        """Read RANK and WORLD_SIZE; without them the process is alone. Raises UserError when they are no such numbers."""
+        """Read RANK and WORLD_SIZE; without them the process is alone. Raises UserError when they are no such
+        numbers."""
         rank, count = (os.environ.get(name, default) for name, default in (("RANK", "0"), ("WORLD_SIZE", "1")))
         if not (rank.isdigit() and count.isdigit() and int(rank) < int(count)):
             raise UserError(
-                f"Expected RANK and WORLD_SIZE to be numbers, RANK the smaller, got '{rank}' and '{count}'; start with torchrun or unset both."
+                f"Expected RANK and WORLD_SIZE to be numbers, RANK the smaller, got '{rank}' and '{count}'; start "
+                f"with torchrun or unset both."
             )
         return cls(int(rank), int(count))
 
@@ -56,7 +59,8 @@ class VectorStore:
 
     A process that is alone writes to the cache. One of several writes to a file of its own in the run's folder, since
     several writers to one file are not safe on network disks; the main process gathers these files into the cache. A
-    process that computes nothing has no file: the main process may have ended, and removed the folder, before it starts.
+    process that computes nothing has no file: the main process may have ended, and removed the folder, before it
+    starts.
     """
 
     def __init__(self, cache: VectorCache, folder: Path, kind: str, process: Process):

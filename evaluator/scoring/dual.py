@@ -23,13 +23,22 @@ PAIRS_AT_ONCE = 65_536
 
 
 def score_dual(
-    model: DualEncoder, world: Images, benchmark: Benchmark, needs: Needs, names: Sequence[str], out: Path, settings: Settings, process: Process,
-    cache_folder: Path | None, on_batch_size: Callable[[int], None],
-) -> None:  # fmt: skip
+    model: DualEncoder,
+    world: Images,
+    benchmark: Benchmark,
+    needs: Needs,
+    names: Sequence[str],
+    out: Path,
+    settings: Settings,
+    process: Process,
+    cache_folder: Path | None,
+    on_batch_size: Callable[[int], None],
+) -> None:
     """Encode inputs that are not in the cache; the main process writes scores.parquet and, for pools, their embeddings.
 
-    names: the name of each text in the cache, in the order of the needs. Images may be computed in bfloat16; texts are always computed in float32. Protocols compare texts, and two that
-    should tie must not differ by rounding, while an image's rounding affects all its texts alike.
+    names: the name of each text in the cache, in the order of the needs. Images may be computed in bfloat16; texts are
+    always computed in float32. Protocols compare texts, and two that should tie must not differ by rounding, while an
+    image's rounding affects all its texts alike.
     """
     texts = Distinct([f"text:{name}" for name in names])
     images = Distinct([f"image:{world.image_digest(image)}" for image in needs.images.to_pylist()])
@@ -76,15 +85,21 @@ def _images(model: DualEncoder, world: Images, ids: pa.Array, names: Distinct) -
         return model.encode_images([images[scene] for scene in scenes(rows)])
 
     return Job(
-        "image", len(names), names.of, partial(plan_batches, len(names)), scenes,
-        lambda scene: model.prepare(world.image(scene)), compute,
-    )  # fmt: skip
+        "image",
+        len(names),
+        names.of,
+        partial(plan_batches, len(names)),
+        scenes,
+        lambda scene: model.prepare(world.image(scene)),
+        compute,
+    )
 
 
 def _write(
     out: Path, needs: Needs, images: tuple[np.ndarray, np.ndarray], texts: tuple[np.ndarray, np.ndarray]
 ) -> None:
-    """Write the files from the distinct vectors of either side, float32 (m, d), and the vector of each of its rows, (n,)."""
+    """Write the files from the distinct vectors of either side, float32 (m, d), and the vector of each of its rows,
+    (n,)."""
     (image_vectors, image_row), (text_vectors, text_row) = images, texts
     left, right = needs.pairs
     scores = np.empty((len(left), 1), dtype=np.float32)

@@ -21,9 +21,9 @@ logger = logging.getLogger(__name__)
 class DatasetScores:
     """The scores that a benchmark's items need, as far as a file has them.
 
-    protocols: those of which the file scores an item. images, texts: ids of the scored pairs of candidates, with scores (pairs,). pools: the
-    scores of pools, float32 (images, texts), a row nan where the file lacks one of its texts. raw_retrieval: folds by protocol,
-    of protocols whose folds are whole. left_out: the other protocols that have folds.
+    protocols: those of which the file scores an item. images, texts: ids of the scored pairs of candidates, with scores
+    (pairs,). pools: the scores of pools, float32 (images, texts), a row nan where the file lacks one of its texts.
+    raw_retrieval: folds by protocol, of protocols whose folds are whole. left_out: the other protocols that have folds.
     """
 
     protocols: list[str]
@@ -40,8 +40,8 @@ def dataset_scores(
 ) -> DatasetScores:
     """The scores of a table with the columns scene_id, text_id and score.
 
-    Raises UserError for an id that the benchmark does not have, a pair that is there twice, or a table without any score of
-    an item.
+    Raises UserError for an id that the benchmark does not have, a pair that is there twice, or a table without any
+    score of an item.
     """
     require(table, ["scene_id", "text_id", "score"], path)
     known = _Known(table, path, benchmark, probabilities)
@@ -49,7 +49,8 @@ def dataset_scores(
     scored = [name for name, found in per_protocol.items() if found]
     if not scored:
         raise UserError(
-            f"{path} has no score that an item of {benchmark.name} needs; candidates.parquet and pools.parquet name the pairs."
+            f"{path} has no score that an item of {benchmark.name} needs; candidates.parquet and pools.parquet name "
+            f"the pairs."
         )
     absent = [name for name in protocols if name not in scored]
     if absent:
@@ -91,7 +92,8 @@ class _Known:
             row = int(np.flatnonzero(keys < 0)[0])
             pair = ", ".join(f"{name} '{column[row]}'" for name, column in columns.items())
             raise UserError(
-                f"Row {row + 1} of {path} has {pair}, and {benchmark.folder} lacks one of them; give the ids of its candidates.parquet."
+                f"Row {row + 1} of {path} has {pair}, and {benchmark.folder} lacks one of them; give the ids of its "
+                f"candidates.parquet."
             )
         order = np.argsort(keys, kind="stable")
         self._order, self._sorted = order, keys[order]

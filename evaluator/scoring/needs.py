@@ -25,11 +25,12 @@ SAMPLE = 99
 class Needs:
     """The scores that protocols need. Images and texts are named by their rows in two lists of ids.
 
-    images, texts: the distinct ids, strings, sorted. pairs: distinct pairs of candidates, sorted: the rows of their images
-    and of their texts. contests: the pairs that an item compares, as rows of `pairs`; contest i holds the rows
-    offsets[i] … offsets[i + 1] − 1, and each pair is in a contest. pools: rows of images and of texts of which all pairs are
-    scored. sampled: {pool: false texts per image} for pools of which only some texts are scored; their pairs are among
-    `pairs`. folds: {protocol: pools of its raw retrieval}. left_out: protocols whose raw retrieval is not scored.
+    images, texts: the distinct ids, strings, sorted. pairs: distinct pairs of candidates, sorted: the rows of their
+    images and of their texts. contests: the pairs that an item compares, as rows of `pairs`; contest i holds the rows
+    offsets[i] … offsets[i + 1] − 1, and each pair is in a contest. pools: rows of images and of texts of which all
+    pairs are scored. sampled: {pool: false texts per image} for pools of which only some texts are scored; their pairs
+    are among `pairs`. folds: {protocol: pools of its raw retrieval}. left_out: protocols whose raw retrieval is not
+    scored.
     """
 
     images: pa.Array
@@ -75,9 +76,11 @@ def collect_needs(benchmark: Benchmark, protocols: Sequence[str]) -> Needs:
     for found in folds.values():
         pools += found
     needs = make_needs(
-        candidates["scene_id"].take(asked), candidates["text_id"].take(asked), contest[asked],
+        candidates["scene_id"].take(asked),
+        candidates["text_id"].take(asked),
+        contest[asked],
         {pool.name: (pool.images, pool.texts) for pool in pools},
-    )  # fmt: skip
+    )
     return replace(needs, folds={protocol: [fold.name for fold in found] for protocol, found in folds.items()})
 
 
@@ -86,8 +89,8 @@ def make_needs(
 ) -> Needs:
     """The needs of n pairs, given by their ids, of which some may be the same, and of pools of (images, texts).
 
-    contest: the number of each pair's contest, int64 (n,); contests are in the order of their numbers, and the pairs of each
-    are sorted.
+    contest: the number of each pair's contest, int64 (n,); contests are in the order of their numbers, and the pairs of
+    each are sorted.
     """
     sides = []
     for i, column in enumerate((images, texts)):
@@ -105,17 +108,23 @@ def make_needs(
     pairs = np.unique(key)
     starts = np.flatnonzero(np.diff(contest, prepend=-1))
     return Needs(
-        image_ids, text_ids, _columns(pairs, len(text_ids)), np.append(starts, len(key)),
+        image_ids,
+        text_ids,
+        _columns(pairs, len(text_ids)),
+        np.append(starts, len(key)),
         np.searchsorted(pairs, key).astype(np.int32),
-        {pool: (i.astype(np.int32), t.astype(np.int32)) for pool, i, t in zip(pools, pool_images, pool_texts, strict=True)},
-    )  # fmt: skip
+        {
+            pool: (i.astype(np.int32), t.astype(np.int32))
+            for pool, i, t in zip(pools, pool_images, pool_texts, strict=True)
+        },
+    )
 
 
 def within_limit(needs: Needs, benchmark: Benchmark, passes: int) -> Needs:
     """The needs without what costs a model of `passes` forward passes per pair more than LIMIT.
 
-    Of a pool above the limit, only the true texts and SAMPLE false ones per image are kept. Raw retrieval above the limit
-    is left out.
+    Of a pool above the limit, only the true texts and SAMPLE false ones per image are kept. Raw retrieval above the
+    limit is left out.
     """
     passes = max(1, passes)  # blind models make no pass, but every pair of theirs is stored too
     pools, folds, sampled = dict(needs.pools), dict(needs.folds), {}
@@ -143,11 +152,16 @@ def within_limit(needs: Needs, benchmark: Benchmark, passes: int) -> Needs:
     )
     return _compact(
         replace(
-            needs, pairs=_columns(pairs, len(needs.texts)), offsets=offsets,
-            contests=np.searchsorted(pairs, members).astype(np.int32), pools=pools, sampled=sampled, folds=folds,
+            needs,
+            pairs=_columns(pairs, len(needs.texts)),
+            offsets=offsets,
+            contests=np.searchsorted(pairs, members).astype(np.int32),
+            pools=pools,
+            sampled=sampled,
+            folds=folds,
             left_out=tuple(protocol for protocol in needs.folds if protocol not in folds),
         )
-    )  # fmt: skip
+    )
 
 
 def without_pools(needs: Needs) -> Needs:
@@ -204,7 +218,8 @@ def _size(pool: tuple[np.ndarray, np.ndarray]) -> int:
 class Distinct:
     """The distinct ones of n names, in the order in which they come first.
 
-    names: the m distinct ones. first: where each comes first, int64 (m,). place: of each of the n names among them, int64 (n,).
+    names: the m distinct ones. first: where each comes first, int64 (m,). place: of each of the n names among them,
+    int64 (n,).
     """
 
     def __init__(self, names: Sequence[str]):

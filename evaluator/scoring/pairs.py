@@ -1,4 +1,5 @@
-"""Score models that read an image and a text together: each distinct pair is scored once, in batches grouped by image."""
+"""Score models that read an image and a text together: each distinct pair is scored once, in batches grouped by
+image."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -24,13 +25,20 @@ from generator.dataset.reader import Benchmark, Images
 
 
 def score_pairs(
-    model: PairScorer, world: Images, benchmark: Benchmark, needs: Needs, names: Sequence[str], out: Path, settings: Settings, process: Process,
+    model: PairScorer,
+    world: Images,
+    benchmark: Benchmark,
+    needs: Needs,
+    names: Sequence[str],
+    out: Path,
+    settings: Settings,
+    process: Process,
     cache_folder: Path | None,
-) -> None:  # fmt: skip
+) -> None:
     """Score pairs that are not in the cache; the main process writes scores.parquet and pools/*.npy.
 
-    names: the name of each text in the cache, in the order of the needs. The model's own batch has the size that was asked for; results are
-    kept after each batch of that size, by default of DEFAULT pairs.
+    names: the name of each text in the cache, in the order of the needs. The model's own batch has the size that was
+    asked for; results are kept after each batch of that size, by default of DEFAULT pairs.
     """
     if settings.batch is not None:
         model.batch.size = settings.batch
@@ -54,8 +62,8 @@ def score_pairs(
 class _DistinctPairs:
     """The distinct pairs in scoring order: sorted by image, with the pairs of a contest together.
 
-    Pairs are distinct by the contents of image and text. A row is the place of a pair in this order. All is kept in arrays
-    of integers; names and words are made for the rows that are asked for.
+    Pairs are distinct by the contents of image and text. A row is the place of a pair in this order. All is kept in
+    arrays of integers; names and words are made for the rows that are asked for.
     """
 
     def __init__(self, model: PairScorer, world: Images, benchmark: Benchmark, needs: Needs, names: Sequence[str]):
@@ -85,16 +93,16 @@ class _DistinctPairs:
         return self._row_of[np.searchsorted(self._keys, self._keys_of(images, texts))]
 
     def names(self, rows: np.ndarray) -> list[str]:
-        """The names of some rows in the cache. Those of a model that is `contested` include the whole component, so that a
-        component is taken from the cache whole or not at all."""
+        """The names of some rows in the cache. Those of a model that is `contested` include the whole component, so
+        that a component is taken from the cache whole or not at all."""
         names = self._plain_names(rows)
         if self._members is None:
             return names
         return [f"{name}:{self._members[each]}" for name, each in zip(names, self._component[rows], strict=True)]
 
     def plan(self, batch: int) -> list[np.ndarray]:
-        """Packs connected components into batches. One of more than DEFAULT pairs is split unless the model is `contested`;
-        a smaller one never is, so that what depends on its images alone is computed once."""
+        """Packs connected components into batches. One of more than DEFAULT pairs is split unless the model is
+        `contested`; a smaller one never is, so that what depends on its images alone is computed once."""
         most = max(batch, DEFAULT)
         cuts = [0]
         start = 0
@@ -128,12 +136,14 @@ class _DistinctPairs:
         expected = (len(rows), len(self._model.channels))
         if scores.shape != expected:
             raise UserError(
-                f"The model gave scores of the shape {scores.shape}, expected {expected}: a row a pair, a column a channel; mend its score_pairs."
+                f"The model gave scores of the shape {scores.shape}, expected {expected}: a row a pair, a column a "
+                f"channel; mend its score_pairs."
             )
         return scores
 
     def _contests_among(self, rows: np.ndarray) -> list[list[int]]:
-        """The contests among rows, as lists of places in `rows`; rows of a contest that are not among them are left out."""
+        """The contests among rows, as lists of places in `rows`; rows of a contest that are not among them are left
+        out."""
         sizes = self._starts[rows + 1] - self._starts[rows]
         contests = self._contests[_ranges(self._starts[rows], sizes)]
         places = np.repeat(np.arange(len(rows)), sizes)
@@ -152,9 +162,9 @@ class _DistinctPairs:
         return digests
 
     def _components(self, image: np.ndarray, contest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Components of rows that share an image or a contest, each sorted, in the order of their first row: the rows one
-        component after the other, int32 (rows,), and where each component ends. Rows of an image belong together, so the
-        images of contests are what is connected."""
+        """Components of rows that share an image or a contest, each sorted, in the order of their first row: the rows
+        one component after the other, int32 (rows,), and where each component ends. Rows of an image belong together,
+        so the images of contests are what is connected."""
         shown = self._images.place[image]
         linked = np.flatnonzero((contest[1:] == contest[:-1]) & (shown[1:] != shown[:-1]))
         n = len(self._images)
@@ -177,8 +187,8 @@ class _DistinctPairs:
 
 
 def _blocks(needs: Needs) -> tuple[np.ndarray, np.ndarray]:
-    """Contests, and the texts of each image of a pool, by their first pair: the keys of their pairs one after another, int64,
-    and how many each has."""
+    """Contests, and the texts of each image of a pool, by their first pair: the keys of their pairs one after another,
+    int64, and how many each has."""
     pools = [needs.pool_keys(name) for name in needs.pools]
     members = np.concatenate([needs.keys(*needs.pairs)[needs.contests], *(keys.ravel() for keys in pools)])
     sizes = np.concatenate([np.diff(needs.offsets), *(np.full(len(keys), keys.shape[1]) for keys in pools)])
@@ -188,7 +198,8 @@ def _blocks(needs: Needs) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _contests_of(rows: np.ndarray, contests: np.ndarray, total: int) -> tuple[np.ndarray, np.ndarray]:
-    """The contests of each row: one row's after another, each once, int32, and where those of a row start, int64 (total + 1,)."""
+    """The contests of each row: one row's after another, each once, int32, and where those of a row start, int64
+    (total + 1,)."""
     most = int(contests[-1]) + 1
     row, contest = np.divmod(np.unique(rows.astype(np.int64) * most + contests), most)
     return np.searchsorted(row, np.arange(total + 1)), contest.astype(np.int32)

@@ -21,16 +21,23 @@ _TOKENIZED, _DIGITS = 4096, 32
 
 
 def score(
-    model: Model, world: Images, benchmark: Benchmark, needs: Needs, out: Path, batch: int | None = None,
-    cache_folder: Path | None = None, settings: Settings | None = None, process: Process | None = None,
+    model: Model,
+    world: Images,
+    benchmark: Benchmark,
+    needs: Needs,
+    out: Path,
+    batch: int | None = None,
+    cache_folder: Path | None = None,
+    settings: Settings | None = None,
+    process: Process | None = None,
     on_batch_size: Callable[[int], None] = lambda batch: None,
-) -> dict[str, str]:  # fmt: skip
-    """Write `out`/scores.parquet and `out`/pools/*.npy: float32 (images, texts) in the order of `needs`, or of a dual encoder
-    the embeddings of both (run_folder.pool_path).
+) -> dict[str, str]:
+    """Write `out`/scores.parquet and `out`/pools/*.npy: float32 (images, texts) in the order of `needs`, or of a dual
+    encoder the embeddings of both (run_folder.pool_path).
 
     Results of earlier runs are taken from the cache in `cache_folder` (None: the user's cache). `settings` None means
-    those of `settings_for(model, batch)`; `process` None means that this process is alone. `on_batch_size` is called with
-    the batch size of a dual encoder once it is decided.
+    those of `settings_for(model, batch)`; `process` None means that this process is alone. `on_batch_size` is called
+    with the batch size of a dual encoder once it is decided.
     Returns `indistinct_texts`, and nothing in processes other than the main one.
     """
     process = process or Process()
@@ -57,7 +64,8 @@ def settings_for(
 
 @dataclass(frozen=True)
 class TextNames:
-    """Names of the texts in `ids`, in their order. text: by content and tokens, for the cache. tokens: by tokens alone."""
+    """Names of the texts in `ids`, in their order. text: by content and tokens, for the cache. tokens: by tokens
+    alone."""
 
     ids: pa.Array
     text: list[str]
@@ -67,8 +75,8 @@ class TextNames:
 def text_names(model: Model, benchmark: Benchmark, needs: Needs) -> TextNames:
     """Names of all texts that are needed.
 
-    The tokens are part of a text's name in the cache, so that a model with the same weights and another tokenizer, which the
-    model's key may not tell, never gets another one's results.
+    The tokens are part of a text's name in the cache, so that a model with the same weights and another tokenizer,
+    which the model's key may not tell, never gets another one's results.
     """
     names = TextNames(needs.texts, [], [])
     texts = words(benchmark, needs.texts)
@@ -82,7 +90,8 @@ def text_names(model: Model, benchmark: Benchmark, needs: Needs) -> TextNames:
 
 
 def indistinct_texts(names: TextNames) -> dict[str, str]:
-    """Texts whose tokens equal those of an earlier text, because of truncation: {text_id: text_id of the earlier one}."""
+    """Texts whose tokens equal those of an earlier text, because of truncation: {text_id: text_id of the earlier
+    one}."""
     first: dict[str, int] = {}
     original = [first.setdefault(read, row) for row, read in enumerate(names.tokens)]
     return {names.ids[row].as_py(): names.ids[of].as_py() for row, of in enumerate(original) if of != row}
@@ -94,15 +103,23 @@ def describe_cost(model: Model, needs: Needs) -> str:
         pairs = needs.count()
         if own := getattr(model, "describe_cost", None):
             return str(own(pairs))
-        return f"{pairs:,} pairs of image and text to score, {model.passes} forward pass{'es' * (model.passes != 1)} each ({pairs * model.passes:,} forward passes, fewer where cached)."
+        return (
+            f"{pairs:,} pairs of image and text to score, {model.passes} forward pass{'es' * (model.passes != 1)} "
+            f"each ({pairs * model.passes:,} forward passes, fewer where cached)."
+        )
     images, texts = len(needs.images), len(needs.texts)
-    return f"{images:,} images and {texts:,} texts to encode, each once ({images + texts:,} forward passes, fewer where cached)."
+    return (
+        f"{images:,} images and {texts:,} texts to encode, each once ({images + texts:,} forward passes, fewer "
+        f"where cached)."
+    )
 
 
 def describe_limits(needs: Needs) -> list[str]:
-    """One sentence for each pool or protocol that costs too much and is sampled or left out, with the option that asks for it."""
+    """One sentence for each pool or protocol that costs too much and is sampled or left out, with the option that
+    asks for it."""
     sampled = [
-        f"The pool '{pool}' is sampled: the true texts and {SAMPLE} false ones an image, so R@1 has another chance level; --full-pools asks for all of it."
+        f"The pool '{pool}' is sampled: the true texts and {SAMPLE} false ones an image, so R@1 has another chance "
+        f"level; --full-pools asks for all of it."
         for pool in needs.sampled
     ]
     return sampled + [

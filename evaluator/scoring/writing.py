@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evaluator.protocols.items import NOT_A_NUMBER
-from generator.base.files import draft_of, write_table
+from generator.base.files import draft_of
+from generator.base.parquet import write_table
 from generator.base.paths import check_name
 from generator.dataset.records import SCORES
 

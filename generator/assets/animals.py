@@ -1,7 +1,7 @@
 """Builds animals from their declarations, such as those in `blender_assets/animals`, and caches the meshes on disk."""
 
-import os
-import tempfile
+import io
+from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -12,6 +12,7 @@ from platformdirs import user_cache_path
 from generator.assets.shapes import UnitMesh
 from generator.assets.skeleton import Skeleton, load_skeleton
 from generator.base.errors import UserError, did_you_mean
+from generator.base.files import write_bytes
 from generator.base.limits import read_npz
 from generator.base.registry import resource
 
@@ -73,11 +74,8 @@ def _read(cached: Path) -> tuple[np.ndarray, ...] | None:
 
 def _write(cached: Path, arrays: tuple[np.ndarray, ...]) -> None:
     """Cache a build, whole or not at all. Without a writable cache each process builds anew."""
-    try:
+    file = io.BytesIO()
+    np.savez(file, **dict(zip(_ARRAYS, arrays, strict=True)))
+    with suppress(OSError):
         cached.parent.mkdir(parents=True, exist_ok=True)
-        handle, draft = tempfile.mkstemp(dir=cached.parent, suffix=".part")
-        with os.fdopen(handle, "wb") as file:
-            np.savez(file, **dict(zip(_ARRAYS, arrays, strict=True)))
-        os.replace(draft, cached)
-    except OSError:
-        return
+        write_bytes(cached, file.getvalue())

@@ -183,7 +183,7 @@ def _smoothed(mesh: trimesh.Trimesh) -> dict[str, np.ndarray]:
     _, first = np.unique(vertex, return_index=True)
     weighted = np.repeat(mesh.face_normals, 3, axis=0) * mesh.face_angles.reshape(-1, 1)
     normals = np.stack([np.bincount(vertex, weighted[:, axis]) for axis in range(3)], axis=1)
-    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    normals = normals / np.linalg.norm(normals, axis=1, keepdims=True)
     return {
         "vertices": mesh.vertices[mesh.faces.ravel()[first]],
         "normals": normals.astype(np.float32),

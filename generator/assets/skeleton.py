@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, ValidationError
 
-from generator.base.declarations import Declared, Finite, sentence_of
+from generator.base.declarations import Declared, Finite, sentence_of, table_of
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import read_toml
 
@@ -63,9 +63,8 @@ def load_skeleton(path: Path) -> Skeleton:
 
 def _mistake(error: ValidationError) -> str:
     first = error.errors()[0]
-    key = ".".join(str(step) for step in first["loc"])
+    *table, key = first["loc"]
     if first["type"] == "extra_forbidden":
-        models: dict[str, type[Declared]] = {"parts": Limb, "teeth": Teeth}
-        model = models.get(str(first["loc"][0]), Skeleton)
-        return f"unknown key '{key}'; {did_you_mean(str(first['loc'][-1]), list(model.model_fields))}"
+        known = list(table_of(Skeleton, table).model_fields)
+        return f"unknown key '{'.'.join(map(str, first['loc']))}'; {did_you_mean(str(key), known)}"
     return f"{sentence_of(first).removesuffix('.')}; docs/animals.md says how it is declared."

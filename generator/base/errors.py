@@ -5,11 +5,17 @@ import re
 from difflib import get_close_matches
 
 _REASONS = {
-    errno.ENOSPC: "no space is left there", errno.EDQUOT: "your quota there is used up", errno.EROFS: "it is read-only",
-    errno.EACCES: "you have no permission", errno.EPERM: "you have no permission", errno.ENOENT: "there is no such file or folder",
-    errno.ENOTDIR: "a part of that path is a file, not a folder", errno.EEXIST: "a file of that name is in the way",
-    errno.EISDIR: "it is a folder, not a file", errno.ENAMETOOLONG: "its name is too long",
-}  # fmt: skip
+    errno.ENOSPC: "no space is left there",
+    errno.EDQUOT: "your quota there is used up",
+    errno.EROFS: "it is read-only",
+    errno.EACCES: "you have no permission",
+    errno.EPERM: "you have no permission",
+    errno.ENOENT: "there is no such file or folder",
+    errno.ENOTDIR: "a part of that path is a file, not a folder",
+    errno.EEXIST: "a file of that name is in the way",
+    errno.EISDIR: "it is a folder, not a file",
+    errno.ENAMETOOLONG: "its name is too long",
+}
 
 
 class UserError(Exception):

@@ -9,7 +9,16 @@ from importlib.util import find_spec
 from generator.base.errors import UserError
 
 EXTRAS = {
-    "score": ("torch", "torchvision", "open_clip", "transformers", "diffusers", "safetensors", "huggingface_hub", "accelerate"),
+    "score": (
+        "torch",
+        "torchvision",
+        "open_clip",
+        "transformers",
+        "diffusers",
+        "safetensors",
+        "huggingface_hub",
+        "accelerate",
+    ),
     "api": ("openai",),
     "log": ("tensorboard", "wandb"),
     "render": ("bpy", "OpenEXR", "trimesh", "embreex", "fast_simplification", "plyfile"),
@@ -19,7 +28,7 @@ EXTRAS = {
     "familiarity": ("duckdb", "ijson", "textblob"),
     "spacy": ("spacy",),
     "lora": ("peft",),
-}  # fmt: skip
+}
 """The modules that code imports from each extra; the base installs none of them."""
 _OF_PACKAGE = {package: extra for extra, packages in EXTRAS.items() for package in packages}
 _BLENDER = (3, 11)
@@ -28,8 +37,8 @@ _BLENDER = (3, 11)
 
 @contextmanager
 def extras_named() -> Iterator[None]:
-    """Context, or decorator, of code that may import packages of an extra. Raises UserError, with the pip command, for one that
-    is missing; another missing module stays a ModuleNotFoundError."""
+    """Context, or decorator, of code that may import packages of an extra. Raises UserError, with the pip command, for
+    one that is missing; another missing module stays a ModuleNotFoundError."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -54,8 +63,14 @@ def missing(package: str) -> str:
     extra = _OF_PACKAGE[package]
     where = ""
     if package == "bpy" and sys.version_info[:2] != _BLENDER:
-        where = f" in an environment of Python 3.11 (it exists for no other, and this is {sys.version_info[0]}.{sys.version_info[1]})"
-    return f"This needs the package {package}, which is not installed; install it{where} with: pip install 'jackalope[{extra}]'."
+        where = (
+            f" in an environment of Python 3.11 (it exists for no other, and this is "
+            f"{sys.version_info[0]}.{sys.version_info[1]})"
+        )
+    return (
+        f"This needs the package {package}, which is not installed; install it{where} with: pip install "
+        f"'jackalope[{extra}]'."
+    )
 
 
 _TIMEOUT = 10.0  # seconds
@@ -63,7 +78,8 @@ _TIMEOUT = 10.0  # seconds
 
 @contextmanager
 def connecting(address: str | None) -> Iterator[None]:
-    """Context of `ray.init(address)`, None for a cluster that starts here. Raises UserError soon if none answers: Ray would wait long."""
+    """Context of `ray.init(address)`, None for a cluster that starts here. Raises UserError soon if none answers:
+    Ray would wait long."""
     host, colon, port = (address or "").rpartition("//")[2].rpartition(":")
     try:
         if colon:

@@ -5,13 +5,11 @@ import json
 import os
 import tempfile
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 from pydantic import TypeAdapter, ValidationError
 
@@ -19,7 +17,6 @@ from generator.base.errors import UserError, reason_of
 from generator.base.limits import MOST_JSON, MOST_LIST, MOST_TOML, check_file, read_text
 
 SUMS = "SHA256SUMS"
-_BATCH, _GROUP_BYTES = 100, 8 << 20
 _MOST_DOTS = 200
 
 
@@ -60,76 +57,6 @@ def write_json(path: Path, data: Mapping[str, Any]) -> None:
 def json_text(data: Mapping[str, Any]) -> str:
     """Data as `write_json` writes them."""
     return json.dumps(data, sort_keys=True, indent=2, ensure_ascii=False) + "\n"
-
-
-def write_table(path: Path, rows: Iterable[Mapping[str, Any]] | pa.Table, schema: pa.Schema) -> None:
-    """Write rows as Parquet of the given schema, whole or not at all, with few rows in memory at a time.
-
-    Raises pyarrow.ArrowInvalid when a row does not fit the schema.
-    """
-    draft = draft_of(path)
-    try:
-        writer = TableWriter(draft, schema)
-        try:
-            writer.add_all(rows)
-        finally:
-            writer.close()
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-class TableWriter:
-    """Writes a Parquet file row by row, with at most one row group of about 8 MiB in memory."""
-
-    def __init__(self, path: Path, schema: pa.Schema):
-        self._schema = schema
-        self._file = pq.ParquetWriter(path, schema, compression="zstd")
-        self._rows: list[Sequence[Any]] = []
-        self._group: list[pa.RecordBatch] = []
-
-    def add(self, row: Sequence[Any]) -> None:
-        """Add a row, its values in the order of the schema."""
-        self._rows.append(row)
-        if len(self._rows) == _BATCH:
-            self._end_batch()
-
-    def add_all(self, rows: Iterable[Mapping[str, Any]] | pa.Table) -> None:
-        """Add many rows; columns that a row lacks are null."""
-        names = self._schema.names
-        if isinstance(rows, pa.Table):
-            self._end_batch()
-            for field in self._schema:
-                if field.name not in rows.column_names:
-                    rows = rows.append_column(field, pa.nulls(rows.num_rows, field.type))
-            self._group += rows.select(names).cast(self._schema).to_batches()
-            self._end_group()
-            return
-        for row in rows:
-            self.add([row.get(name) for name in names])
-
-    def close(self) -> None:
-        """Write the remaining rows and close the file; a second call does nothing."""
-        if self._file.is_open:
-            try:
-                self._end_batch()
-                self._end_group()
-            finally:
-                self._file.close()
-
-    def _end_batch(self) -> None:
-        if self._rows:
-            columns = zip(*self._rows, strict=True)
-            arrays = [pa.array(column, field.type) for column, field in zip(columns, self._schema, strict=True)]
-            self._rows = []
-            self._group.append(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
-            if sum(batch.nbytes for batch in self._group) >= _GROUP_BYTES:
-                self._end_group()
-
-    def _end_group(self) -> None:
-        if self._group:
-            self._file.write_table(pa.Table.from_batches(self._group, self._schema))
-            self._group = []
 
 
 def write_sums(folder: Path, known: Mapping[str, str]) -> str:
@@ -179,7 +106,8 @@ def locked(path: Path, busy: str | None = None) -> Iterator[None]:
 
 
 class Record(dict[str, Any]):
-    """An object of a JSON file. A key that it lacks is a UserError that names the file, so no reader has to look for it."""
+    """An object of a JSON file. A key that it lacks is a UserError that names the file, so no reader has to look for
+    it."""
 
     def __init__(self, pairs: Iterable[tuple[str, Any]], where: object):
         super().__init__(pairs)
@@ -192,8 +120,8 @@ class Record(dict[str, Any]):
 def parse_json(text: str | bytes, where: object = "This JSON") -> Any:
     """Parse JSON; its objects are Records of the file `where`.
 
-    Raises ValueError for JSON that is malformed or nested too deeply, and for repeated keys, of which two readers may take two
-    values.
+    Raises ValueError for JSON that is malformed or nested too deeply, and for repeated keys, of which two readers may
+    take two values.
     """
 
     def distinct(pairs: list[tuple[str, Any]]) -> Record:
@@ -220,7 +148,8 @@ def read_ids(path: Path) -> frozenset[str]:
 
 
 def read_toml(path: Path, what: str) -> dict[str, Any]:
-    """The TOML file at `path`; `what` it declares, such as "animal". Raises UserError where it cannot be read or is no TOML."""
+    """The TOML file at `path`; `what` it declares, such as "animal". Raises UserError where it cannot be read or is
+    no TOML."""
     try:
         return parse_toml(read_text(path, MOST_TOML))
     except OSError as error:
@@ -230,7 +159,8 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Parse TOML. Raises tomllib.TOMLDecodeError, a ValueError, for TOML that is malformed, nested too deeply, or has a number that is too long."""
+    """Parse TOML. Raises tomllib.TOMLDecodeError, a ValueError, for TOML that is malformed, nested too deeply, or
+    has a number that is too long."""
     if max((line.count(".") for line in text.splitlines()), default=0) > _MOST_DOTS:
         raise tomllib.TOMLDecodeError(
             f"a line has more than {_MOST_DOTS} dots"
@@ -281,7 +211,8 @@ def check_shape(data: Mapping[str, Any], shape: Any, path: Path) -> None:
 
 
 def check_output(path: Path, mend: str = "choose another place") -> None:
-    """Raise UserError where no file can be made at `path` or below it: before the work, not after it. Leaves nothing there."""
+    """Raise UserError where no file can be made at `path` or below it: before the work, not after it. Leaves nothing
+    there."""
     places = (path.absolute(), *path.absolute().parents)
     folder = next(each for each in places if each.is_dir() or (each != places[0] and os.path.lexists(each)))
     try:

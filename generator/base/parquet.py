@@ -1,7 +1,8 @@
-"""Reads Parquet tables, and refuses those that take far more memory than they have bytes."""
+"""Reads Parquet tables, and refuses those that take far more memory than they have bytes; writes tables row by row."""
 
 import mmap
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,22 +12,25 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from generator.base.errors import UserError
+from generator.base.files import draft_of
 from generator.base.limits import check_file
 
 FREE = 256 << 20
 TIMES = 100
 """A table of n bytes may take FREE + TIMES * n bytes of memory. Those that we write take up to 30 times their size."""
 _ROWS = 65_536
+_BATCH, _GROUP_BYTES = 100, 8 << 20
 _IN_A_BATCH = 128 << 20
 _METADATA = 100_000  # members of a list in a footer
 _DAMAGE = (OSError, ValueError, KeyError, MemoryError, pa.ArrowException)
 
 
 def read_table(path: Path, schema: pa.Schema | None = None, columns: Sequence[str] | None = None) -> pa.Table:
-    """A table, or some columns of it, in the given schema: what it lacks of the schema is null, what it has more left out.
+    """A table, or some columns of it, in the given schema: what it lacks of the schema is null, what it has more left
+    out.
 
-    Raises UserError where it is damaged, not of the schema, lacks one of `columns`, or would take more memory than a table
-    of its size may.
+    Raises UserError where it is damaged, not of the schema, lacks one of `columns`, or would take more memory than a
+    table of its size may.
     """
     with _opened(path) as file:
         wanted = file.schema_arrow.names if columns is None else columns
@@ -121,7 +125,8 @@ def _longest_row(file: pq.ParquetFile, path: Path) -> int:
 def _refuse_bomb(path: Path, taken: float, stored: int) -> None:
     if taken > FREE + TIMES * stored:
         raise UserError(
-            f"{path} would take more than {(FREE + TIMES * stored) >> 20:,} MiB of memory, and has {stored:,} bytes; no honest table "
+            f"{path} would take more than {(FREE + TIMES * stored) >> 20:,} MiB of memory, and has {stored:,} bytes; "
+            f"no honest table "
             "does, so take it from someone you trust."
         )
 
@@ -143,9 +148,9 @@ _DEEPEST = 8
 class Chunk:
     """A column in a row group.
 
-    `values`: how many it has, nulls included. `width`: bytes that each takes at least when it is decoded. `longest`: bytes of
-    the longest value that stands in the file once and may stand in the column many times. `nested`: whether a row may have
-    several values. `stored`: its bytes in the file.
+    `values`: how many it has, nulls included. `width`: bytes that each takes at least when it is decoded. `longest`:
+    bytes of the longest value that stands in the file once and may stand in the column many times. `nested`: whether a
+    row may have several values. `stored`: its bytes in the file.
     """
 
     group: int
@@ -273,3 +278,73 @@ def _varint(data: Any, at: int) -> tuple[int, int]:
 def _zigzag(data: Any, at: int) -> tuple[int, int]:
     number, at = _varint(data, at)
     return (number >> 1) ^ -(number & 1), at
+
+
+def write_table(path: Path, rows: Iterable[Mapping[str, Any]] | pa.Table, schema: pa.Schema) -> None:
+    """Write rows as Parquet of the given schema, whole or not at all, with few rows in memory at a time.
+
+    Raises pyarrow.ArrowInvalid when a row does not fit the schema.
+    """
+    draft = draft_of(path)
+    try:
+        writer = TableWriter(draft, schema)
+        try:
+            writer.add_all(rows)
+        finally:
+            writer.close()
+        os.replace(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+class TableWriter:
+    """Writes a Parquet file row by row, with at most one row group of about 8 MiB in memory."""
+
+    def __init__(self, path: Path, schema: pa.Schema):
+        self._schema = schema
+        self._file = pq.ParquetWriter(path, schema, compression="zstd")
+        self._rows: list[Sequence[Any]] = []
+        self._group: list[pa.RecordBatch] = []
+
+    def add(self, row: Sequence[Any]) -> None:
+        """Add a row, its values in the order of the schema."""
+        self._rows.append(row)
+        if len(self._rows) == _BATCH:
+            self._end_batch()
+
+    def add_all(self, rows: Iterable[Mapping[str, Any]] | pa.Table) -> None:
+        """Add many rows; columns that a row lacks are null."""
+        names = self._schema.names
+        if isinstance(rows, pa.Table):
+            self._end_batch()
+            for field in self._schema:
+                if field.name not in rows.column_names:
+                    rows = rows.append_column(field, pa.nulls(rows.num_rows, field.type))
+            self._group += rows.select(names).cast(self._schema).to_batches()
+            self._end_group()
+            return
+        for row in rows:
+            self.add([row.get(name) for name in names])
+
+    def close(self) -> None:
+        """Write the remaining rows and close the file; a second call does nothing."""
+        if self._file.is_open:
+            try:
+                self._end_batch()
+                self._end_group()
+            finally:
+                self._file.close()
+
+    def _end_batch(self) -> None:
+        if self._rows:
+            columns = zip(*self._rows, strict=True)
+            arrays = [pa.array(column, field.type) for column, field in zip(columns, self._schema, strict=True)]
+            self._rows = []
+            self._group.append(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
+            if sum(batch.nbytes for batch in self._group) >= _GROUP_BYTES:
+                self._end_group()
+
+    def _end_group(self) -> None:
+        if self._group:
+            self._file.write_table(pa.Table.from_batches(self._group, self._schema))
+            self._group = []

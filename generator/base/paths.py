@@ -1,4 +1,5 @@
-"""The checks of paths and names that come from a file, so that a dataset or run of someone else reaches nothing outside its folder."""
+"""The checks of paths and names that come from a file, so that a dataset or run of someone else reaches nothing
+outside its folder."""
 
 import os
 import re
@@ -6,11 +7,12 @@ import stat
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-
-import pyarrow as pa
-import pyarrow.compute as pc
+from typing import TYPE_CHECKING
 
 from generator.base.errors import UserError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _BENCHMARK = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_-]*")
 _PLAIN = "[A-Za-z0-9_-]+"
@@ -43,7 +45,8 @@ def _below(root: Path, name: object, is_wanted: Callable[[int], bool], wanted: s
     parts = name.split("/") if isinstance(name, str) and "\0" not in name else [""]
     if any(part in ("", ".", "..") for part in parts):
         raise UserError(
-            f"A file in {root} names the {wanted} {name!r}, which is no path within that folder; take it from someone you trust."
+            f"A file in {root} names the {wanted} {name!r}, which is no path within that folder; take it from someone "
+            f"you trust."
         )
     path = str(root)
     for place, part in enumerate(parts, 1):
@@ -79,11 +82,14 @@ def _refused(path: str, mode: int, wanted: str) -> str:
     return f"{path} is no {'regular file' if wanted == 'file' else wanted}; remove it."
 
 
-def check_names(table: pa.Table | pa.RecordBatch, path: Path) -> None:
+def check_names(table: "pa.Table | pa.RecordBatch", path: Path) -> None:
     """Raise UserError where the table at `path` has a name that could leave a folder.
 
     Splits, protocols and pools are named by letters, digits, `_` and `-`; the scenes of a world by digits alone.
     """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     expected = _SPELT.get(path.name, {})
     for column in expected.keys() & set(table.schema.names):
         spelt = expected[column]
@@ -96,7 +102,8 @@ def check_names(table: pa.Table | pa.RecordBatch, path: Path) -> None:
 
 
 def check_name(name: object, what: str) -> str:
-    """A name that becomes part of a file's name, such as a pool's or a channel's. Raises UserError unless it is plain."""
+    """A name that becomes part of a file's name, such as a pool's or a channel's. Raises UserError unless it is
+    plain."""
     if not isinstance(name, str) or not re.fullmatch(_PLAIN, name):
         raise UserError(f"Expected the {what} to be letters, digits, '_' and '-', got {name!r}.")
     return name

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from threading import Timer
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 _OUTSIDE_SIGNALS = {-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT, -signal.SIGHUP, -signal.SIGQUIT}
 _STOP = 60.0  # seconds that an idle process may take to end
@@ -44,7 +44,7 @@ class AnsweringProcess:
         assert self._process.stdout is not None
         self._input, self._output = self._process.stdin, self._process.stdout
 
-    def __enter__(self) -> "AnsweringProcess":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

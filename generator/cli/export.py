@@ -60,13 +60,19 @@ def webdataset(dataset: Path, out: Path, benchmark: str | None, size: str, as_js
 @click.option("--license", help="Licence to write into the files.  [default: none]")
 @JSON
 def clevr(
-    dataset: Path, out: Path, benchmark: str | None, splits: tuple[str, ...], date: str | None, version: str,
-    license: str | None, as_json: bool,
-) -> None:  # fmt: skip
+    dataset: Path,
+    out: Path,
+    benchmark: str | None,
+    splits: tuple[str, ...],
+    date: str | None,
+    version: str,
+    license: str | None,
+    as_json: bool,
+) -> None:
     """Write DATASET in CLEVR's format: scenes/CLEVR_<split>_scenes.json and images/<split>/.
 
-    The family's objects must have shape, size, material and color. Scenes that the benchmark does not use are written as
-    the split none.
+    The family's objects must have shape, size, material and color. Scenes that the benchmark does not use are written
+    as the split none.
     """
     from generator.dataset.reader import Dataset
     from generator.exports.clevr import export_clevr

@@ -24,9 +24,16 @@ from generator.cli.options import JSON, NEW_PNG, SEED, given
 @JSON
 @click.pass_context
 def preview(
-    context: click.Context, dataset: Path, benchmark: str | None, splits: tuple[str, ...], number: int, seed: int, grid: bool,
-    out: Path | None, as_json: bool,
-) -> None:  # fmt: skip
+    context: click.Context,
+    dataset: Path,
+    benchmark: str | None,
+    splits: tuple[str, ...],
+    number: int,
+    seed: int,
+    grid: bool,
+    out: Path | None,
+    as_json: bool,
+) -> None:
     """Draw a contact sheet of DATASET: images of every split with their captions."""
     from generator.inspection.sheets import draw_grid, draw_preview
 

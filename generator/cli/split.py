@@ -23,9 +23,18 @@ from generator.cli.power import POWER, check_power, of_first_seed, print_power
 @JSON
 @click.pass_context
 def split(
-    context: click.Context, dataset: Path, design: str, holdout: tuple[str, ...], block_seed: str, opposites: bool, exposed_negatives: bool, name: str | None,
-    replace: bool, power: bool, as_json: bool,
-) -> None:  # fmt: skip
+    context: click.Context,
+    dataset: Path,
+    design: str,
+    holdout: tuple[str, ...],
+    block_seed: str,
+    opposites: bool,
+    exposed_negatives: bool,
+    name: str | None,
+    replace: bool,
+    power: bool,
+    as_json: bool,
+) -> None:
     """Write another benchmark over the images of DATASET, with other combinations held out.
 
     Nothing is rendered. Several block seeds, values of k (coverage) or tasks (gzsl) give one benchmark each.

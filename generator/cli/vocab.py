@@ -21,7 +21,8 @@ def check(family: str, as_json: bool) -> None:
     """Check FAMILY, a name or the path of a TOML file, and list all its mistakes at once.
 
     Also warns of wrong English plurals and articles, of colours closer than a CIEDE2000 of 10, of objects whose masks
-    overlap by more than 95%, and of textures that can hardly be seen on an object, which it renders (docs/vocabularies.md).
+    overlap by more than 95%, and of textures that can hardly be seen on an object, which it renders
+    (docs/vocabularies.md).
 
     The exit code is 2 if the family cannot be used, 1 if there are only warnings.
     """
@@ -56,7 +57,8 @@ def show(family: str, out: Path | None, workers: int | None, as_json: bool) -> N
 @click.option("--extends", default="clevr", help="Family to extend: a name, or the path of your own TOML file.")
 @JSON
 def new(out: Path, extends: str, as_json: bool) -> None:
-    """Write a starter family to OUT, a .toml file. It adds a colour to another family; its comments show what else to add."""
+    """Write a starter family to OUT, a .toml file. It adds a colour to another family; its comments show what else to
+    add."""
     from generator.vocabulary.starter import write_starter
 
     path = write_starter(out, extends)

@@ -11,7 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from generator.base.files import sha256, write_table
+from generator.base.files import sha256
+from generator.base.parquet import write_table
 from generator.base.paths import file_in
 from generator.dataset.journal import Journal
 from generator.dataset.records import PACKED, SCENES
@@ -25,7 +26,8 @@ class Packer:
     """Packs the files of a world's scenes into tars of at most `size` bytes, in order of scene_id.
 
     A scene's files stay in one tar, which is larger than `size` only where one scene is. A finished tar is noted in the
-    journal and its files are removed, so packing can be stopped and continued, and needs little more room than the images.
+    journal and its files are removed, so packing can be stopped and continued, and needs little more room than the
+    images.
     """
 
     def __init__(self, folder: Path, size: int, journal: Journal):

@@ -64,7 +64,6 @@ class PlanRow(TypedDict):
 class ShownObject(TypedDict):
     """An object of a rendered scene."""
 
-    index: Annotated[int, "position of the object in the scene, from 0"]
     category: Annotated[str, "what it is"]
     attributes: Annotated[dict[str, str], "its values by attribute kind"]
     amodal_box: Annotated[
@@ -78,13 +77,11 @@ class ShownObject(TypedDict):
 
 
 class ShownRelation(TypedDict):
-    """A relation of an ordered pair of objects in a rendered scene."""
+    """A relation that holds between two objects of a rendered scene by more than its margin."""
 
     subject: Annotated[int, "position of the first object"]
     relation: Annotated[str, "name of the relation"]
     object: Annotated[int, "position of the second object"]
-    margin: Annotated[float, "signed metres by which the first object stands in the relation to the second"]
-    holds: Annotated[bool | None, "whether the relation holds; null where the margin does not decide"]
 
 
 class SceneRow(TypedDict):
@@ -98,7 +95,7 @@ class SceneRow(TypedDict):
     width: Annotated[int, "pixels"]
     height: Annotated[int, "pixels"]
     objects: Annotated[list[ShownObject], "the objects, from left to right"]
-    relations: Annotated[list[ShownRelation], "every relation of every ordered pair of objects"]
+    relations: Annotated[list[ShownRelation], "the relations that hold by more than their margins"]
     scene: Annotated[str | None, "JSON: poses, attributes, camera and lamps, all that rendering it again needs"]
 
 

@@ -37,7 +37,8 @@ ALREADY = "The benchmark {} is there already, made by the same request; nothing 
 
 @dataclass(frozen=True)
 class Summary:
-    """What a benchmark holds: scenes by split, items by "protocol kind", texts, what was dropped or refused, and by protocol
+    """What a benchmark holds: scenes by split, items by "protocol kind", texts, what was dropped or refused, and by
+    protocol
     the words that training lacks.
 
     `written` is False where the benchmark was there already, made by the same request.
@@ -68,7 +69,8 @@ def describe(
     Scenes belong to the splits of the holdout's rule. With `assigned` (by scene_id) they belong to the splits that they
     were made for, and all other scenes to none. `with_world` notes that the benchmark is made with its world.
 
-    A benchmark of that name that the same request made is left as it is. Raises UserError where another request made it,
+    A benchmark of that name that the same request made is left as it is. Raises UserError where another request made
+    it,
     unless `replace` asks for it to be written anew: then its certificate goes too.
 
     Every text is decided on its scene before it is written. Raises UserError if a split would be empty, or if a named
@@ -138,9 +140,14 @@ def _finished(root: Path, benchmark: Benchmark, asked: Mapping[str, Any]) -> Sum
         )
     texts = manifest["texts"]
     return Summary(
-        manifest["scenes"], texts["items"], benchmark.texts.num_rows, texts["dropped"], texts["refused"],
-        manifest["unknown_words"], written=False,
-    )  # fmt: skip
+        manifest["scenes"],
+        texts["items"],
+        benchmark.texts.num_rows,
+        texts["dropped"],
+        texts["refused"],
+        manifest["unknown_words"],
+        written=False,
+    )
 
 
 def make_protocols(captioner: Captioner, request: Request, n_objects: int) -> list[Protocol]:
@@ -190,7 +197,8 @@ def kept_splits(dataset: Dataset, holdout: Holdout) -> dict[str, Assigned]:
 def _check_without(asked: Set[str], left_out: Set[str]) -> None:
     if missing := sorted(asked - left_out):
         raise UserError(
-            f"{len(missing):,} of {len(asked):,} items to leave out are not among these texts, such as {visible(missing[0])}; repeat the "
+            f"{len(missing):,} of {len(asked):,} items to leave out are not among these texts, such as "
+            f"{visible(missing[0])}; repeat the "
             f"options that made the benchmark whose items are listed."
         )
 
@@ -200,7 +208,8 @@ def _check_splits(tables: Tables, holdout: Holdout) -> None:
         split for split, n in tables.scenes.items() if n == 0 and split not in design_of(holdout).may_lack(holdout)
     ]:
         raise UserError(
-            f"This block leaves no rendered scene for {', '.join(empty)}: try another --block-seed or a larger block, or "
+            f"This block leaves no rendered scene for {', '.join(empty)}: try another --block-seed or a larger block, "
+            f"or "
             f"render more scenes."
         )
 
@@ -251,9 +260,12 @@ def write_benchmarks(
 ) -> dict[str, Summary]:
     """Write the benchmark of each holdout of the world's plan, and return what each holds, by name.
 
-    A benchmark uses the scenes that were planned for its holdout, in the splits that they were planned for; over the grid
-    every benchmark uses all scenes, in the splits that its design's rule gives them. A benchmark that is there already is left
-    as it is, with its certificate. Raises UserError where it was made otherwise, such as with other `exposed_negatives`.
+    A benchmark uses the scenes that were planned for its holdout, in the splits that they were planned for; over the
+    grid
+    every benchmark uses all scenes, in the splits that its design's rule gives them. A benchmark that is there already
+    is left
+    as it is, with its certificate. Raises UserError where it was made otherwise, such as with other
+    `exposed_negatives`.
     """
     assigned = StoredPlan(root).assigned()
     done = {}

@@ -99,7 +99,8 @@ class Draft:
         return replace(self.name_objects((i, j), ()), relations=(Link(0, relation, 1),))
 
     def tested_pair(self) -> Form | None:
-        """Two random unique objects that differ in the tested kind and fit the split, in random order, with their tested
+        """Two random unique objects that differ in the tested kind and fit the split, in random order, with their
+        tested
         values; None if there are no two."""
         values = self.facts.values
         pairs = [

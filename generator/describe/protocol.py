@@ -17,7 +17,8 @@ from generator.language.complexity import Quota
 class Recipe:
     """How the items of one kind are made, in two functions.
 
-    `draw` gives what items are about, such as a caption, or None; it takes the draft, and with a `quota` also the cell of
+    `draw` gives what items are about, such as a caption, or None; it takes the draft, and with a `quota` also the cell
+    of
     complexity to fill. `write` takes the draft and what was drawn, and gives the items; None where one cannot be made.
     `kinds` are the kinds of items that are due, for the count of those that were dropped; with a quota, cells are tried
     until `enough` items are made.
@@ -50,7 +51,8 @@ class Protocol:
     kinds: tuple[str, ...]
     """The kinds of its items."""
     needs: ClassVar[str] = (
-        "two objects of a scene must differ in category and in the tested kind, and the foils be as familiar as the truth"
+        "two objects of a scene must differ in category and in the tested kind, and the foils be as familiar as the "
+        "truth"
     )
     """What it needs of a world, for the message when no scene gives an item."""
     graded: ClassVar[bool] = False

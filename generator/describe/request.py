@@ -31,7 +31,8 @@ class Request:
     greatest N) and `counts` (exact numbers by O, A, R) select the cells of graded captions. `training` are the kinds of
     training captions, or None for those of `statistics` alone where they are given, else for what the design trains on;
     `negatives` and `positives` are the kinds that they have. `template` is used for all texts, or None to draw one for
-    each item. With `exposed_negatives` training negatives may show held-out bindings; with `equal_familiarity` foils are
+    each item. With `exposed_negatives` training negatives may show held-out bindings; with `equal_familiarity` foils
+    are
     as familiar as their captions. Items whose id is in `without` are left out.
     """
 
@@ -85,7 +86,8 @@ def check_request(request: Request) -> None:
     captions = request.training or (() if request.statistics else KINDS)
     if request.negatives == ("neg",) and "graded" not in captions:
         raise UserError(
-            "Expected graded captions with --negative neg, since only they may deny something, got none; add --train graded."
+            "Expected graded captions with --negative neg, since only they may deny something, got none; add --train "
+            "graded."
         )
     if request.template is not None and request.template not in TEMPLATES:
         raise UserError(f"Unknown template '{request.template}'; {did_you_mean(request.template, list(TEMPLATES))}")
@@ -102,7 +104,8 @@ _GIVEN = ("self", "captioner", "cells")
 
 
 class TextPreset(Declared):
-    """The options of `gen describe` of these names, and `options`: keyword options of protocols, by the protocol's name."""
+    """The options of `gen describe` of these names, and `options`: keyword options of protocols, by the protocol's
+    name."""
 
     about: str
     protocols: Annotated[tuple[str, ...], Field(min_length=1)]
@@ -119,7 +122,8 @@ def text_preset_names() -> list[str]:
 
 
 def read_text_preset(name: str) -> TextPreset:
-    """The preset of that name, or of the TOML file at that path. Raises UserError where it is missing or has a mistake."""
+    """The preset of that name, or of the TOML file at that path. Raises UserError where it is missing or has a
+    mistake."""
     path = resource(_FOLDER) / f"{name}.toml" if name in text_preset_names() else Path(name)
     if path.suffix != ".toml":
         raise UserError(

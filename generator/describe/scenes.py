@@ -38,7 +38,8 @@ def rendered_scenes(world: World, with_salience: bool) -> Iterator[RenderedScene
 
 
 def most_objects(world: World) -> int:
-    """The largest number of objects in a rendered scene; 1 if no scene is rendered, as the check of splits says then."""
+    """The largest number of objects in a rendered scene; 1 if no scene is rendered, as the check of splits says
+    then."""
     return max(
         (
             len(row["objects"])
@@ -78,7 +79,11 @@ def place_scene(scene: Scene, scene_id: str, rule: Rule) -> PlacedScene:
     facts = Facts(scene, rule.vocabulary)
     objects = range(len(facts))
     relations = [
-        (i, name, j) for name in rule.vocabulary.relations for i in objects for j in objects if facts.holds[name][i][j]
+        (i, name, j)
+        for name in rule.vocabulary.pair_relations
+        for i in objects
+        for j in objects
+        if facts.holds[name][i][j]
     ]
     return PlacedScene(arrangement, facts, relations, rule.place(arrangement, relations, scene_id))
 

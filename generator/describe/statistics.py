@@ -44,7 +44,8 @@ def parse_statistics(spec: str | None) -> Statistics | None:
             or len({each.partition("=")[0].strip() for each in parts}) < len(parts)
         ):
             raise UserError(
-                f"Expected --captions to be like density=0.5,completeness=0.7,saliency=1.0, each from 0 to 1, got '{spec}'."
+                f"Expected --captions to be like density=0.5,completeness=0.7,saliency=1.0, each from 0 to 1, got "
+                f"'{spec}'."
             )
         given[name] = value
     return Statistics(**given)
@@ -64,7 +65,8 @@ class Mentioned:
     kinds: dict[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Number of captions, density, completeness overall and by half of each scene's objects (more salient, others), and
+        """Number of captions, density, completeness overall and by half of each scene's objects (more salient,
+        others), and
         mentioned attributes by kind."""
         other_shown, other_mentioned = (
             self.objects_shown - self.salient_shown,

@@ -22,7 +22,8 @@ class Tables:
     """Writes the rows of a benchmark and counts them.
 
     Scenes belong to the splits that `rule` gives them; with `assigned`, by scene_id, to those that they were made for.
-    Items whose id would be in `without` are left out and counted as dropped; the others are numbered without them. `scenes` counts scenes by split, `items` items by
+    Items whose id would be in `without` are left out and counted as dropped; the others are numbered without them.
+    `scenes` counts scenes by split, `items` items by
     "protocol kind"; `left_out` are the items that were left out.
     """
 
@@ -52,7 +53,8 @@ class Tables:
         return len(self._texts)
 
     def unknown_words(self) -> dict[str, list[str]]:
-        """The words of each protocol's texts that no training text has, sorted, in lower case and without punctuation."""
+        """The words of each protocol's texts that no training text has, sorted, in lower case and without
+        punctuation."""
         words = {name: {token.strip(".,").lower() for token in tokens} for name, tokens in self._words.items()}
         known = words.pop(TRAIN, set())
         return {name: sorted(unknown) for name, tokens in sorted(words.items()) if (unknown := tokens - known)}
@@ -134,9 +136,17 @@ class Tables:
             of = text_ids[id(candidate.of)] if candidate.of is not None else None
             self._writer.add(
                 "candidates",
-                (item_id, shown.scene_id, text_ids[id(candidate.text)], candidate.slot, candidate.truth, candidate.kind,
-                 list(candidate.changed), of),
-            )  # fmt: skip
+                (
+                    item_id,
+                    shown.scene_id,
+                    text_ids[id(candidate.text)],
+                    candidate.slot,
+                    candidate.truth,
+                    candidate.kind,
+                    list(candidate.changed),
+                    of,
+                ),
+            )
         positive, negative = (next(iter(found)) if len(found) == 1 else None for found in familiarity.values())
         self._writer.add(
             "items",

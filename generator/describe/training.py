@@ -62,7 +62,8 @@ class TrainingTexts(Protocol):
         positives: Sequence[str] = POSITIVES,
         exposed_negatives: bool = False,
     ):
-        """`cells` are the complexities of graded captions. With `statistics` captions that have them are written too."""
+        """`cells` are the complexities of graded captions. With `statistics` captions that have them are written
+        too."""
         language = TrainingCaptioner(captioner, exposed_negatives)
         super().__init__(language)
         self.kinds = (*kinds, *((STATISTICS,) if statistics else ()))
@@ -93,10 +94,11 @@ class TrainingTexts(Protocol):
     def _relation(self, draft: Draft) -> list[Caption]:
         """Every relation of the family about equally often.
 
-        A relation is left out where its opposite is impossible between the two, since its text alone would tell the truth.
+        A relation is left out where its opposite is impossible between the two, since its text alone would tell the
+        truth.
         """
         holding: dict[str, list[tuple[int, int]]] = {}
-        for name, relation in draft.vocabulary.relations.items():
+        for name, relation in draft.vocabulary.pair_relations.items():
             holds = draft.facts.holds[name]
             found = [
                 (i, j)

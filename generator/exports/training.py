@@ -158,11 +158,21 @@ def _readme(title: str, splits: dict[str, int]) -> str:
     files = [line for split in splits for line in (f"  - split: {split}", f"    path: data/{split}-*.parquet")]
     head = ["---", f"pretty_name: {title}", "configs:", "- config_name: default", "  data_files:", *files, "---"]
     rows = [f"| {split} | {n:,} |" for split, n in splits.items()]
-    return "\n".join([
-        *head, "", f"# {title}", "",
-        "A row a scene: `scene_id`, `image`, `captions` (texts that are true of it) and `negatives` (texts that are false).", "",
-        "| split | scenes |", "|---|---:|", *rows, "",
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            *head,
+            "",
+            f"# {title}",
+            "",
+            "A row a scene: `scene_id`, `image`, `captions` (texts that are true of it) and `negatives` (texts that "
+            "are false).",
+            "",
+            "| split | scenes |",
+            "|---|---:|",
+            *rows,
+            "",
+        ]
+    )
 
 
 def export_webdataset(samples: Samples, size: int, out: Path, progress: Progress = SILENT) -> dict[str, int]:
@@ -197,8 +207,11 @@ def _tars(folder: Path, scenes: Iterator[list[Member]], size: int) -> Iterator[N
 
 def _tar_members(sample: Sample, split: str) -> list[Member]:
     shown = {
-        "scene_id": sample.scene_id, "split": split, "captions": sample.captions, "negatives": sample.negatives,
-    }  # fmt: skip
+        "scene_id": sample.scene_id,
+        "split": split,
+        "captions": sample.captions,
+        "negatives": sample.negatives,
+    }
     return [
         (f"{sample.scene_id}.png", sample.image),
         (f"{sample.scene_id}.txt", sample.captions[0].encode()),

@@ -109,7 +109,7 @@ def _add_relations(holdout: Holdout, spec: str, vocabulary: Vocabulary) -> Holdo
         )
     rows, columns = int(match["rows"]), int(match["columns"])
     pairs = [(a, b) for a in vocabulary.objects for b in vocabulary.objects if a != b and not _unknown(holdout, a, b)]
-    names = [name for name, relation in vocabulary.relations.items() if relation.axis.planned_by]
+    names = [name for name, relation in vocabulary.pair_relations.items() if relation.axis.planned_by]
     if not 1 <= rows <= len(names):
         raise UserError(
             f"--holdout {spec}: the family '{vocabulary.name}' has {len(names)} relations that can be held out ({', '.join(names)}); hold out 1 to "

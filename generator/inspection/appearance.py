@@ -189,11 +189,7 @@ def _triangles(faces: Iterable[list[int]]) -> NDArray[np.int64]:
     by_length: dict[int, list[list[int]]] = {}
     for face in faces:
         by_length.setdefault(len(face), []).append(face)
-    fans = [
-        np.asarray(group)[:, [0, i, i + 1]]
-        for length, group in by_length.items()
-        for i in range(1, length - 1)
-    ]  # fmt: skip
+    fans = [np.asarray(group)[:, [0, i, i + 1]] for length, group in by_length.items() for i in range(1, length - 1)]
     return np.concatenate(fans)
 
 

@@ -118,9 +118,11 @@ def _row_faults(dataset: Dataset, row: Mapping[str, Any], check: PixelCheck) -> 
 
 def _facts(compared: Compared) -> dict[str, Any]:
     return {
-        "blender": blender_here(), "rendered_again": compared.identical + compared.others, "identical": compared.identical,
+        "blender": blender_here(),
+        "rendered_again": compared.identical + compared.others,
+        "identical": compared.identical,
         "least_decibels": round(compared.least, 2) if compared.others else None,
-    }  # fmt: skip
+    }
 
 
 def _said(compared: Compared) -> str:

@@ -94,11 +94,32 @@ def _outlines(vocabulary: Vocabulary) -> Iterator[Finding]:
 
 
 _IRREGULAR = {
-    "bison": "bison", "calf": "calves", "child": "children", "deer": "deer", "elf": "elves", "fish": "fish", "foot": "feet",
-    "goose": "geese", "half": "halves", "knife": "knives", "leaf": "leaves", "life": "lives", "loaf": "loaves", "man": "men",
-    "moose": "moose", "mouse": "mice", "ox": "oxen", "scarf": "scarves", "sheep": "sheep", "shelf": "shelves", "thief": "thieves",
-    "tooth": "teeth", "wife": "wives", "wolf": "wolves", "woman": "women",
-}  # fmt: skip
+    "bison": "bison",
+    "calf": "calves",
+    "child": "children",
+    "deer": "deer",
+    "elf": "elves",
+    "fish": "fish",
+    "foot": "feet",
+    "goose": "geese",
+    "half": "halves",
+    "knife": "knives",
+    "leaf": "leaves",
+    "life": "lives",
+    "loaf": "loaves",
+    "man": "men",
+    "moose": "moose",
+    "mouse": "mice",
+    "ox": "oxen",
+    "scarf": "scarves",
+    "sheep": "sheep",
+    "shelf": "shelves",
+    "thief": "thieves",
+    "tooth": "teeth",
+    "wife": "wives",
+    "wolf": "wolves",
+    "woman": "women",
+}
 _SOUNDS_OTHERWISE = {
     "a": ("eu", "ewe", "one", "uni", "us", "ufo", "ute", "uke"),
     "an": ("heir", "honest", "honor", "honour", "hour"),
@@ -152,7 +173,7 @@ def _forms(vocabulary: Vocabulary) -> Iterator[tuple[Form, str]]:
     for kind, values in vocabulary.attributes.items():
         for value in values:
             yield Form((Mention(objects[0], ((kind, value),)),)), "there-is"
-    for relation in vocabulary.relations:
+    for relation in vocabulary.pair_relations:
         yield Form((Mention(objects[0]), Mention(objects[1])), (Link(0, relation, 1),)), "that-is"
     for environment in vocabulary.environments:
         yield Form((Mention(objects[0]),), environment=environment), "there-is"

@@ -103,10 +103,20 @@ _MOST = 100  # pixels of an object that are compared; more decide nothing
 
 # The colours that people most often call by these names: Munroe's survey of 222,500 people (xkcd.com/color/rgb, CC0).
 _NAMED = {
-    "red": "#e50000", "green": "#15b01a", "blue": "#0343df", "yellow": "#ffff14", "brown": "#653700", "purple": "#7e1e9c",
-    "cyan": "#00ffff", "gray": "#929591", "grey": "#929591", "orange": "#f97306", "pink": "#ff81c0", "black": "#000000",
+    "red": "#e50000",
+    "green": "#15b01a",
+    "blue": "#0343df",
+    "yellow": "#ffff14",
+    "brown": "#653700",
+    "purple": "#7e1e9c",
+    "cyan": "#00ffff",
+    "gray": "#929591",
+    "grey": "#929591",
+    "orange": "#f97306",
+    "pink": "#ff81c0",
+    "black": "#000000",
     "white": "#ffffff",
-}  # fmt: skip
+}
 
 
 def distances(pixels: Pixels, colors: Pixels) -> Pixels:

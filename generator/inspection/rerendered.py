@@ -54,8 +54,9 @@ def render_again(
         folder = Path(name)
         quality = {key: value for key, value in world.manifest["request"]["quality"].items() if key != "name"}
         setup = worker_setup(work.request, folder) | {
-            "vocabulary": world.vocabulary_text, "quality": {**quality, "microseconds": 0.0},
-        }  # fmt: skip
+            "vocabulary": world.vocabulary_text,
+            "quality": {**quality, "microseconds": 0.0},
+        }
         for answer in farm.render(jobs, len(jobs), setup, work.limits):
             advance()
             made = answer.get("scene", answer)

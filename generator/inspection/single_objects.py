@@ -50,9 +50,15 @@ def rendered(
     jobs = [replace(blank, scene_id=f"{i:06d}", record=scene.to_json()) for i, scene in enumerate(scenes)]
     with TemporaryDirectory() as folder:
         setup = {
-            "vocabulary": vocabulary.toml(), "quality": read_quality(quality).model_dump(), "width": side, "height": side,
-            "seed": 0, "folder": folder, "outputs": [], "device": "cpu",
-        }  # fmt: skip
+            "vocabulary": vocabulary.toml(),
+            "quality": read_quality(quality).model_dump(),
+            "width": side,
+            "height": side,
+            "seed": 0,
+            "folder": folder,
+            "outputs": [],
+            "device": "cpu",
+        }
         for answer in Farm(workers).render(jobs, len(jobs), setup):
             if "failed" in answer:
                 raise UserError(f"An image of '{vocabulary.name}' could not be rendered: {answer['failed']}")

@@ -13,7 +13,8 @@ from generator.language.truth import Axes
 from generator.vocabulary.schema import Vocabulary
 
 LEVELS = {"L1": (1, 10), "OA": (2, 12), "OR": (3, 12), "OAR": (4, 12)}
-"""Least and greatest N by level: L1 objects only, OA with attributes, OR with relations, OAR with both (COMPASS, section 3.1)."""
+"""Least and greatest N by level: L1 objects only, OA with attributes, OR with relations, OAR with both (COMPASS,
+section 3.1)."""
 
 
 @dataclass(frozen=True, order=True)
@@ -55,7 +56,8 @@ def cells(
         least, greatest = min(LEVELS[level][0] for level in levels), max(LEVELS[level][1] for level in levels)
         raise UserError(
             f"No caption of level {' or '.join(levels)} has {complexity[0]} to {complexity[1]} atoms"
-            f"{f' with {asked}' if asked else ''}: scenes have up to {most} objects, an object up to {len(vocabulary.attributes)} "
+            f"{f' with {asked}' if asked else ''}: scenes have up to {most} objects, an object up to "
+            f"{len(vocabulary.attributes)} "
             f"attributes and {slots} relations, and N is {least} to {greatest}; ask for less, or render a world "
             f"with more --objects."
         )

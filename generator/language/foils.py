@@ -63,7 +63,9 @@ class Substitutes:
             if mention.category is not None:
                 found.append(Atom("object", i, self._vocabulary.category))
             found += [Atom("attribute", i, kind) for kind, _ in mention.attributes]
-        found += [Atom("relation", k, "relation") for k, link in enumerate(form.relations) if link.holds]
+        found += [
+            Atom("relation", k, "relation") for k, link in enumerate(form.relations) if link.holds and not link.also
+        ]
         return [atom for atom in found if atom.type in types]
 
     def value(self, form: Form, atom: Atom) -> str:
@@ -76,7 +78,8 @@ class Substitutes:
     def of(self, form: Form, atom: Atom, facts: Facts) -> list[str]:
         """The values that may replace an atom's value in a form about a scene.
 
-        For an object, categories that are neither in the scene nor in the form. For an attribute, the other values of its kind. For a
+        For an object, categories that are neither in the scene nor in the form. For an attribute, the other values of
+        its kind. For a
         relation, its opposite; for a direction also the other directions, unless one of its two objects already has a
         relation of that axis.
         """
@@ -89,7 +92,8 @@ class Substitutes:
         return self.relations(form, atom, self.axes.interchangeable(self.axes.axis_of(own)))
 
     def relations(self, form: Form, atom: Atom, axes: Iterable[int]) -> list[str]:
-        """The relations of some axes that may replace a relation: none of a slot that one of its two objects fills already."""
+        """The relations of some axes that may replace a relation: none of a slot that one of its two objects fills
+        already."""
         own = self.value(form, atom)
         slot = self.axes.slots[self.axes.axis_of(own)]
         return [
@@ -143,7 +147,7 @@ class Foils:
         names = list(vocabulary.objects)
         self._impossible = {
             (subject, name, other)
-            for name, relation in vocabulary.relations.items()
+            for name, relation in vocabulary.pair_relations.items()
             for subject in names
             for other in names
             if not can_hold(relation, subject, other, vocabulary)
@@ -168,7 +172,8 @@ class Foils:
         return self.change_mentions(form, new, "swap")
 
     def exchange_ends(self, form: Form, relation: int) -> Foil:
-        """`order`: subject and object of a relation exchanged: "a cube left of a sphere" → "a sphere left of a cube"."""
+        """`order`: subject and object of a relation exchanged: "a cube left of a sphere" → "a sphere left of a
+        cube"."""
         link = form.relations[relation]
         new = {link.subject: form.objects[link.object], link.object: form.objects[link.subject]}
         return replace(self.change_mentions(form, new, "order"), changed=(f"{link.subject}-{link.object}:order",))
@@ -195,7 +200,8 @@ class Foils:
     def split_relation(self, form: Form, first: tuple[Atom, str], second: tuple[Atom, str]) -> Foil:
         """HN-COMP: a relation of two objects split over two relations, each completed by a false atom.
 
-        `first` and `second` are different atoms with their false values: "a boat on the water" → "a ship is on the water
+        `first` and `second` are different atoms with their false values: "a boat on the water" → "a ship is on the
+        water
         and a boat on rubber".
         """
         parts = [self.replace_atom(form, atom, value) for atom, value in (first, second)]

@@ -23,13 +23,6 @@ class Mention:
     without: Pairs = ()
     count: int = 1
 
-    def __hash__(self) -> int:
-        return self._hash
-
-    @cached_property
-    def _hash(self) -> int:
-        return hash((self.category, self.attributes, self.without, self.count))
-
     @cached_property
     def values(self) -> dict[str, str]:
         """The attributes as a dict from kind to value."""
@@ -46,21 +39,26 @@ class Mention:
 
 @dataclass(frozen=True)
 class Link:
-    """A relation between two mentions, given by their places in the form; `holds` is False for "is not left of"."""
+    """A relation between mentions, given by their places in the form; `holds` is False for "is not left of".
+
+    `also` are the places after the object of a relation of more than two: "between the object and also".
+    """
 
     subject: int
     relation: str
     object: int
     holds: bool = True
+    also: tuple[int, ...] = ()
 
     @property
     def ends(self) -> tuple[int, ...]:
         """The places of its mentions."""
-        return self.subject, self.object
+        return self.subject, self.object, *self.also
 
     def moved(self, place: Callable[[int], int]) -> "Link":
         """The relation between the mentions at other places."""
-        return replace(self, subject=place(self.subject), object=place(self.object))
+        subject, thing, *also = map(place, self.ends)
+        return replace(self, subject=subject, object=thing, also=tuple(also))
 
 
 @dataclass(frozen=True)
@@ -116,7 +114,9 @@ class Form:
             objects.append(entry)
         data: dict[str, Any] = {"objects": objects}
         if self.relations:
-            data["relations"] = [[link.subject, link.relation, link.object, link.holds] for link in self.relations]
+            data["relations"] = [
+                [link.subject, link.relation, link.object, link.holds, *link.also] for link in self.relations
+            ]
         if self.negated:
             data["negated"] = True
         if self.environment is not None:

@@ -157,6 +157,11 @@ class FormPhrases:
         phrase = self.wording.get((k, "relation")) or self.grammar.vocabulary.relations[link.relation].phrase
         return phrase if link.holds else f"not {phrase}"
 
+    def targets(self, link: Link, introduced: int) -> str:
+        """The mentions after the words of a relation: "the cube", "the cube and the cone"."""
+        first = self.end(link.object, link.object < introduced)
+        return _join([first, *(self.end(i, i < introduced) for i in link.also)]) if link.also else first
+
     def list_of(self, places: range, bare: bool = False) -> str:
         """Mentions as a list: "a cube, a cone and a sphere"."""
         return _join([self.indefinite(i, bare=bare) for i in places])
@@ -227,20 +232,18 @@ def _distinguishable(form: Form) -> bool:
 
 def _clear(form: Form) -> bool:
     """Whether no relation needs an ordinal: each is of a new mention to the next one, or mentions can be told apart."""
-    ends = [end for link in form.relations for end in (link.subject, link.object)]
+    ends = [end for link in form.relations for end in link.ends]
     new = ends == sorted(set(ends)) and all(link.object == link.subject + 1 for link in form.relations)
-    return new or _distinguishable(form)
+    return (new or _distinguishable(form)) and not any(link.also for link in form.relations)
 
 
 def _one_step(form: Form) -> bool:
     """Whether the form asserts exactly one relation, of the first of two objects to the second."""
-    return len(form.objects) == 2 and [(link.subject, link.object, link.holds) for link in form.relations] == [
-        (0, 1, True)
-    ]
+    return len(form.objects) == 2 and [(link.ends, link.holds) for link in form.relations] == [((0, 1), True)]
 
 
 def _star(form: Form) -> bool:
-    ends = [(link.subject, link.object) for link in form.relations]
+    ends = [link.ends for link in form.relations]
     clear = all(first.holds or not second.holds for first, second in pairwise(form.relations))
     return _related(form) and clear and ends == [(0, i) for i in range(1, len(form.objects))] and _tails_last(form)
 
@@ -355,12 +358,13 @@ class _Clauses:
         object_introduced = link.object < self._introduced
         before = phrases.form.relations[k - 1] if self._joins_to == link.subject else None
         if before is not None and (before.holds or not link.holds):
-            target = "it" if before.object == link.object else phrases.end(link.object, object_introduced)
+            same = before.ends[1:] == link.ends[1:] and not link.also
+            target = "it" if same else phrases.targets(link, self._introduced)
             self._steps.append(f"{phrases.relation(k)} {target}")
             self._sentences[-1] = f"{self._head} {_join(self._steps)}"
         else:
             self._head = f"{self._subject(link.subject)} is"
-            self._steps = [f"{phrases.relation(k)} {phrases.end(link.object, object_introduced)}"]
+            self._steps = [f"{phrases.relation(k)} {phrases.targets(link, self._introduced)}"]
             self._sentences.append(f"{self._head} {self._steps[0]}")
         self._introduced = max(self._introduced, link.subject + 1, link.object + 1)
         self._joins_to = None if not object_introduced and objects[link.object].without else link.subject
@@ -401,7 +405,8 @@ def _say_then_attributes(phrases: FormPhrases) -> str:
 def _say_not_true(phrases: FormPhrases) -> str:
     verb = "are" if phrases.form.objects[0].count > 1 else "is"
     steps = [
-        f"that {phrases.definite(link.subject)} is {phrases.relation(k)} {phrases.definite(link.object)}"
+        f"that {phrases.definite(link.subject)} is {phrases.relation(k)} "
+        f"{phrases.targets(link, len(phrases.form.objects))}"
         for k, link in enumerate(phrases.form.relations)
     ]
     joined = "".join(f", {step}" for step in steps[:-1]) + "".join(f" and {step}" for step in steps[-1:])
@@ -464,7 +469,8 @@ NATURAL = (
 
 
 def reads_well(form: Form, template: str) -> bool:
-    """Whether the template says the form as people would: a list ends with what it denies, for "no cube and a cone" may be
+    """Whether the template says the form as people would: a list ends with what it denies, for "no cube and a cone"
+    may be
     heard as neither of the two, and no relation is of "the second cube".
 
     >>> reads_well(Form((Mention("cone"), Mention("cube", count=0))), "there-is")

@@ -1,11 +1,12 @@
 """Whether a form is true of a scene: True, False, or None for undecided (docs/language.md, Truth)."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from generator.language.form import Form, Link, Mention
 from generator.scene.relations import Space, Truth, decided
 from generator.scene.scene import Scene
-from generator.vocabulary.relations import ORDERS
+from generator.vocabulary.relations import ORDERS, Relation
 from generator.vocabulary.schema import Vocabulary
 
 Objects = Sequence[int]
@@ -16,7 +17,7 @@ class Facts:
     """A scene's categories, attribute values and relations, by index of the object.
 
     `holds[relation][i][j]` says whether object i stands in the relation to object j; None if the relation is within its
-    margin, and for i = j.
+    margin, and for i = j. A relation of three objects has a third index.
     """
 
     def __init__(self, scene: Scene, vocabulary: Vocabulary):
@@ -87,7 +88,7 @@ def _decide_counted(form: Form, facts: Facts) -> Truth:
             ):
                 return None
     new = {place: number for number, place in enumerate(places)}
-    links = [Link(new[link.subject], link.relation, new[link.object], link.holds) for link in form.relations]
+    links = [link.moved(new.__getitem__) for link in form.relations]
     return both(value, _decide_single([facts.fitting(form.objects[i]) for i in places], links, facts))
 
 
@@ -95,7 +96,7 @@ def _decide_single(fits: list[tuple[int, ...]], links: Sequence[Link], facts: Fa
     if not all(fits) and all(link.holds for link in links):
         return False
     specific = _best(fits, [(link, None) for link in links], facts)
-    loose = [link for link in links if not link.holds and _object_in_no_other(link, links)]
+    loose = [link for link in links if not (link.holds or link.also) and _object_in_no_other(link, links)]
     if not loose:
         return specific
     # second reading: the object of a denied relation need not exist ("it is left of no sphere")
@@ -106,7 +107,7 @@ def _decide_single(fits: list[tuple[int, ...]], links: Sequence[Link], facts: Fa
 
 
 def _object_in_no_other(link: Link, links: Iterable[Link]) -> bool:
-    return not any(link.object in (other.subject, other.object) for other in links if other is not link)
+    return not any(link.object in other.ends for other in links if other is not link)
 
 
 def _best(
@@ -124,7 +125,7 @@ def _best(
     ready: list[list[tuple[Link, Objects | None]]] = [[] for _ in order]
     place = {mention: step for step, mention in enumerate(order)}
     for link, free in links:
-        ready[max(place.get(link.subject, 0), place.get(link.object, 0))].append((link, free))
+        ready[max(place.get(end, 0) for end in link.ends)].append((link, free))
     chosen: dict[int, int] = {}
     best: Truth = False
 
@@ -154,26 +155,33 @@ def _best(
 
 
 def _link_truth(link: Link, free: Objects | None, chosen: Mapping[int, int], facts: Facts) -> Truth:
-    holds = facts.holds[link.relation]
-    first = chosen[link.subject]
+    value = facts.holds[link.relation]
     if free is None:
-        value = holds[first][chosen[link.object]]
+        value = value[chosen[link.subject]][chosen[link.object]]
+        for end in link.also:
+            value = value[chosen[end]]
         return value if link.holds or value is None else not value
-    values = [holds[first][thing] for thing in free if thing != first]
+    first = chosen[link.subject]
+    values = [value[first][thing] for thing in free if thing != first]
     return False if True in values else None if None in values else True
 
 
-def _relations(scene: Scene, vocabulary: Vocabulary) -> dict[str, list[list[Truth]]]:
-    space, places = Space(scene, vocabulary), range(len(scene.objects))
-    found: dict[str, list[list[Truth]]] = {}
+def _relations(scene: Scene, vocabulary: Vocabulary) -> dict[str, Any]:
+    space, found = Space(scene, vocabulary), dict[str, Any]()
     for name, relation in vocabulary.relations.items():
-        converse = found.get(relation.converse)
-        found[name] = (
-            [list(row) for row in zip(*converse, strict=True)]
-            if converse
-            else [[decided(space.margin(relation, i, j), relation) if i != j else None for j in places] for i in places]
-        )
+        if relation.converse in found:
+            found[name] = [list(row) for row in zip(*found[relation.converse], strict=True)]
+        else:
+            found[name] = _decided(space, relation, range(len(scene.objects)))
     return found
+
+
+def _decided(space: Space, relation: Relation, objects: range, ends: tuple[int, ...] = ()) -> Any:
+    """Whether a relation holds of each choice of as many objects as it has ends, nested by end."""
+    if len(ends) == relation.axis.arity:
+        different = len({*ends}) == len(ends)
+        return decided(space.margin(relation, *ends), relation) if different else None
+    return [_decided(space, relation, objects, (*ends, i)) for i in objects]
 
 
 Axis = tuple[str, ...]
@@ -182,13 +190,14 @@ Axis = tuple[str, ...]
 class Axes:
     """The axes of a vocabulary, numbered from 0: (left, right), (behind, front), (far, near), (beneath, on).
 
-    `relations[axis]` holds the relations of an axis in alphabetical order. `slots[axis]` is the slot that an axis fills:
+    `relations[axis]` holds the relations of an axis in alphabetical order. `slots[axis]` is the slot that an axis
+    fills:
     a caption gives an object at most one relation of each slot. Distance and stacking share a slot, because an object
     that rests on another is near it.
     """
 
     def __init__(self, vocabulary: Vocabulary):
-        declared = vocabulary.relations
+        declared = vocabulary.pair_relations
         self.relations: list[Axis] = list(
             dict.fromkeys(tuple(sorted({name, relation.opposite})) for name, relation in declared.items())
         )

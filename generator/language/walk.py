@@ -1,7 +1,7 @@
 """Random walks over a scene's graph: true captions of an exact complexity (CREPE, appendix A.3)."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from generator.base.streams import Stream
 from generator.language.complexity import Cell
@@ -48,7 +48,8 @@ class Walker:
         share an object are not independent, and the text alone would tell likely chains from unlikely ones.
         `sayable` limits the attribute kinds that may be named of an object; by default all may. With `apart` the walk
         jumps to an unvisited object after every relation, so that each relation joins a different pair; the cell needs
-        two objects per relation for that. With `within` the walk stays in another subgraph: it has no relation that this
+        two objects per relation for that. With `within` the walk stays in another subgraph: it has no relation that
+        this
         one lacks, and the eligible objects are those of this one.
         """
         if len(eligible) < cell.n_objects or self._lacks_attributes(cell, eligible, sayable):
@@ -77,7 +78,8 @@ class Walker:
         return Subgraph(Form(mentions, tuple(links)), tuple(objects))
 
     def subgraph(self, facts: Facts, eligible: Sequence[int], stream: Stream) -> Subgraph:
-        """All eligible objects, without attributes, and the relations of one walk of ten steps at most (COMPASS, section 3.1).
+        """All eligible objects, without attributes, and the relations of one walk of ten steps at most (COMPASS,
+        section 3.1).
 
         The walk has fewer relations where the objects have no more.
         """
@@ -176,7 +178,8 @@ def _link(
 
 
 def _part(whole: Subgraph, cell: Cell, stream: Stream) -> tuple[list[int], list[Link]] | None:
-    """The cell's numbers of objects and relations out of a subgraph, from a random object on; None if it has no such part.
+    """The cell's numbers of objects and relations out of a subgraph, from a random object on; None if it has no such
+    part.
 
     A relation is added that joins the part, or else any that fits.
     """
@@ -186,14 +189,14 @@ def _part(whole: Subgraph, cell: Cell, stream: Stream) -> tuple[list[int], list[
     places, links = [stream.below(n)], list[Link]()
     left = stream.shuffled(whole.form.relations)
     while len(links) < cell.n_relations:
-        fitting = [link for link in left if len({*places, link.subject, link.object}) <= cell.n_objects]
+        fitting = [link for link in left if len({*places, *link.ends}) <= cell.n_objects]
         if not fitting:
             return None
-        link = next((link for link in fitting if {link.subject, link.object} & {*places}), fitting[0])
+        link = next((link for link in fitting if {*link.ends} & {*places}), fitting[0])
         left.remove(link)
-        places += [end for end in (link.subject, link.object) if end not in places]
+        places += [end for end in link.ends if end not in places]
         links.append(link)
     places += stream.shuffled([place for place in range(n) if place not in places])[: cell.n_objects - len(places)]
     new = {place: number for number, place in enumerate(places)}
-    joined = [replace(link, subject=new[link.subject], object=new[link.object]) for link in links]
+    joined = [link.moved(new.__getitem__) for link in links]
     return [whole.objects[place] for place in places], joined

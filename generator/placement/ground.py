@@ -224,7 +224,7 @@ def _distances(vocabulary: Vocabulary) -> tuple[float, float]:
     """
     bounds = [
         (relation.distance - relation.margin, relation.distance + relation.margin)
-        for relation in vocabulary.relations.values()
+        for relation in vocabulary.pair_relations.values()
         if relation.axis.planned_by == "clumps" and relation.distance is not None
     ]
     room = 2 * shift(vocabulary) + _GRAIN

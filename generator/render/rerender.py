@@ -68,8 +68,7 @@ def prepare_rerender(source: Dataset, changes: Changes) -> Work:
     if width * before["height"] != height * before["width"]:
         raise UserError(
             f"--resolution {width}x{height} has another aspect ratio than {before['width']}x{before['height']}, for "
-            "which the scenes "
-            f"of {source.root} were placed; take a multiple or a fraction of that, such as "
+            f"which the scenes of {source.root} were placed; take a multiple or a fraction of that, such as "
             f"{2 * before['width']}x{2 * before['height']}."
         )
     rendering = Rendering(
@@ -101,12 +100,7 @@ def rerender(source: Dataset, work: Work, root: Path, farm: Farm, progress: Prog
     if root.resolve() == source.root.resolve():
         raise UserError(f"--out {root} is the dataset to render again; choose another --out.")
     failed = [
-        {
-            "scene_id": row["scene_id"],
-            "cluster_id": row["cluster_id"],
-            "twin_of": row["twin_of"],
-            "failed": row["reason"],
-        }
+        {**{name: row[name] for name in ("scene_id", "cluster_id", "twin_of")}, "failed": row["reason"]}
         for row in _rows(source.world, ["scene_id", "cluster_id", "twin_of", "status", "reason"])
         if row["status"] != "ok"
     ]

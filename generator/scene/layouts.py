@@ -83,7 +83,7 @@ def draw_layout(categories: Sequence[str], stream: Stream, vocabulary: Vocabular
     with a chance of a third where it can. A vocabulary without distances and stacks gets only an order in depth, each
     as often as every other. Raises UserError for more objects than can be near each other.
     """
-    planned_by = {relation.axis.planned_by for relation in vocabulary.relations.values()}
+    planned_by = {relation.axis.planned_by for relation in vocabulary.pair_relations.values()}
     clumps = _gather(len(categories), stream) if "clumps" in planned_by else ()
     rests_on = _stack(categories, clumps, stream, vocabulary) if "stacks" in planned_by else ()
     for _ in range(_TRIES):
@@ -98,7 +98,7 @@ def draw_layout(categories: Sequence[str], stream: Stream, vocabulary: Vocabular
 
 def _decisions(planned: Arranged, vocabulary: Vocabulary) -> Iterator[tuple[Triple, Truth]]:
     """Whether each relation holds of each ordered pair in every scene of a plan; None where the plan leaves it open."""
-    relations = [(name, relation, relation.axis) for name, relation in vocabulary.relations.items()]
+    relations = [(name, relation, relation.axis) for name, relation in vocabulary.pair_relations.items()]
     for i, j in permutations(range(len(planned.depth_order)), 2):
         for name, relation, axis in relations:
             holds: Truth = None
@@ -213,7 +213,7 @@ def slip(vocabulary: Vocabulary) -> float:
 def _bounds(vocabulary: Vocabulary) -> Iterator[float]:
     """The largest slip that each relation allows, metres."""
     radii = [spec.top.radius * min(vocabulary.scales) for spec in vocabulary.objects.values() if spec.top]
-    for relation in vocabulary.relations.values():
+    for relation in vocabulary.pair_relations.values():
         planned_by = relation.axis.planned_by
         if planned_by in ORDERS:
             yield min(relation.margin, vocabulary.placement.clearance - relation.margin) / 2

@@ -28,9 +28,10 @@ class Space:
             for obj in scene.objects
         ]
 
-    def margin(self, relation: Relation, i: int, j: int) -> float:
-        """Signed metres, to the micrometre, by which a relation holds of objects i and j; negative if it does not."""
-        return relation.axis.margin(relation.name, self._poses[i], self._poses[j], relation.distance or 0.0)
+    def margin(self, relation: Relation, *objects: int) -> float:
+        """Signed metres, to the micrometre, by which a relation holds of objects; negative if it does not."""
+        poses = (self._poses[i] for i in objects)
+        return relation.axis.margin(relation.name, *poses, distance=relation.distance or 0.0)
 
 
 def decided(margin: float, relation: Relation) -> Truth:
@@ -62,7 +63,7 @@ def scene_graph(scene: Scene, vocabulary: Vocabulary) -> nx.MultiDiGraph:
         graph.add_node(index, category=obj.category, attributes=obj.attributes)
     space = Space(scene, vocabulary)
     for i, j in permutations(range(len(scene.objects)), 2):
-        for name, relation in vocabulary.relations.items():
+        for name, relation in vocabulary.pair_relations.items():
             margin = space.margin(relation, i, j)
             graph.add_edge(i, j, key=name, margin=margin, holds=decided(margin, relation))
     return graph

@@ -22,17 +22,17 @@ def scene_row(
         "twin_of": planned.twin_of,
         "objects": [
             {
-                "index": i,
                 "category": thing.category,
                 "attributes": thing.attributes,
                 "amodal_box": list(box),
                 "visible_fraction_estimate": share,
             }
-            for i, (thing, (box, share)) in enumerate(zip(scene.objects, seen, strict=True))
+            for thing, (box, share) in zip(scene.objects, seen, strict=True)
         ],
         "relations": [
-            {"subject": i, "relation": name, "object": j, **data}
-            for i, j, name, data in scene_graph(scene, vocabulary).edges(keys=True, data=True)
+            {"subject": i, "relation": name, "object": j}
+            for i, j, name, holds in scene_graph(scene, vocabulary).edges(keys=True, data="holds")
+            if holds
         ],
         "scene": scene.to_json(),
     }

@@ -13,9 +13,13 @@ Said = tuple[str, str, Sequence[str]]
 
 
 def check_names(
-    tested: str, category: str, adjectives: Sequence[str], kinds: Collection[str], objects: Collection[str],
+    tested: str,
+    category: str,
+    adjectives: Sequence[str],
+    kinds: Collection[str],
+    objects: Collection[str],
     environments: Collection[str],
-) -> None:  # fmt: skip
+) -> None:
     """The tested kind, category and adjectives agree with the attribute kinds; objects and environments exist."""
     if tested not in kinds:
         raise ValueError(f"tested = '{tested}' is no attribute kind; {did_you_mean(tested, list(kinds))}")
@@ -83,7 +87,8 @@ def check_orders(orders: str, relations: Mapping[str, Relation]) -> None:
     planned = [name for name, relation in relations.items() if relation.axis.planned_by in ("clumps", "stacks")]
     if orders == "free" and planned:
         raise ValueError(
-            f"relation '{planned[0]}' is planned with the orders of the objects; take orders = \"planned\" in [placement]."
+            f"relation '{planned[0]}' is planned with the orders of the objects; take orders = \"planned\" in "
+            f"[placement]."
         )
 
 
@@ -93,7 +98,8 @@ def check_distances(relations: Mapping[str, Relation], scales: Sequence[float], 
     for name, relation in relations.items():
         if relation.axis.planned_by == "clumps" and (relation.distance or 0) - relation.margin <= side_by_side:
             raise ValueError(
-                f"relation '{name}' has distance = {relation.distance} and margin = {relation.margin}, and large objects "
+                f"relation '{name}' has distance = {relation.distance} and margin = {relation.margin}, and large "
+                f"objects "
                 f"side by side are {side_by_side:.3g} m apart, so that they could not be near; take a larger distance."
             )
 
@@ -108,7 +114,8 @@ def check_stacks(relations: Mapping[str, Relation], objects: Mapping[str, Object
     for name, spec in objects.items():
         if spec.top and spec.top.radius * least <= margin:
             raise ValueError(
-                f"the top of '{name}' has a radius of {spec.top.radius * least:.3g} m where it is smallest, no more than "
+                f"the top of '{name}' has a radius of {spec.top.radius * least:.3g} m where it is smallest, no more "
+                f"than "
                 f"the margin of '{rule}' ({margin} m); lessen the margin, or declare no top."
             )
     if not any(spec.top for spec in objects.values()):

@@ -62,6 +62,7 @@ def check_phrasing(kind: str, phrasing: Phrasing) -> None:
     first = phrasing.phrase.split()[0]
     if first in _GRAMMAR:
         raise ValueError(
-            f"kinds.{kind}: the phrase '{phrasing.phrase}' begins with '{first}', which captions need for themselves; begin "
+            f"kinds.{kind}: the phrase '{phrasing.phrase}' begins with '{first}', which captions need for themselves; "
+            f"begin "
             f'with another word, as in "made of {ADJECTIVE}".'
         )

@@ -39,23 +39,25 @@ class Pose(NamedTuple):
 
 @dataclass(frozen=True)
 class Axis:
-    """Two relations that are each other's opposite, such as right and left.
+    """Two relations that are each other's opposite, such as right and left; or one relation of more than two objects.
 
-    `measure` gives the signed metres by which the first of the two `rules` holds of two poses; its last argument is
-    the `distance` that the relation declares, 0 where it declares none. `planned_by` is the part of a plan that
-    decides both rules before anything has a place; None where only the places of a scene decide. A rule of a
-    `symmetric` axis is its own converse (near); else its converse is the other rule (left, right).
+    `measure` gives the signed metres by which the first of the `rules` holds of as many poses as its `arity`; its last
+    argument is the `distance` that the relation declares, 0 where it declares none. `planned_by` is the part of a plan
+    that decides both rules before anything has a place; None where only the places of a scene decide. A rule of a
+    `symmetric` axis is its own converse (near); else its converse is the other rule (left, right). A relation of three
+    objects (A between B and C) is an axis of one rule; captions name it, and nothing plans it or holds it out.
     """
 
-    rules: tuple[str, str]
-    measure: Callable[[Pose, Pose, float], float]
+    rules: tuple[str, ...]
+    measure: Callable[..., float]
     planned_by: PlannedBy | None = None
     symmetric: bool = False
     needs_distance: bool = False
+    arity: int = 2
 
     def opposite(self, rule: str) -> str:
         """The other rule."""
-        return self.rules[rule == self.rules[0]]
+        return self.rules[-1] if rule == self.rules[0] else self.rules[0]
 
     def converse(self, rule: str) -> str:
         """The rule that holds of the second object and the first when this one holds of the first and the second."""
@@ -67,9 +69,11 @@ class Axis:
             return first, second, False
         return (first, second, True) if self.symmetric else (second, first, False)
 
-    def margin(self, rule: str, first: Pose, second: Pose, distance: float) -> float:
-        """Signed metres, to the micrometre, by which a rule holds of two poses; negative where it does not."""
-        one, other, negated = self.asked(rule, first, second)
+    def margin(self, rule: str, *poses: Pose, distance: float) -> float:
+        """Signed metres, to the micrometre, by which a rule holds of some poses; negative where it does not."""
+        if self.arity > 2:
+            return round(self.measure(*poses, distance), 6)
+        one, other, negated = self.asked(rule, poses[0], poses[1])
         metres = self.measure(one, other, distance)
         return round(-metres if negated else metres, 6)
 
@@ -142,7 +146,8 @@ class Relation(Declared):
 
 
 def check_relations(relations: Mapping[str, Relation]) -> None:
-    """Raise ValueError, naming all mistakes, unless opposites are declared alike and distances where they are needed."""
+    """Raise ValueError, naming all mistakes, unless opposites are declared alike and distances where they are
+    needed."""
     refuse(mistake for name in relations for mistake in caught(partial(_check_relation, name, relations)))
 
 
@@ -153,12 +158,14 @@ def _check_relation(name: str, relations: Mapping[str, Relation]) -> None:
         raise ValueError(f"relation '{name}' has the opposite '{relation.opposite}', which is not declared; add it.")
     if (opposite.margin, opposite.distance) != (relation.margin, relation.distance):
         raise ValueError(
-            f"relation '{name}' and its opposite '{opposite.name}' differ in margin or distance; give them the same, or "
+            f"relation '{name}' and its opposite '{opposite.name}' differ in margin or distance; give them the same, "
+            f"or "
             f"one would be in doubt where the other is not."
         )
     if (relation.distance is not None) != relation.axis.needs_distance:
         needing = [rule for rule, axis in AXIS_OF.items() if axis.needs_distance]
         raise ValueError(
-            f"relation '{name}' has distance = {relation.distance}; {' and '.join(needing)} need a distance, the others "
+            f"relation '{name}' has distance = {relation.distance}; {' and '.join(needing)} need a distance, the "
+            f"others "
             f"have none."
         )

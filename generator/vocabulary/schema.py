@@ -24,7 +24,7 @@ from generator.vocabulary.consistency import (
     check_phrasings,
     check_stacks,
     check_words,
-)  # fmt: skip
+)
 from generator.vocabulary.environments import Environment, LampSpec, Vector
 from generator.vocabulary.families import vocabulary_text
 from generator.vocabulary.materials import AttributeValue, FloorSpec, check_inputs
@@ -124,6 +124,11 @@ class Vocabulary(Declared):
         yield from ((each.phrase, f"environments.{name}", ()) for name, each in self.environments.items())
 
     @property
+    def pair_relations(self) -> dict[str, Relation]:
+        """The relations of two objects, which plans decide, holdouts hold out and captions combine."""
+        return {name: relation for name, relation in self.relations.items() if relation.axis.arity == 2}
+
+    @property
     def scales(self) -> list[float]:
         """All scales that an object may have, metres."""
         return [value.scale for values in self.attributes.values() for value in values.values() if value.scale]
@@ -168,7 +173,8 @@ class Vocabulary(Declared):
         for name in environments:
             if name not in self.environments:
                 raise UserError(
-                    f"The family '{self.name}' has no environment '{name}'; {did_you_mean(name, list(self.environments))}"
+                    f"The family '{self.name}' has no environment '{name}'; "
+                    f"{did_you_mean(name, list(self.environments))}"
                 )
         kept = {name: each for name, each in self.environments.items() if name in environments}
         return self.model_copy(update={"environments": kept})

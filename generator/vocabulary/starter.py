@@ -7,7 +7,14 @@ from generator.base.errors import UserError
 from generator.vocabulary.families import shipped_families
 from generator.vocabulary.schema import Vocabulary, read_vocabulary
 
-_COLORS = {"teal": "#0b7a75", "coral": "#ff7f50", "olive": "#7d7d1a", "navy": "#14245a", "orange": "#f07a10", "pink": "#f2a0c0"}  # fmt: skip
+_COLORS = {
+    "teal": "#0b7a75",
+    "coral": "#ff7f50",
+    "olive": "#7d7d1a",
+    "navy": "#14245a",
+    "orange": "#f07a10",
+    "pink": "#f2a0c0",
+}
 # Values of an attribute kind of the user's own, by the input that they set.
 _FINISHES = {
     "glaze": (
@@ -66,17 +73,23 @@ def write_starter(out: Path, family: str) -> Path:
 
 def _text(vocabulary: Vocabulary, extends: str) -> str:
     colored = next(
-        kind for kind, values in vocabulary.attributes.items()
+        kind
+        for kind, values in vocabulary.attributes.items()
         if all(value.inputs().keys() == {"linear"} for value in values.values())
-    )  # fmt: skip
+    )
     words = {word for values in vocabulary.attributes.values() for word in values}
     color, code = next((name, code) for name, code in _COLORS.items() if name not in words)
     other = next((kind for kind in vocabulary.attributes if kind != colored), colored)
     taken = {name for values in vocabulary.attributes.values() for value in values.values() for name in value.inputs()}
     text = _TEXT.format(
-        family=vocabulary.name, extends=f'"{extends}"', thing=list(vocabulary.objects)[-1], colored=colored, color=color,
-        code=code, other=other,
-    )  # fmt: skip
+        family=vocabulary.name,
+        extends=f'"{extends}"',
+        thing=list(vocabulary.objects)[-1],
+        colored=colored,
+        color=color,
+        code=code,
+        other=other,
+    )
     if finish := next((lines for name, lines in _FINISHES.items() if name not in taken), None):
         text += _KIND.format(*finish)
     if vocabulary.placement.orders == "free" or "near" in vocabulary.relations:

@@ -1,4 +1,5 @@
-"""A dataset drawn with rectangles instead of Blender, through the real planner and writer; and tiny open_clip models."""
+"""A dataset drawn with rectangles instead of Blender, through the real planner and writer; and tiny open_clip
+models."""
 
 import hashlib
 import io
@@ -140,9 +141,17 @@ def _write_drawn(
 ) -> list[Planned]:
     text = small_vocabulary_text()
     request = {
-        "family": vocabulary.name, "holdout": "3x3", "scenes": scenes, "width": SIZE, "height": SIZE, "seed": seed, "block_seed": 0,
-        "quality": {"name": "draft", "samples": 1, "bounces": 0, "denoise": ""}, "blender": "none", "vocabulary": text,
-    }  # fmt: skip
+        "family": vocabulary.name,
+        "holdout": "3x3",
+        "scenes": scenes,
+        "width": SIZE,
+        "height": SIZE,
+        "seed": seed,
+        "block_seed": 0,
+        "quality": {"name": "draft", "samples": 1, "bounces": 0, "denoise": ""},
+        "blender": "none",
+        "vocabulary": text,
+    }
     planned = list(plan_parts(vocabulary, parts, seed))
     with WorldWriter(root, request) as writer:
         for each in planned:
@@ -162,17 +171,17 @@ def _record(
         "cluster_id": cluster_id,
         "objects": [
             {
-                "index": i,
                 "category": thing.category,
                 "attributes": thing.attributes,
                 "amodal_box": box,
                 "visible_fraction_estimate": 1.0,
             }
-            for i, (thing, box) in enumerate(zip(scene.objects, boxes, strict=True))
+            for thing, box in zip(scene.objects, boxes, strict=True)
         ],
         "relations": [
-            {"subject": i, "relation": name, "object": j, **data}
-            for i, j, name, data in scene_graph(scene, vocabulary).edges(keys=True, data=True)
+            {"subject": i, "relation": name, "object": j}
+            for i, j, name, holds in scene_graph(scene, vocabulary).edges(keys=True, data="holds")
+            if holds
         ],
         "scene": scene.to_json(),
         "files": {f"images/{scene_id}.png": hashlib.sha256(png).hexdigest()},

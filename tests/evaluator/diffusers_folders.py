@@ -67,10 +67,17 @@ def t5_tokenizer() -> Any:
 def clip_text(tokenizer: Any, projected: bool = False, width: int = 16) -> Any:
     """A text encoder of CLIP with one layer."""
     config = transformers.CLIPTextConfig(
-        vocab_size=len(tokenizer), hidden_size=width, intermediate_size=16, projection_dim=width, num_hidden_layers=2,
-        num_attention_heads=2, max_position_embeddings=16, eos_token_id=tokenizer.eos_token_id, bos_token_id=tokenizer.bos_token_id,
+        vocab_size=len(tokenizer),
+        hidden_size=width,
+        intermediate_size=16,
+        projection_dim=width,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        max_position_embeddings=16,
+        eos_token_id=tokenizer.eos_token_id,
+        bos_token_id=tokenizer.bos_token_id,
         pad_token_id=tokenizer.pad_token_id,
-    )  # fmt: skip
+    )
     kind = transformers.CLIPTextModelWithProjection if projected else transformers.CLIPTextModel
     return livened(kind(config))
 
@@ -85,10 +92,18 @@ def t5_text(tokenizer: Any, kind: str = "T5", width: int = 16) -> Any:
 
 def vae(channels: int = 4, shift: float | None = None) -> AutoencoderKL:
     """An autoencoder that makes 32×32 pixels 16×16 latents."""
-    return livened(AutoencoderKL(
-        block_out_channels=(4, 4), down_block_types=("DownEncoderBlock2D",) * 2, up_block_types=("UpDecoderBlock2D",) * 2,
-        latent_channels=channels, norm_num_groups=2, sample_size=SIDE, shift_factor=shift, scaling_factor=0.7,
-    ))  # fmt: skip
+    return livened(
+        AutoencoderKL(
+            block_out_channels=(4, 4),
+            down_block_types=("DownEncoderBlock2D",) * 2,
+            up_block_types=("UpDecoderBlock2D",) * 2,
+            latent_channels=channels,
+            norm_num_groups=2,
+            sample_size=SIDE,
+            shift_factor=shift,
+            scaling_factor=0.7,
+        )
+    )
 
 
 def livened(model: Any) -> Any:
@@ -104,10 +119,21 @@ def livened(model: Any) -> Any:
 
 def unet(**more: Any) -> UNet2DConditionModel:
     """A U-Net of two levels over 16×16 latents."""
-    return livened(UNet2DConditionModel(
-        sample_size=SIDE // 2, block_out_channels=(4, 8), layers_per_block=1, norm_num_groups=2, attention_head_dim=2,
-        **{"cross_attention_dim": 16, "down_block_types": ("DownBlock2D", "CrossAttnDownBlock2D"), "up_block_types": ("CrossAttnUpBlock2D", "UpBlock2D"), **more},
-    ))  # fmt: skip
+    return livened(
+        UNet2DConditionModel(
+            sample_size=SIDE // 2,
+            block_out_channels=(4, 8),
+            layers_per_block=1,
+            norm_num_groups=2,
+            attention_head_dim=2,
+            **{
+                "cross_attention_dim": 16,
+                "down_block_types": ("DownBlock2D", "CrossAttnDownBlock2D"),
+                "up_block_types": ("CrossAttnUpBlock2D", "UpBlock2D"),
+                **more,
+            },
+        )
+    )
 
 
 def stable_diffusion(folder: Path, prediction: str = "epsilon") -> Path:
@@ -122,9 +148,15 @@ def stable_diffusion(folder: Path, prediction: str = "epsilon") -> Path:
         steps_offset=1,
     )
     pipe = diffusers.StableDiffusionPipeline(
-        vae=vae(), text_encoder=clip_text(words), tokenizer=words, unet=unet(), scheduler=scheduler, safety_checker=None,
-        feature_extractor=None, requires_safety_checker=False,
-    )  # fmt: skip
+        vae=vae(),
+        text_encoder=clip_text(words),
+        tokenizer=words,
+        unet=unet(),
+        scheduler=scheduler,
+        safety_checker=None,
+        feature_extractor=None,
+        requires_safety_checker=False,
+    )
     return _saved(pipe, folder)
 
 
@@ -132,13 +164,21 @@ def stable_diffusion_xl(folder: Path) -> Path:
     """Stable Diffusion XL: two text encoders, the sizes and the pooled text as added conditions."""
     words = clip_tokenizer(folder / "words")
     network = unet(
-        cross_attention_dim=32, addition_embed_type="text_time", addition_time_embed_dim=4, use_linear_projection=True,
+        cross_attention_dim=32,
+        addition_embed_type="text_time",
+        addition_time_embed_dim=4,
+        use_linear_projection=True,
         projection_class_embeddings_input_dim=6 * 4 + 16,
-    )  # fmt: skip
+    )
     pipe = diffusers.StableDiffusionXLPipeline(
-        vae=vae(), text_encoder=clip_text(words), text_encoder_2=clip_text(words, True), tokenizer=words, tokenizer_2=words,
-        unet=network, scheduler=diffusers.EulerDiscreteScheduler(beta_start=0.00085, beta_end=0.012, beta_schedule="scaled_linear"),
-    )  # fmt: skip
+        vae=vae(),
+        text_encoder=clip_text(words),
+        text_encoder_2=clip_text(words, True),
+        tokenizer=words,
+        tokenizer_2=words,
+        unet=network,
+        scheduler=diffusers.EulerDiscreteScheduler(beta_start=0.00085, beta_end=0.012, beta_schedule="scaled_linear"),
+    )
     return _saved(pipe, folder)
 
 
@@ -146,14 +186,29 @@ def stable_diffusion_3(folder: Path) -> Path:
     """Stable Diffusion 3 with T5: rectified flow, a VAE with a shift."""
     words = clip_tokenizer(folder / "words")
     network = diffusers.SD3Transformer2DModel(
-        sample_size=SIDE // 2, patch_size=2, in_channels=4, out_channels=4, num_layers=1, attention_head_dim=8, num_attention_heads=2,
-        joint_attention_dim=32, caption_projection_dim=16, pooled_projection_dim=32, pos_embed_max_size=16,
-    )  # fmt: skip
+        sample_size=SIDE // 2,
+        patch_size=2,
+        in_channels=4,
+        out_channels=4,
+        num_layers=1,
+        attention_head_dim=8,
+        num_attention_heads=2,
+        joint_attention_dim=32,
+        caption_projection_dim=16,
+        pooled_projection_dim=32,
+        pos_embed_max_size=16,
+    )
     pipe = diffusers.StableDiffusion3Pipeline(
-        transformer=livened(network), scheduler=diffusers.FlowMatchEulerDiscreteScheduler(shift=3.0), vae=vae(4, 0.1),
-        text_encoder=clip_text(words, True), tokenizer=words, text_encoder_2=clip_text(words, True), tokenizer_2=words,
-        text_encoder_3=t5_text(t5_tokenizer(), width=32), tokenizer_3=t5_tokenizer(),
-    )  # fmt: skip
+        transformer=livened(network),
+        scheduler=diffusers.FlowMatchEulerDiscreteScheduler(shift=3.0),
+        vae=vae(4, 0.1),
+        text_encoder=clip_text(words, True),
+        tokenizer=words,
+        text_encoder_2=clip_text(words, True),
+        tokenizer_2=words,
+        text_encoder_3=t5_text(t5_tokenizer(), width=32),
+        tokenizer_3=t5_tokenizer(),
+    )
     return _saved(pipe, folder)
 
 
@@ -161,13 +216,26 @@ def flux(folder: Path) -> Path:
     """FLUX.1: rectified flow over packed latents."""
     words = clip_tokenizer(folder / "words")
     network = diffusers.FluxTransformer2DModel(
-        patch_size=1, in_channels=16, num_layers=1, num_single_layers=1, attention_head_dim=16, num_attention_heads=2,
-        joint_attention_dim=16, pooled_projection_dim=16, axes_dims_rope=(4, 4, 8), guidance_embeds=True,
-    )  # fmt: skip
+        patch_size=1,
+        in_channels=16,
+        num_layers=1,
+        num_single_layers=1,
+        attention_head_dim=16,
+        num_attention_heads=2,
+        joint_attention_dim=16,
+        pooled_projection_dim=16,
+        axes_dims_rope=(4, 4, 8),
+        guidance_embeds=True,
+    )
     pipe = diffusers.FluxPipeline(
-        scheduler=diffusers.FlowMatchEulerDiscreteScheduler(), vae=vae(4, 0.1), text_encoder=clip_text(words), tokenizer=words,
-        text_encoder_2=t5_text(t5_tokenizer()), tokenizer_2=t5_tokenizer(), transformer=livened(network),
-    )  # fmt: skip
+        scheduler=diffusers.FlowMatchEulerDiscreteScheduler(),
+        vae=vae(4, 0.1),
+        text_encoder=clip_text(words),
+        tokenizer=words,
+        text_encoder_2=t5_text(t5_tokenizer()),
+        tokenizer_2=t5_tokenizer(),
+        transformer=livened(network),
+    )
     return _saved(pipe, folder)
 
 

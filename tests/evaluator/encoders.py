@@ -22,7 +22,8 @@ def word_vector(word: str) -> np.ndarray:
 
 
 class WordBag(DualEncoder):
-    """A text is the normalised sum of its words' vectors, whatever their order; an image is the bag of its true caption.
+    """A text is the normalised sum of its words' vectors, whatever their order; an image is the bag of its true
+    caption.
 
     `read` says how a text is read (its words, after truncation and the like); `rounding` is applied to embeddings.
     """
@@ -36,9 +37,14 @@ class WordBag(DualEncoder):
     ):
         self._captions, self._rounding, self._read, self.key = captions, rounding, read, key
         self.info: dict[str, Any] = {
-            "weights": "words", "parameters": 0, "activation": "none", "precision": rounding.__name__, "device": "cpu",
-            "text_length": 16, "preprocessing": "none",
-        }  # fmt: skip
+            "weights": "words",
+            "parameters": 0,
+            "activation": "none",
+            "precision": rounding.__name__,
+            "device": "cpu",
+            "text_length": 16,
+            "preprocessing": "none",
+        }
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
         """The words in their order, as ids."""

@@ -31,7 +31,8 @@ def _vector(word: str) -> np.ndarray:
 
 
 def score_of(image: Image.Image, text: str, order: bool) -> np.ndarray:
-    """Two scores, float32: of the words, in their order or as a bag summed in their order; and their number, negated."""
+    """Two scores, float32: of the words, in their order or as a bag summed in their order; and their number,
+    negated."""
     total = np.zeros(DIMENSIONS, dtype=np.float32)
     for place, word in enumerate(text.split()):
         total = total + _vector(f"{word}{place}" if order else word)
@@ -80,7 +81,8 @@ def hash_of(data: bytes) -> str:
 
 
 class TorchBag(torch.nn.Module, DualEncoder):
-    """A DualEncoder by torch: a text is a projected mean of its words' embeddings in their order; an image a convolution."""
+    """A DualEncoder by torch: a text is a projected mean of its words' embeddings in their order; an image a
+    convolution."""
 
     def __init__(self, width: int = 48):
         super().__init__()

@@ -165,13 +165,26 @@ def ragged(texts: Sequence[str]) -> Any:
 @pytest.mark.parametrize(
     ("model", "said"),
     [
-        (returns(encode_texts=ragged), r"encode_texts of Mine to give floating point embeddings of shape \(8, width\), got object of shape \(8,\)"),
-        (returns(encode_images=lambda images: np.ones((len(images), 2), int)), r"encode_images of Mine to give floating point embeddings of shape \(8, width\), got int64 of shape \(8, 2\)"),
-        (returns(encode_images=lambda images: np.ones((1, 2))), r"of shape \(8, width\), got float64 of shape \(1, 2\)"),
-        (returns(encode_texts=lambda texts: np.eye(len(texts))[:, :4]), r"nothing but zeros for input 5 of 8 \('.*'\); such"),
+        (
+            returns(encode_texts=ragged),
+            r"encode_texts of Mine to give floating point embeddings of shape \(8, width\), got object of shape \(8,\)",
+        ),
+        (
+            returns(encode_images=lambda images: np.ones((len(images), 2), int)),
+            r"encode_images of Mine to give floating point embeddings of shape \(8, width\), got int64 of shape \(8, "
+            r"2\)",
+        ),
+        (
+            returns(encode_images=lambda images: np.ones((1, 2))),
+            r"of shape \(8, width\), got float64 of shape \(1, 2\)",
+        ),
+        (
+            returns(encode_texts=lambda texts: np.eye(len(texts))[:, :4]),
+            r"nothing but zeros for input 5 of 8 \('.*'\); such",
+        ),
     ],
     ids=["widths", "whole", "one", "zeros"],
-)  # fmt: skip
+)
 def test_what_a_model_gives_wrongly_names_the_item_and_what_was_expected(model: Any, said: str, drawn: Path) -> None:
     with pytest.raises(UserError, match=said) as caught:
         evaluate(model, drawn, protocols="binary")
@@ -226,9 +239,11 @@ def test_the_page_runs_from_top_to_bottom(
     _clip(folder)
     (tmp_path / "small").symlink_to(drawn)
     for written, here in {
-        '"ViT-B-32", pretrained="laion2b_s34b_b79k"': f'"tiny", pretrained="{weights}"', '"ViT-B-32"': '"tiny"',
-        "openai/clip-vit-base-patch32": str(folder), "color-shape-3x3-b1": "color-shape-3x3-b0",
-    }.items():  # fmt: skip
+        '"ViT-B-32", pretrained="laion2b_s34b_b79k"': f'"tiny", pretrained="{weights}"',
+        '"ViT-B-32"': '"tiny"',
+        "openai/clip-vit-base-patch32": str(folder),
+        "color-shape-3x3-b1": "color-shape-3x3-b0",
+    }.items():
         assert written in code
         code = code.replace(written, here)
     monkeypatch.chdir(tmp_path)
@@ -251,7 +266,10 @@ def test_the_page_has_every_argument_and_column() -> None:
 
 
 def test_the_package_imports_little_and_names_what_it_has() -> None:
-    code = "import sys, evaluator; print({'torch', 'numpy', 'pandas'} & set(sys.modules)); from evaluator import Dataset; print('torch' in sys.modules)"
+    code = (
+        "import sys, evaluator; print({'torch', 'numpy', 'pandas'} & set(sys.modules)); from evaluator import "
+        "Dataset; print('torch' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["set()", "False"]
     assert all(getattr(evaluator, name) for name in evaluator.__all__)

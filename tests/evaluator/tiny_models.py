@@ -53,8 +53,8 @@ def make_vilt(folder: Path, kind: str = "ViltForImageAndTextRetrieval", **change
 
 
 def make_blip(folder: Path, kind: str = "BlipForImageTextRetrieval", published: bool = False) -> Path:
-    """Saves a tiny BLIP of 32 pixels and 12 tokens with its processor. published: with embeddings of [DEC] and [ENC] after those
-    of the words, as published weights have them."""
+    """Saves a tiny BLIP of 32 pixels and 12 tokens with its processor. published: with embeddings of [DEC] and [ENC]
+    after those of the words, as published weights have them."""
     import transformers
     from transformers import BlipConfig, BlipImageProcessor, BlipProcessor
 
@@ -179,9 +179,10 @@ def make_altclip(folder: Path, length: int = 80) -> Path:
     tokenizer = hf.XLMRobertaTokenizer(vocab=[*special, *letters, ("<mask>", 0.0)], model_max_length=512)
     text = {**wide, "vocab_size": len(tokenizer), "max_position_embeddings": length + 2, "pad_token_id": 1}
     config = hf.AltCLIPConfig(
-        text_config={**text, "project_dim": 12, "type_vocab_size": 1}, vision_config={**wide, "image_size": 32, "patch_size": 8},
+        text_config={**text, "project_dim": 12, "type_vocab_size": 1},
+        vision_config={**wide, "image_size": 32, "patch_size": 8},
         projection_dim=12,
-    )  # fmt: skip
+    )
     torch.manual_seed(0)
     hf.AltCLIPModel(config).save_pretrained(folder)
     images = hf.CLIPImageProcessor(size={"shortest_edge": 32}, crop_size=32)

@@ -36,6 +36,7 @@ from generator.dataset.packing import Packer
 from generator.dataset.reader import Dataset
 from generator.dataset.records import BENCHMARK_TABLES
 from generator.holdout.request import read_holdout
+from generator.inspection.reproduction import Reproduction
 from generator.judge.foreign.verify import verify_splits
 from generator.judge.verify import verify_dataset
 from generator.plan.store import StoredPlan
@@ -101,6 +102,10 @@ def _read_plan(root: Path) -> None:
 
 def _judge(root: Path) -> dict[str, Any]:
     return verify_dataset(root, None)
+
+
+def _judge_and_make_again(root: Path) -> object:
+    return verify_dataset(root, None, reproduce=Reproduction())
 
 
 def _mesh_files(*names: str) -> Read:
@@ -248,7 +253,7 @@ READERS: dict[str, Reader] = {
             "world/SHA256SUMS",
             "benchmarks/NAME/manifest.json",
         ),
-        _judge,
+        _judge_and_make_again,
     ),
     "judge, tars": Reader(("world/packed.parquet", "world/shards/000000.tar"), _judge, seal=True),
     "tars": Reader(("world/packed.parquet", "world/shards/000000.tar"), _read_dataset, seal=True),

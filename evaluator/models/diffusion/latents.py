@@ -15,7 +15,8 @@ def fit_image(image: Image.Image, side: int, multiple: int, fit: Fit, longest: i
     """Resize (bicubic) for a network that was made for squares of `side` pixels.
 
     `whole` keeps the image's proportions, up to 2 : 1, at the area of the square; sides are rounded to multiples of
-    `multiple` pixels, and no side is above `longest`: an image that would be longer gets a smaller area. `crop` resizes the shorter side to `side` and crops the centre.
+    `multiple` pixels, and no side is above `longest`: an image that would be longer gets a smaller area. `crop` resizes
+    the shorter side to `side` and crops the centre.
     """
     width, height = image.size
     if fit == "crop":
@@ -52,7 +53,8 @@ def decode_latent(vae: Any, latent: torch.Tensor) -> Image.Image:
 
 
 def _normalisation(config: Any, like: torch.Tensor) -> tuple[torch.Tensor | float, float, torch.Tensor | float]:
-    """What a latent is moved by, multiplied by and divided by in training: numbers, or one for each channel (c, 1, 1)."""
+    """What a latent is moved by, multiplied by and divided by in training: numbers, or one for each channel (c, 1,
+    1)."""
     if getattr(config, "latents_mean", None) is not None and getattr(config, "latents_std", None) is not None:
         shift, deviation = (like.new_tensor(each)[:, None, None] for each in (config.latents_mean, config.latents_std))
         return shift, config.scaling_factor, deviation
@@ -64,6 +66,9 @@ def describe_preprocessing(side: int, multiple: int, fit: Fit, scaling: float, l
     size = (
         f"bicubic to a shorter side of {side}, centre crop"
         if fit == "crop"
-        else f"bicubic to the area of {side} × {side}, whole image, sides multiples of {multiple}{f', at most {longest}' if longest else ''}"
+        else (
+            f"bicubic to the area of {side} × {side}, whole image, sides multiples of "
+            f"{multiple}{f', at most {longest}' if longest else ''}"
+        )
     )
     return f"{size} → VAE latent mean × {scaling}"

@@ -20,7 +20,8 @@ _UNUSED = ("safety_checker", "image_encoder", "feature_extractor")  # they only 
 
 
 def load_diffusion(name: str, device: str | None) -> DiffusionClassifier:
-    """Load `FOLDER`, `OWNER/NAME` or `OWNER/NAME@REVISION`, each with or without `@PRESET`, in float32, from safetensors alone.
+    """Load `FOLDER`, `OWNER/NAME` or `OWNER/NAME@REVISION`, each with or without `@PRESET`, in float32, from
+    safetensors alone.
 
     Raises UserError when the pipeline does not exist, does not make images from texts, or lacks a component, and for an
     unknown preset.
@@ -40,8 +41,8 @@ def load_diffusion(name: str, device: str | None) -> DiffusionClassifier:
 def place_and_preset(name: str) -> tuple[str, Preset]:
     """Split off what follows the last @ if it is a preset, with or without options.
 
-    The whole name may be a folder, whose name may contain @. After a folder there is no revision; after `OWNER/NAME` what is no
-    preset is one.
+    The whole name may be a folder, whose name may contain @. After a folder there is no revision; after `OWNER/NAME`
+    what is no preset is one.
     """
     place, at, last = name.rpartition("@")
     if not at or Path(name).is_dir():
@@ -61,13 +62,15 @@ def _read_index(source: Source) -> dict[str, Any]:
     kind = str(index.get("_class_name"))
     if kind not in NETWORKS:
         raise UserError(
-            f"'{source.name}' is a {kind}, not a text-to-image pipeline that is read here: {did_you_mean(kind, list(NETWORKS))}"
+            f"'{source.name}' is a {kind}, not a text-to-image pipeline that is read here: "
+            f"{did_you_mean(kind, list(NETWORKS))}"
         )
     return index
 
 
 def _check_components(source: Source, index: dict[str, Any], network: type[Network]) -> None:
-    """Raises UserError when a component is not listed, comes from an unknown library or with code of its own, or is missing from the folder."""
+    """Raises UserError when a component is not listed, comes from an unknown library or with code of its own, or is
+    missing from the folder."""
     import diffusers
 
     pipeline = getattr(diffusers, index["_class_name"])
@@ -81,11 +84,13 @@ def _check_components(source: Source, index: dict[str, Any], network: type[Netwo
             raise UserError(f"The pipeline '{source.name}' has no {part}; give one that is complete.")
         if library not in _LIBRARIES:
             raise UserError(
-                f"The {part} of '{source.name}' is of the library '{library}', whose code is not run here; expected one of: {', '.join(_LIBRARIES)}."
+                f"The {part} of '{source.name}' is of the library '{library}', whose code is not run here; expected "
+                f"one of: {', '.join(_LIBRARIES)}."
             )
         if library == "transformers" and str(kind).startswith("Auto"):  # these look for code beside the weights
             raise UserError(
-                f"The {part} of '{source.name}' is of the class {kind}, which looks for code; name a class of its own in model_index.json."
+                f"The {part} of '{source.name}' is of the class {kind}, which looks for code; name a class of its own "
+                f"in model_index.json."
             )
         if (Path(source.place) / part / f"{library}.py").exists():  # diffusers would take it for the library
             raise UserError(
@@ -127,7 +132,8 @@ def _load_networks(source: Source, index: dict[str, Any]) -> dict[str, Any]:
             )
         if missing := sorted(report["missing_keys"]):
             raise UserError(
-                f"The weights of the {part} of '{source.name}' lack {missing[0]} ({len(missing):,} in all); copy or download it whole."
+                f"The weights of the {part} of '{source.name}' lack {missing[0]} ({len(missing):,} in all); copy or "
+                f"download it whole."
             )
     return loaded
 
@@ -140,6 +146,7 @@ def _network(source: Source, kind: type[Network], pipe: Any) -> Network:
     taken, given = network.model.config.in_channels, pipe.vae.config.latent_channels
     if taken != given * network.latents_per_token:
         raise UserError(
-            f"The network of '{source.name}' takes {taken} channels and the VAE gives {given}: it edits images; name a text-to-image pipeline."
+            f"The network of '{source.name}' takes {taken} channels and the VAE gives {given}: it edits images; name "
+            f"a text-to-image pipeline."
         )
     return network

@@ -81,7 +81,8 @@ Noising: TypeAlias = Diffusion | Flow
 def process_of(scheduler: Any, kind: type[Noising]) -> Noising:
     """The process of a pipeline's scheduler, of the kind that its network learns by.
 
-    Raises UserError for other schedulers, and for one that is set to generate by another process than that of its class.
+    Raises UserError for other schedulers, and for one that is set to generate by another process than that of its
+    class.
     """
     name = type(scheduler).__name__
     known = [f"{each}Scheduler" for each in kind.SCHEDULERS.split()]

@@ -1,7 +1,7 @@
 """The samples of an image: their noise levels, their order, and their noise.
 
-Sample i of n has the noise level (i + ½)/n. Its noise depends on the seed, the image's content and i alone, so all texts
-of an image meet the same noise, whatever else is scored and in whatever batches.
+Sample i of n has the noise level (i + ½)/n. Its noise depends on the seed, the image's content and i alone, so all
+texts of an image meet the same noise, whatever else is scored and in whatever batches.
 """
 
 import hashlib
@@ -41,8 +41,8 @@ def _spread(rest: list[int], count: int) -> list[int]:
 def nested_order(total: int, seed: int) -> np.ndarray:
     """A random order of `total` samples, int64, in which every prefix covers the range evenly (Owen 1995).
 
-    The range is halved again and again. Samples alternate between the halves, and chance decides which half comes first.
-    So the first 2^k samples are one from each of 2^k equal parts, at a random place in it.
+    The range is halved again and again. Samples alternate between the halves, and chance decides which half comes
+    first. So the first 2^k samples are one from each of 2^k equal parts, at a random place in it.
     """
     rng = np.random.default_rng([seed, 1])
 

@@ -79,8 +79,9 @@ def _passing(critical: float, times: list[float], points: int = 201) -> float:
 class Schedule:
     """The numbers of samples after which texts of a contest drop out, and which texts drop out.
 
-    After stage k each remaining text has had `stages[k]` samples, and the `keep[k]` best texts go on. With a `confidence`
-    in place of `keep`, a text goes on until the test (sequential_test.py) decides that another one is better.
+    After stage k each remaining text has had `stages[k]` samples, and the `keep[k]` best texts go on. With a
+    `confidence` in place of `keep`, a text goes on until the test (sequential_test.py) decides that another one is
+    better.
     """
 
     stages: tuple[int, ...]

@@ -30,8 +30,8 @@ class DiffusionClassifier(PairScorer):
 
     `relative` is minus the mean difference between a text's error and the unconditional one, over the text's samples.
     `conditional` is minus the error: that difference plus the mean unconditional error over all samples of the image.
-    Within an image both rank alike. Between images use `relative`, because the unconditional error measures how hard the
-    image is.
+    Within an image both rank alike. Between images use `relative`, because the unconditional error measures how hard
+    the image is.
     """
 
     channels = ("conditional", "relative")
@@ -80,7 +80,8 @@ class DiffusionClassifier(PairScorer):
         return torch.nn.ModuleDict({name: part for name, part in parts if isinstance(part, torch.nn.Module)})
 
     def token_counts(self, texts: Sequence[str]) -> list[int]:
-        """The number of tokens of each text before any are cut, its first and last included: the most of any tokenizer."""
+        """The number of tokens of each text before any are cut, its first and last included: the most of any
+        tokenizer."""
         with quiet():
             found = [each(list(texts), verbose=False)["input_ids"] for each, _ in self.adapter.tokenizers() if texts]
         return [max(map(len, rows)) for rows in zip(*found, strict=True)]
@@ -178,10 +179,10 @@ def eliminate(
 ) -> np.ndarray:
     """Mean errors of texts 0 … texts − 1 under a schedule, float64 (texts,), each over the samples that the text got.
 
-    `measure` gives errors, float64 (texts, samples), of texts at samples. `order` is the order in which samples are taken,
-    int64 (schedule.total,). A text that is in no contest with another gets all samples. Where a text was beaten and its
-    mean is nevertheless smaller than the winner's, which had more samples, it is set to the winner's plus the difference
-    at that stage.
+    `measure` gives errors, float64 (texts, samples), of texts at samples. `order` is the order in which samples are
+    taken, int64 (schedule.total,). A text that is in no contest with another gets all samples. Where a text was beaten
+    and its mean is nevertheless smaller than the winner's, which had more samples, it is set to the winner's plus the
+    difference at that stage.
     """
     table = np.full((texts, schedule.total), np.nan)
     running = [sorted(set(contest)) for contest in contests if len(set(contest)) > 1]

@@ -1,4 +1,5 @@
-"""Tables and figures of what other commands wrote: `score familiarity`, `score audit`, `score embeddings`, `score generate`."""
+"""Tables and figures of what other commands wrote: `score familiarity`, `score audit`, `score embeddings`, `score
+generate`."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -68,7 +68,8 @@ def _partitioned(labels: Sequence[Label]) -> list[Label]:
 
 
 def _of_benchmarks(labels: Sequence[Label], columns: Sequence[Part], of: Labels, benchmark: str | None = None) -> Table:
-    """Lines by benchmark and kind, or by the kinds of one benchmark; columns whose splits no benchmark has are left out."""
+    """Lines by benchmark and kind, or by the kinds of one benchmark; columns whose splits no benchmark has are left
+    out."""
     of_rows = {**of, "metric": of.get("metric", "group"), **({} if benchmark is None else {"benchmark": benchmark})}
     every = f"{'' if benchmark else '{}, '}all kinds"
     names = [] if benchmark else ["benchmark"]
@@ -108,7 +109,10 @@ def _of_vismin(columns: Sequence[Part], of: Labels) -> Callable[[Sequence[Label]
 
 
 def _read_as(audit: Any) -> str:
-    return f"{audit['benchmark']} against {audit['reference']}, captions read as {audit['captions']}, match by {audit['match']}"
+    return (
+        f"{audit['benchmark']} against {audit['reference']}, captions read as {audit['captions']}, match by "
+        f"{audit['match']}"
+    )
 
 
 def _mixed(audit: Any) -> int:

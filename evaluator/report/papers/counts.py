@@ -19,13 +19,20 @@ from generator.dataset.reader import Benchmark, World
 DATASET = "dataset"
 """The `protocol` of counts that are of no questions: images and names of a split."""
 _METRICS = (
-    "items", "captions", "false_texts", "set_size", "images", "atoms", "atoms_not_in_training", "compounds", "compounds_not_in_training",
-)  # fmt: skip
+    "items",
+    "captions",
+    "false_texts",
+    "set_size",
+    "images",
+    "atoms",
+    "atoms_not_in_training",
+    "compounds",
+    "compounds_not_in_training",
+)
 _LABELS = ("protocol", "kind", "skill", "level", "n", "split")
 _GROUPINGS = [
-    ("protocol", "split", *by)
-    for by in ((), ("kind",), ("n",), ("kind", "n"), ("level",), ("skill", "level"))
-]  # fmt: skip
+    ("protocol", "split", *by) for by in ((), ("kind",), ("n",), ("kind", "n"), ("level",), ("skill", "level"))
+]
 
 
 def count(label: Label, labels: Labels) -> Cell:
@@ -39,8 +46,8 @@ def count(label: Label, labels: Labels) -> Cell:
 
 
 def counted(head: str, metric: str, group: str = "", **of: Any) -> Part:
-    """A column with a number: `items`, `captions`, `false_texts`, `set_size`; of DATASET `images`, `atoms`, `compounds` or those
-    `..._not_in_training`."""
+    """A column with a number: `items`, `captions`, `false_texts`, `set_size`; of DATASET `images`, `atoms`,
+    `compounds` or those `..._not_in_training`."""
     return Part(head, {"metric": metric, **of}, count, group)
 
 
@@ -52,7 +59,8 @@ def count_table(
     of: Labels | None = None,
     note: str = "",
 ) -> Table:
-    """For each of `rows` a line for each dataset that runs were asked; without lines where no dataset has any of its numbers."""
+    """For each of `rows` a line for each dataset that runs were asked; without lines where no dataset has any of its
+    numbers."""
     table = by_label(datasets(given), columns, rows, head, of, sizes=False, notes=[note] if note else [])
     labels = [DATASET if label == "model" else label for label in table.labels]
     known = any(cell.numbers for line in table.lines for cell in line.cells)
@@ -74,9 +82,13 @@ def datasets(given: Given) -> list[Label]:
     }
     again = Counter(full.values())
     return [
-        Label((f"{name}, {digest[:8]}" if again[name] > 1 else name,), [{"rows": _rows(*asked[digest])}], opened=[asked[digest][0]])
+        Label(
+            (f"{name}, {digest[:8]}" if again[name] > 1 else name,),
+            [{"rows": _rows(*asked[digest])}],
+            opened=[asked[digest][0]],
+        )
         for digest, name in full.items()
-    ]  # fmt: skip
+    ]
 
 
 def captions_by_atom(run: Run) -> list[dict[str, Any]]:
@@ -112,7 +124,8 @@ def _counts(folder: Path, digest: str) -> list[dict[str, Any]]:
 
 @cache
 def _of_world(folder: Path, world: Path, digest: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The images and names of each split, and the captions that name each atom; worlds of others have neither splits nor forms."""
+    """The images and names of each split, and the captions that name each atom; worlds of others have neither splits
+    nor forms."""
     benchmark = Benchmark(folder)
     found = count_benchmark(benchmark, vocabulary_of(World(world)))
     images = Counter(benchmark.splits["split"].to_pylist())

@@ -1,4 +1,5 @@
-"""Ma et al. 2023, "CREPE: Can Vision-Language Foundation Models Reason Compositionally?" (numbers of its supplement)."""
+"""Ma et al. 2023, "CREPE: Can Vision-Language Foundation Models Reason Compositionally?" (numbers of its
+supplement)."""
 
 from evaluator.protocols.raw_retrieval import KIND, METRICS
 from evaluator.report.papers.counts import DATASET, captions_by_atom, count_table, counted, datasets

@@ -1,4 +1,5 @@
-"""What a paper's tables are made of: for each label the pooled results of its runs, or the reason why it has none; and audits."""
+"""What a paper's tables are made of: for each label the pooled results of its runs, or the reason why it has none;
+and audits."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,8 @@ JOIN = " / "
 """Between the parts of a label, such as "dual / labclip"."""
 DEFAULTS: dict[str, Any] = dict.fromkeys(("error", "kind", "skill", "level", "n", "minus"))
 Labels = Mapping[str, Any]
-"""Columns of the long table and their values. A tuple stands for any of its values; columns of DEFAULTS are None by default."""
+"""Columns of the long table and their values. A tuple stands for any of its values; columns of DEFAULTS are None by
+default."""
 BEFORE, AFTER = "before", "after"
 
 
@@ -67,10 +69,11 @@ class Audit:
 
 @dataclass(frozen=True)
 class Label:
-    """A label's parts, its pooled results (evaluator.analysis.pooling), one for each design, and why what they lack is missing.
+    """A label's parts, its pooled results (evaluator.analysis.pooling), one for each design, and why what they lack
+    is missing.
 
-    runs: the results that were pooled; opened: the runs that have them. elsewhere: what training changed on benchmarks that
-    were not trained for, pooled likewise; its rows have the column `when` (BEFORE or AFTER).
+    runs: the results that were pooled; opened: the runs that have them. elsewhere: what training changed on
+    benchmarks that were not trained for, pooled likewise; its rows have the column `when` (BEFORE or AFTER).
     """
 
     parts: tuple[str, ...]
@@ -94,7 +97,8 @@ class Label:
         if len(found) > 1:
             why = " ".join(differences([entry for _, entry in found])) or "Their trainings differ."
             raise UserError(
-                f"Several runs of '{self.name}' answer the same question ({labels['protocol']}) and cannot be averaged. {why} "
+                f"Several runs of '{self.name}' answer the same question ({labels['protocol']}) and cannot be "
+                f"averaged. {why} "
                 "Give each its own label as LABEL=RUN."
             )
         return found[0] if found else (None, {})
@@ -147,7 +151,8 @@ def has(row: Row, labels: Labels) -> bool:
 
 
 def combinations(labels: Sequence[Label], names: Sequence[str], of: Labels) -> list[dict[str, Any]]:
-    """The values of some columns in the rows with the labels `of`, each combination once, in order; None and `val` are left out."""
+    """The values of some columns in the rows with the labels `of`, each combination once, in order; None and `val`
+    are left out."""
     wanted = {**DEFAULTS, **of}
     fixed = {name: value for name, value in wanted.items() if name not in names}
     rows = [row for label in labels for row, _ in label.select(fixed)]
@@ -167,7 +172,8 @@ def combinations(labels: Sequence[Label], names: Sequence[str], of: Labels) -> l
 
 
 def splits_of(entry: Results) -> set[str]:
-    """The splits that results have by their design: those of their rows, or all partitions, of which some may be empty."""
+    """The splits that results have by their design: those of their rows, or all partitions, of which some may be
+    empty."""
     found = {row["split"] for row in entry["rows"]}
     return {FULL, *PARTITIONS} if FULL in found else found
 
@@ -175,14 +181,14 @@ def splits_of(entry: Results) -> set[str]:
 def read_given(
     runs: Sequence[str], missing: Sequence[str] = (), before: Sequence[str] = (), after: Sequence[str] = ()
 ) -> Given:
-    """The labels of [LABEL=]RUN and LABEL=REASON in their order, those with the same first part together; and the folders of
-    `score familiarity`, `score embeddings` and `score generate`, and files of `score audit`, by default named after their
-    benchmark.
+    """The labels of [LABEL=]RUN and LABEL=REASON in their order, those with the same first part together; and the
+    folders of `score familiarity`, `score embeddings` and `score generate`, and files of `score audit`, by default
+    named after their benchmark.
 
     Runs of one label are pooled over blocks and training seeds. A run without a label has its model's. before, after:
-    LABEL=RUN of the model that a training started from and of the trained model, on a benchmark that was not trained for.
-    Raises UserError where a folder holds no measured run, for a REASON without a label, and where `before` is not the model
-    that `after` started from.
+    LABEL=RUN of the model that a training started from and of the trained model, on a benchmark that was not trained
+    for. Raises UserError where a folder holds no measured run, for a REASON without a label, and where `before` is
+    not the model that `after` started from.
     """
     audits = {run: audit for run in runs if (audit := _audit(run)) is not None}
     of_label: dict[str, list[NamedRun]] = {}
@@ -226,7 +232,8 @@ def _elsewhere(before: Sequence[str], after: Sequence[str]) -> dict[str, list[Re
                 weights.setdefault(label, set()).add(info.get("weights_sha256", ""))
             elif info.get("trained_on", {}).get("base", {}).get("weights_sha256") not in weights.get(label, ()):
                 raise UserError(
-                    f"The model of {path} did not start from one that --before gives for '{label}'; score the model that it "
+                    f"The model of {path} did not start from one that --before gives for '{label}'; score the model "
+                    f"that it "
                     "started from on the same benchmark."
                 )
             factors = {**named.results["factors"], "training_seed": named.run.record["model"]}

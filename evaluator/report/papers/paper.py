@@ -26,7 +26,8 @@ _HEADS = ("model", "variant", "variant 2", "variant 3")
 
 @dataclass(frozen=True)
 class PaperTable:
-    """A table by its number in the paper. make: a function of what is given; wanted: what is lacking where it has no lines."""
+    """A table by its number in the paper. make: a function of what is given; wanted: what is lacking where it has no
+    lines."""
 
     number: str
     title: str
@@ -36,7 +37,8 @@ class PaperTable:
 
 @dataclass(frozen=True)
 class PaperFigure:
-    """A figure by its number in the paper. draw: gives SVG texts, or files by name; wanted: what is lacking without any."""
+    """A figure by its number in the paper. draw: gives SVG texts, or files by name; wanted: what is lacking without
+    any."""
 
     number: str
     draw: Callable[[Given], list[str] | dict[str, bytes]]
@@ -54,8 +56,8 @@ class Paper:
 
 @dataclass(frozen=True)
 class Made:
-    """What was made of a paper: tables by the names of their files, figures by those and their suffix, and a sentence for each
-    that was not."""
+    """What was made of a paper: tables by the names of their files, figures by those and their suffix, and a sentence
+    for each that was not."""
 
     tables: dict[str, Table]
     figures: dict[str, bytes]
@@ -167,7 +169,8 @@ def part(head: str, statistic: Statistic = result, **of: Any) -> Part:
 
 
 def parts(labels: Sequence[Label], head: str, names: Sequence[str], of: Labels) -> list[Part]:
-    """A row or a column for each combination of the values that some columns have in the rows `of`; the head has them for {}.
+    """A row or a column for each combination of the values that some columns have in the rows `of`; the head has them
+    for {}.
 
     A split or a benchmark that is alone is not named.
     """
@@ -191,7 +194,8 @@ def by_label(
     sizes: bool = True,
     notes: Sequence[str] = (),
 ) -> Table:
-    """For each row a line for each label; with `sizes` the chance, items, clusters and unscored items of each column below.
+    """For each row a line for each label; with `sizes` the chance, items, clusters and unscored items of each column
+    below.
 
     of: labels that all cells share. head: what the rows are.
     """
@@ -247,7 +251,8 @@ def _numbers(cells: Iterable[Cell]) -> list[Any]:
 
 
 def _said(table: Table, notes: Sequence[str]) -> Table:
-    """The table with what is said below it: of the results that its cells are from, what all share once, what differs by model."""
+    """The table with what is said below it: of the results that its cells are from, what all share once, what differs
+    by model."""
     cells = [cell for line in table.lines for cell in line.cells]
     entries: list[Any] = list({id(cell.of): cell.of for cell in cells if cell.of}.values())
     mark = " ".join(dict.fromkeys(f"{entry['model']}: {mark_of(entry)}" for entry in entries if mark_of(entry)))
@@ -271,7 +276,8 @@ def notes_of(entries: Sequence[Results], cells: Sequence[Cell]) -> list[str]:
     limited = [each for each in entries if each["rules"].get("limit")]
     names = ", ".join(dict.fromkeys(entry["model"] for entry in unknown))
     return [
-        f"In %, differences in points, {confidence(entries[0])} intervals of bindings like these. A tie is never correct; ties "
+        f"In %, differences in points, {confidence(entries[0])} intervals of bindings like these. A tie is never "
+        f"correct; ties "
         f"of a cell: at most {ties:,}.",
         f"Datasets: {_by_value(entries, lambda entry: entry['certificate'])}.",
         *([f"Pooled: {runs}."] if runs else []),
@@ -287,7 +293,8 @@ def notes_of(entries: Sequence[Results], cells: Sequence[Cell]) -> list[str]:
 def _by_value(entries: Sequence[Mapping[str, Any]], said: Callable[[Mapping[str, Any]], str]) -> str:
     """What is said of the models, with their names where it differs.
 
-    >>> _by_value([{"model": "a", "x": "1"}, {"model": "b", "x": "2"}, {"model": "c", "x": "1"}], lambda each: each["x"])
+    >>> runs = [{"model": "a", "x": "1"}, {"model": "b", "x": "2"}, {"model": "c", "x": "1"}]
+    >>> _by_value(runs, lambda each: each["x"])
     '1 (a, c); 2 (b)'
     """
     names: dict[str, dict[str, None]] = {}

@@ -22,8 +22,8 @@ Top = dict[str, list[dict[str, Any]]]
 
 
 def top_captions(given: Given, protocol: str, kind: str, splits: Sequence[Part]) -> Table:
-    """For each split a few items of a protocol and kind that all labels with runs were asked: of each label's first run, whether
-    the best text is the true one, and the best texts. Without lines where labels share no item."""
+    """For each split a few items of a protocol and kind that all labels with runs were asked: of each label's first
+    run, whether the best text is the true one, and the best texts. Without lines where labels share no item."""
     labels = given.labels
     tops = [_top(label.opened[0], protocol, kind) if label.opened else {} for label in labels]
     shared = set.intersection(*(set(top) for top in tops if top)) if any(tops) else set()

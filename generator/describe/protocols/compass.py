@@ -1,4 +1,5 @@
-"""The protocols of COMPASS: integration (section 5, appendix A) and skill-targeted negatives (section 3.2, appendix A)."""
+"""The protocols of COMPASS: integration (section 5, appendix A) and skill-targeted negatives (section 3.2, appendix
+A)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -23,7 +24,8 @@ class Integration(Protocol):
     The substitute of an object or attribute occurs nowhere in the scene, and the replaced value occurs once; a
     relation becomes its opposite. So the composed and the decomposed foil are both false, and nothing else changes.
 
-    By default every caption is a walk of its own, one for each level. With `one_subgraph` all captions of a scene are parts
+    By default every caption is a walk of its own, one for each level. With `one_subgraph` all captions of a scene are
+    parts
     of one walk, and each level has one for each N that the walk has enough atoms for (COMPASS, section 3.1).
     """
 
@@ -86,7 +88,8 @@ def _decomposed(form: Form, atoms: Sequence[Atom], foils: Sequence[Foil]) -> Ite
 
 
 def _primitive(form: Form, atom: Atom) -> Form:
-    """The part of a form that asserts one atom: the object, the object with the attribute, or the two related objects."""
+    """The part of a form that asserts one atom: the object, the object with the attribute, or the two related
+    objects."""
     if atom.type == "relation":
         link = form.relations[atom.place]
         ends = (Mention(form.objects[link.subject].category), Mention(form.objects[link.object].category))
@@ -110,10 +113,14 @@ class Skill(Protocol):
     The relations of a relation item join different pairs where the cell has enough objects, because each relation then
     has foils of its own.
 
-    With `absent_values` the value of an attribute foil is on no object of the scene (COMPASS, section 3.2); by default it
-    may be another object's. With `any_relation` a foil may have any other relation (section 6.1), so that a caption needs
-    fewer of them; by default only those that are as likely. Stacking relations hold of few pairs, so the text alone tells
-    that a foil has one; they stand for others only where the caption has one relation and lacks four foils without them.
+    With `absent_values` the value of an attribute foil is on no object of the scene (COMPASS, section 3.2); by default
+    it
+    may be another object's. With `any_relation` a foil may have any other relation (section 6.1), so that a caption
+    needs
+    fewer of them; by default only those that are as likely. Stacking relations hold of few pairs, so the text alone
+    tells
+    that a foil has one; they stand for others only where the caption has one relation and lacks four foils without
+    them.
     `one_subgraph` is that of `Integration`.
     """
 

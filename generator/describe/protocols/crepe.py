@@ -87,7 +87,7 @@ def _split_relation(draft: Draft, form: Form, absent: Sequence[str]) -> Foil:
     changes = []
     for atom in draft.stream.sample(draft.substitutes.atoms(form), 2):
         own = draft.substitutes.value(form, atom)
-        others = [name for name in draft.vocabulary.relations if name != own]
+        others = [name for name in draft.vocabulary.pair_relations if name != own]
         changes.append((atom, draft.pick(absent if atom.type == "object" else others) or own))
     return draft.foils.split_relation(form, *changes)
 
@@ -106,7 +106,10 @@ class Productivity(Protocol):
 
     name = "productivity"
     kinds = ("atom", "swap", "neg", "all")
-    needs = "captions of 4 to 12 atoms with five foils of a kind need scenes of three or more objects that differ in category"
+    needs = (
+        "captions of 4 to 12 atoms with five foils of a kind need scenes of three or more objects that differ in "
+        "category"
+    )
     graded = True
 
     def __init__(self, captioner: Captioner, cells: Sequence[Cell]):

@@ -1,8 +1,9 @@
-"""Generalised zero-shot classification: a label against distractors and hard negatives (Pearson et al. 2025, section 3)."""
+"""Generalised zero-shot classification: a label against distractors and hard negatives (Pearson et al. 2025, section
+3)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice, product
+from itertools import islice
 
 from generator.describe.captioner import Captioner, Draft
 from generator.describe.items import Candidate, Item, Text
@@ -15,6 +16,7 @@ from generator.language.form import Form, Link, Mention
 TEMPLATE = "photo"
 """The template of all labels: "a photo of …"."""
 N_DISTRACTORS = 2
+_TRIES = 200
 Hard = dict[str, Form]
 """Hard negatives by their kind."""
 
@@ -52,15 +54,19 @@ def _hard_of_relation(draft: Draft, caption: Form) -> Hard:
 
 
 def _drawn_binding(draft: Draft, pair: Form) -> Iterator[Item]:
-    """The label of the first of two objects; hard negatives are the other's value on its category, named after the tested
+    """The label of the first of two objects; hard negatives are the other's value on its category, named after the
+    tested
     kind such as `color`, and its value on the other category (`shape`)."""
     kind, (target, other) = draft.tested, pair.objects
     own, strange = target.values[kind], other.values[kind]
     category, wrong = str(target.category), str(other.category)
     hard = {kind: _bound(kind, (strange, category)), draft.vocabulary.category: _bound(kind, (own, wrong))}
-    options = product(draft.substitutes.values(kind, own), draft.substitutes.categories(category))
-    labels = [_bound(kind, each) for each in options]
-    yield from _drawn_label(draft, "two-object", Form((target,)), hard, labels)
+    values, categories = draft.substitutes.values(kind, own), draft.substitutes.categories(category)
+
+    def label() -> Form:
+        return _bound(kind, (_choice(draft, values), _choice(draft, categories)))
+
+    yield from _drawn_label(draft, "two-object", Form((target,)), hard, label)
 
 
 def _drawn_relation(draft: Draft, caption: Form) -> Iterator[Item]:
@@ -68,13 +74,17 @@ def _drawn_relation(draft: Draft, caption: Form) -> Iterator[Item]:
     name = caption.relations[0].relation
     ends = [draft.substitutes.categories(str(mention.category)) for mention in caption.objects]
     relations = (name, draft.vocabulary.relations[name].opposite)
-    labels = [_related((one, each, other)) for one, each, other in product(ends[0], relations, ends[1]) if one != other]
-    yield from _drawn_label(draft, "relational", caption, _hard_of_relation(draft, caption), labels)
+
+    def label() -> Form:
+        one, relation, other = (_choice(draft, each) for each in (ends[0], relations, ends[1]))
+        return caption if one == other else _related((one, relation, other))
+
+    yield from _drawn_label(draft, "relational", caption, _hard_of_relation(draft, caption), label)
 
 
-def _drawn_label(draft: Draft, kind: str, caption: Form, hard: Hard, labels: Sequence[Form]) -> Iterator[Item]:
-    """The item with random distractors among labels; a distractor is false and as familiar as the truth."""
-    drawn = (form for form in draft.stream.shuffled(labels) if form != caption and draft.accepts(form, caption))
+def _drawn_label(draft: Draft, kind: str, caption: Form, hard: Hard, label: Callable[[], Form]) -> Iterator[Item]:
+    """The item with random labels as distractors; a distractor is false and as familiar as the truth."""
+    drawn = _distractors(draft, caption, label)
     zero_shot = [*islice(drawn, N_DISTRACTORS)] if caption.relations else []
     others = [form for form in zero_shot if form not in hard.values()]
     for form in drawn:
@@ -87,14 +97,30 @@ def _drawn_label(draft: Draft, kind: str, caption: Form, hard: Hard, labels: Seq
         yield label_item(draft, kind, caption, foils, zero_shot)
 
 
+def _choice(draft: Draft, names: Sequence[str]) -> str:
+    return names[draft.stream.below(len(names))]
+
+
+def _distractors(draft: Draft, caption: Form, label: Callable[[], Form]) -> Iterator[Form]:
+    """Different random labels that may stand beside the caption."""
+    seen = {caption}
+    for _ in range(_TRIES):
+        form = label()
+        if form not in seen and draft.accepts(form, caption):
+            seen.add(form)
+            yield form
+
+
 class ClassLabels:
     """The label of each image and its wrong labels, from the holdout's class lists as published.
 
     `single`: wrong labels are all others of every list. `two-object`, `three-object`: two distractors from the split's
     own list, and for each other object its value on the target's category, and the target's value on its category.
     `relational`: the flipped relation, the exchanged ends, and two distractors from the list. No distractor of these
-    equals a hard negative. The zero-shot question about a relation has two labels drawn from the whole list, so they may
-    name the objects of the image (section 4.4 explains results by that). A wrong label is never true of the image in any
+    equals a hard negative. The zero-shot question about a relation has two labels drawn from the whole list, so they
+    may
+    name the objects of the image (section 4.4 explains results by that). A wrong label is never true of the image in
+    any
     wording.
     """
 
@@ -105,13 +131,14 @@ class ClassLabels:
         self.recipes = {self._task: Recipe(_label_order, write)}
 
     def label(self, draft: Draft, order: Sequence[int]) -> Form | None:
-        """The label that names the scene's objects in this order, or for relations in either; None if no list has it."""
+        """The label that names the scene's objects in this order, or for relations in either; None if no list has
+        it."""
         facts = draft.facts
         if self._task != "relational":
             return _bound(draft.tested, (facts.values[order[0]][draft.tested], facts.categories[order[0]]))
         labels = self._rule.related_labels(list_of(draft.scene.split))
         for i, j in ((order[0], order[-1]), (order[-1], order[0])):
-            for relation in draft.vocabulary.relations:
+            for relation in draft.vocabulary.pair_relations:
                 label = (facts.categories[i], relation, facts.categories[j])
                 if label in labels and facts.holds[relation][i][j]:
                     return _related(label)
@@ -167,7 +194,7 @@ class Gzsl(Protocol):
 
     name = "gzsl"
     kinds = ("single", "two-object", "three-object", "relational")
-    recipes = {
+    recipes: Mapping[str, Recipe] = {
         "two-object": Recipe(Draft.tested_pair, _drawn_binding),
         "relational": Recipe(lambda draft: draft.related_pair(directed=True), _drawn_relation),
     }

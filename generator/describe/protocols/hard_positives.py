@@ -116,7 +116,8 @@ def _synonym(draft: Draft, form: Form, skill: str) -> Wording:
 
 
 def _rearranged(draft: Draft, form: Form, wording: Wording, kind: str) -> tuple[Form, Wording]:
-    """The form with its objects in the other order, or its relation said from the other end, and its synonyms' new places."""
+    """The form with its objects in the other order, or its relation said from the other end, and its synonyms' new
+    places."""
     if "swap" not in kind and "converse" not in kind:
         return form, wording
     turned = replace(form, objects=form.objects[::-1])

@@ -1,4 +1,5 @@
-"""Two images, two captions (protocols.md, section 6): a scene and its twin, each with the caption that is true of it alone."""
+"""Two images, two captions (protocols.md, section 6): a scene and its twin, each with the caption that is true of it
+alone."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -58,7 +59,9 @@ def _caption(draft: Draft) -> Form | None:
     if here.categories[i] == there.categories[i]:
         kinds = [kind for kind, value in here.values[i].items() if value != there.values[i][kind]]
         return draft.name_objects((i, j), kinds) if len(kinds) == 1 else None
-    one_way = [name for name, holds in here.holds.items() if holds[i][j] and holds[j][i] is False]
+    one_way = [
+        name for name in draft.vocabulary.pair_relations if here.holds[name][i][j] and here.holds[name][j][i] is False
+    ]
     relation = draft.pick(one_way)
     return draft.related(i, relation, j) if relation else None
 

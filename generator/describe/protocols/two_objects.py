@@ -59,7 +59,7 @@ class Binary(Protocol):
     """Items of two texts, a caption (slot c) and a foil (slot n)."""
 
     name = "binary"
-    recipes = {
+    recipes: Mapping[str, Recipe] = {
         "swap": Recipe(Draft.tested_pair, _swap),
         "flip": Recipe(Draft.related_pair, _flip),
         "order": Recipe(lambda draft: draft.related_pair(directed=True), _order),
@@ -95,7 +95,7 @@ class Retrieval(Protocol):
     name = "retrieval"
     kinds = (POOL,)
     needs = "its pool is the world's two-object grid, so it needs scenes of exactly two objects (--objects 2)"
-    recipes = {POOL: Recipe(_grid_scene, _in_both_orders)}
+    recipes: Mapping[str, Recipe] = {POOL: Recipe(_grid_scene, _in_both_orders)}
 
     def pools(self) -> Mapping[str, Iterator[Text]]:
         return {POOL: self._grid()}
@@ -138,7 +138,7 @@ class Confusion(Protocol):
 
     name = "confusion"
     kinds = ("assignments",)
-    recipes = {"assignments": Recipe(Draft.tested_pair, _assignments)}
+    recipes: Mapping[str, Recipe] = {"assignments": Recipe(Draft.tested_pair, _assignments)}
 
 
 def _in_context(draft: Draft, form: Form) -> Iterator[Item | None]:
@@ -152,9 +152,10 @@ def _in_context(draft: Draft, form: Form) -> Iterator[Item | None]:
 
 
 class Context(Protocol):
-    """A caption and its attribute swap (slots c, n), and the same two with the environment named (slot context), so that
+    """A caption and its attribute swap (slots c, n), and the same two with the environment named (slot context), so
+    that
     the effect of naming it is a paired difference."""
 
     name = "context"
     kinds = ("environment",)
-    recipes = {"environment": Recipe(Draft.tested_pair, _in_context)}
+    recipes: Mapping[str, Recipe] = {"environment": Recipe(Draft.tested_pair, _in_context)}

@@ -1,5 +1,6 @@
 """Answers of runs and of tables: what is read, what is refused, and which items are compared."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,12 +20,17 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return one_of_each(Builder(0, 240), 10).write(tmp_path_factory.mktemp("all") / "dataset")
 
 
-@pytest.fixture
-def run(root: Path, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def measured(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     rng = np.random.default_rng(1)
-    folder = write_run(root, tmp_path / "run", lambda n: planted(rng, n), broken=[3])
+    folder = write_run(root, tmp_path_factory.mktemp("measured") / "run", lambda n: planted(rng, n), broken=[3])
     measure(folder)
     return folder
+
+
+@pytest.fixture
+def run(measured: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(measured, tmp_path / "run")
 
 
 def write(path: Path, text: str) -> str:

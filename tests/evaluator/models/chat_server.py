@@ -1,4 +1,5 @@
-"""A server in a process of its own that speaks the chat completions of OpenAI; the name of the model says how it behaves.
+"""A server in a process of its own that speaks the chat completions of OpenAI; the name of the model says how it
+behaves.
 
 `python chat_server.py` prints its port. Each request is a line of the file that is given as an argument.
 """
@@ -101,11 +102,19 @@ class Chat(BaseHTTPRequestHandler):
             200,
             json.dumps(
                 {
-                    "id": "x", "object": "chat.completion", "created": 0, "model": f"{model}-2026", "choices": choices,
-                    "usage": {"prompt_tokens": 100, "completion_tokens": len(choices), "total_tokens": 100 + len(choices)},
+                    "id": "x",
+                    "object": "chat.completion",
+                    "created": 0,
+                    "model": f"{model}-2026",
+                    "choices": choices,
+                    "usage": {
+                        "prompt_tokens": 100,
+                        "completion_tokens": len(choices),
+                        "total_tokens": 100 + len(choices),
+                    },
                 }
             ).encode(),
-        )  # fmt: skip
+        )
 
     def fail(self, status: int, message: str) -> None:
         """An error as OpenAI gives it."""

@@ -125,7 +125,8 @@ def test_an_endpoint_that_answers_nothing_ends_the_run(server: Server) -> None:
 def test_a_run_says_its_cost_and_continues(
     server: Server, drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run through an endpoint that is broken for some texts; a later run asks about those alone; the key is written nowhere."""
+    """A run through an endpoint that is broken for some texts; a later run asks about those alone; the key is
+    written nowhere."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
     command = (
         "run",

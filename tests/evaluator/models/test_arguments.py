@@ -33,8 +33,13 @@ def test_what_is_no_pair(text: str) -> None:
 
 
 def load(
-    name: str, device: str | None, *, count: Annotated[int, Field(ge=1)] = 1, way: Literal["fast", "slow"] = "fast", on: bool = False
-) -> None:  # fmt: skip
+    name: str,
+    device: str | None,
+    *,
+    count: Annotated[int, Field(ge=1)] = 1,
+    way: Literal["fast", "slow"] = "fast",
+    on: bool = False,
+) -> None:
     """A loader."""
 
 

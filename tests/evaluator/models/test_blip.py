@@ -51,8 +51,8 @@ def test_a_text_is_embedded_once_for_the_cosine(blip: Path) -> None:
 
 
 def _as_published(folder: Path, images: Sequence[Image.Image], texts: Sequence[str], first: str) -> np.ndarray:
-    """The matching head as the published code calls it: each text begins with the token `first`, here by its place after the
-    words, [DEC] and then [ENC]."""
+    """The matching head as the published code calls it: each text begins with the token `first`, here by its place
+    after the words, [DEC] and then [ENC]."""
     from transformers import BlipForImageTextRetrieval, BlipProcessor
 
     model, processor = BlipForImageTextRetrieval.from_pretrained(folder).eval(), BlipProcessor.from_pretrained(folder)

@@ -48,8 +48,10 @@ def flipped(data: bytes) -> bytes:
         ("model.safetensors", lambda data: data[:9] + b"[" * 9 + data[18:], "it is cut short or changed"),
         ("model.safetensors", lambda data: POINTER, "a pointer of Git LFS"),
     ],
-)  # fmt: skip
-def test_a_damaged_file_is_named_with_what_is_wrong(files: Path, name: str, change: Callable[[bytes], bytes], said: str) -> None:  # fmt: skip
+)
+def test_a_damaged_file_is_named_with_what_is_wrong(
+    files: Path, name: str, change: Callable[[bytes], bytes], said: str
+) -> None:
     file = files / name
     file.write_bytes(change(file.read_bytes()))
     for place in (file, files):

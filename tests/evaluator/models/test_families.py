@@ -1,4 +1,5 @@
-"""What every family keeps to, with a tiny model of each: the same scores in any batch, keys that follow weights, info."""
+"""What every family keeps to, with a tiny model of each: the same scores in any batch, keys that follow weights,
+info."""
 
 import json
 import shutil

@@ -79,14 +79,27 @@ def _bert_tokenizer() -> Any:
 def _gemma_tokenizer() -> Any:
     """As SigLIP 2 is published: Gemma's tokenizer, said to lower-case, which its class does not do."""
     pieces = ["<pad>", "<eos>", "<bos>", "<unk>", "<mask>", "▁", *LETTERS, *(f"<0x{i:02X}>" for i in range(256))]
-    tokenizer = hf.GemmaTokenizer(vocab={piece: i for i, piece in enumerate(pieces)}, merges=[], do_lower_case=True,
-                                  model_input_names=["input_ids"], padding_side="right")  # fmt: skip
+    tokenizer = hf.GemmaTokenizer(
+        vocab={piece: i for i, piece in enumerate(pieces)},
+        merges=[],
+        do_lower_case=True,
+        model_input_names=["input_ids"],
+        padding_side="right",
+    )
     assert tokenizer("A")["input_ids"] != tokenizer("a")["input_ids"]
     return tokenizer
 
 
 def _qwen_tokenizer() -> Any:
-    marks = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>"]  # fmt: skip
+    marks = [
+        "<|endoftext|>",
+        "<|im_start|>",
+        "<|im_end|>",
+        "<|vision_start|>",
+        "<|vision_end|>",
+        "<|image_pad|>",
+        "<|video_pad|>",
+    ]
     pieces = [*LETTERS, "Ġ", "Ċ", "'", "U", "u"]
     tokenizer = hf.Qwen2Tokenizer(
         vocab={piece: i for i, piece in enumerate(dict.fromkeys([*pieces, *marks]))}, merges=[]
@@ -105,7 +118,14 @@ CHAT = (
 def _clip(folder: Path) -> None:
     tokenizer = _clip_tokenizer()
     end = tokenizer.eos_token_id
-    text = {**WIDE, "vocab_size": len(tokenizer), "max_position_embeddings": 40, "eos_token_id": end, "bos_token_id": end - 1, "pad_token_id": end}  # fmt: skip
+    text = {
+        **WIDE,
+        "vocab_size": len(tokenizer),
+        "max_position_embeddings": 40,
+        "eos_token_id": end,
+        "bos_token_id": end - 1,
+        "pad_token_id": end,
+    }
     images = hf.CLIPImageProcessor(size={"shortest_edge": 32}, crop_size=32, **MEAN)
     _save(hf.CLIPModel(hf.CLIPConfig(text_config=text, vision_config=VISION, projection_dim=12)), folder)
     hf.CLIPProcessor(images, tokenizer).save_pretrained(folder)
@@ -117,9 +137,16 @@ def _siglip(folder: Path) -> None:
     pytest.importorskip("google.protobuf")
     folder.mkdir(exist_ok=True)
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter([text.lower() for text in TEXTS] * 20), model_prefix=str(folder / "spiece"), vocab_size=40,
-        hard_vocab_limit=False, minloglevel=2, bos_id=-1, eos_id=1, unk_id=2, pad_id=0,
-    )  # fmt: skip
+        sentence_iterator=iter([text.lower() for text in TEXTS] * 20),
+        model_prefix=str(folder / "spiece"),
+        vocab_size=40,
+        hard_vocab_limit=False,
+        minloglevel=2,
+        bos_id=-1,
+        eos_id=1,
+        unk_id=2,
+        pad_id=0,
+    )
     tokenizer = hf.SiglipTokenizer(str(folder / "spiece.model"), model_input_names=["input_ids"], model_max_length=12)
     text = {**WIDE, "vocab_size": len(tokenizer), "max_position_embeddings": 12}
     _save(hf.SiglipModel(hf.SiglipConfig(text_config=text, vision_config=VISION)), folder)
@@ -145,9 +172,18 @@ def _align(folder: Path) -> None:
     tokenizer = _bert_tokenizer()
     text = {**WIDE, "vocab_size": len(tokenizer), "max_position_embeddings": 96}
     vision = {
-        "image_size": 32, "width_coefficient": 1.0, "depth_coefficient": 0.1, "hidden_dim": 16, "kernel_sizes": [3], "in_channels": [32],
-        "out_channels": [16], "depthwise_padding": [], "strides": [2], "num_block_repeats": [1], "expand_ratios": [1],
-    }  # fmt: skip
+        "image_size": 32,
+        "width_coefficient": 1.0,
+        "depth_coefficient": 0.1,
+        "hidden_dim": 16,
+        "kernel_sizes": [3],
+        "in_channels": [32],
+        "out_channels": [16],
+        "depthwise_padding": [],
+        "strides": [2],
+        "num_block_repeats": [1],
+        "expand_ratios": [1],
+    }
     config = hf.AlignConfig(text_config=text, vision_config=vision, projection_dim=16)
     _save(hf.AlignModel(config), folder)
     images = hf.EfficientNetImageProcessor(size={"height": 36, "width": 36}, do_center_crop=True, crop_size=32)
@@ -159,7 +195,14 @@ def _altclip(folder: Path) -> None:
     pieces = [("<s>", 0.0), ("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), ("▁", -9.0)]
     pieces += [(piece, -3.0) for piece in [*words, *LETTERS] if piece != "▁"]
     tokenizer = hf.XLMRobertaTokenizer(vocab=[*pieces, ("<mask>", 0.0)], model_max_length=512)
-    text = {**WIDE, "vocab_size": len(tokenizer), "max_position_embeddings": 32, "project_dim": 12, "pad_token_id": 1, "type_vocab_size": 1}  # fmt: skip
+    text = {
+        **WIDE,
+        "vocab_size": len(tokenizer),
+        "max_position_embeddings": 32,
+        "project_dim": 12,
+        "pad_token_id": 1,
+        "type_vocab_size": 1,
+    }
     config = hf.AltCLIPConfig(text_config=text, vision_config=VISION, projection_dim=12)
     _save(hf.AltCLIPModel(config), folder)
     images = hf.CLIPImageProcessor(size={"shortest_edge": 32}, crop_size=32)
@@ -179,17 +222,32 @@ def _qwen3_vl(folder: Path) -> None:
     tokenizer = _qwen_tokenizer()
     token = tokenizer.convert_tokens_to_ids
     text = {
-        **WIDE, "vocab_size": len(tokenizer), "num_key_value_heads": 1, "head_dim": 8, "max_position_embeddings": 9000,
-        "rope_parameters": {"rope_type": "default", "mrope_section": [2, 1, 1], "rope_theta": 10000.0}, "pad_token_id": None,
-    }  # fmt: skip
+        **WIDE,
+        "vocab_size": len(tokenizer),
+        "num_key_value_heads": 1,
+        "head_dim": 8,
+        "max_position_embeddings": 9000,
+        "rope_parameters": {"rope_type": "default", "mrope_section": [2, 1, 1], "rope_theta": 10000.0},
+        "pad_token_id": None,
+    }
     vision = {
-        "depth": 2, "hidden_size": 16, "intermediate_size": 32, "num_heads": 2, "patch_size": 16, "out_hidden_size": 16,
-        "deepstack_visual_indexes": [0], "num_position_embeddings": 64,
-    }  # fmt: skip
+        "depth": 2,
+        "hidden_size": 16,
+        "intermediate_size": 32,
+        "num_heads": 2,
+        "patch_size": 16,
+        "out_hidden_size": 16,
+        "deepstack_visual_indexes": [0],
+        "num_position_embeddings": 64,
+    }
     config = hf.Qwen3VLConfig(
-        text_config=text, vision_config=vision, image_token_id=token("<|image_pad|>"), video_token_id=token("<|video_pad|>"),
-        vision_start_token_id=token("<|vision_start|>"), vision_end_token_id=token("<|vision_end|>"),
-    )  # fmt: skip
+        text_config=text,
+        vision_config=vision,
+        image_token_id=token("<|image_pad|>"),
+        video_token_id=token("<|video_pad|>"),
+        vision_start_token_id=token("<|vision_start|>"),
+        vision_end_token_id=token("<|vision_end|>"),
+    )
     _save(hf.Qwen3VLForConditionalGeneration(config), folder)
     images = hf.Qwen2VLImageProcessor(patch_size=16, image_mean=[0.5] * 3, image_std=[0.5] * 3)
     videos = hf.Qwen3VLVideoProcessor(patch_size=16)
@@ -199,9 +257,15 @@ def _qwen3_vl(folder: Path) -> None:
 
 
 MAKERS: dict[str, Callable[[Path], None]] = {
-    "clip": _clip, "siglip": _siglip, "siglip2-fixed": _siglip2_fixed, "siglip2-naflex": _siglip2_naflex, "align": _align,
-    "altclip": _altclip, "blip": _blip, "qwen3_vl": _qwen3_vl,
-}  # fmt: skip
+    "clip": _clip,
+    "siglip": _siglip,
+    "siglip2-fixed": _siglip2_fixed,
+    "siglip2-naflex": _siglip2_naflex,
+    "align": _align,
+    "altclip": _altclip,
+    "blip": _blip,
+    "qwen3_vl": _qwen3_vl,
+}
 
 
 @pytest.fixture(scope="session")
@@ -240,9 +304,14 @@ def _reference(kind: str, folder: Path) -> Reference:
 
     def score(image: Image.Image, text: str) -> float:
         inputs = processor(
-            images=image, text=[text.lower() if siglip else text], truncation=True, max_length=longest, return_tensors="pt",
-            padding="max_length" if siglip or kind == "align" else True, **patches,
-        )  # fmt: skip
+            images=image,
+            text=[text.lower() if siglip else text],
+            truncation=True,
+            max_length=longest,
+            return_tensors="pt",
+            padding="max_length" if siglip or kind == "align" else True,
+            **patches,
+        )
         if kind == "blip":
             return float(model(**inputs, use_itm_head=False).itm_score)
         outputs = model(**inputs)
@@ -259,8 +328,12 @@ def _qwen_reference(folder: Path, processor: Any) -> Reference:
 
     def embed(content: dict[str, Any]) -> torch.Tensor:
         inputs = processor.apply_chat_template(
-            [system, {"role": "user", "content": [content]}], add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt"
-        )  # fmt: skip
+            [system, {"role": "user", "content": [content]}],
+            add_generation_prompt=True,
+            tokenize=True,
+            return_dict=True,
+            return_tensors="pt",
+        )
         vector = model(**inputs).last_hidden_state[0, -1]
         return vector / vector.norm()
 
@@ -366,11 +439,17 @@ def _of_a_larger_tokenizer(folder: Path) -> None:
 DAMAGES: dict[str, tuple[Callable[[Path], None], str]] = {
     "fewer layers": (_fewer_layers, r"they also hold text_model\.encoder\.layers\.1\..* layers that it does not have"),
     "larger tokenizer": (_of_a_larger_tokenizer, "The tokenizer of .* has ids up to 64, its text model only 64 words"),
-    "a cross encoder": (lambda f: _config(f, model_type="vilt"), "is a model of type 'vilt', which is none of the dual encoders of hf: .*; score it as vilt:"),
+    "a cross encoder": (
+        lambda f: _config(f, model_type="vilt"),
+        "is a model of type 'vilt', which is none of the dual encoders of hf: .*; score it as vilt:",
+    ),
     "a speaker": (lambda f: _config(f, model_type="llava"), "is a model of type 'llava', .*; score it as vqa:"),
     "half a model": (lambda f: _config(f, model_type="clip_vision_model"), "is a model of type 'clip_vision_model'"),
-    "something else": (lambda f: _config(f, model_type="bert"), r"of type 'bert', which is none of the dual encoders of hf: \(clip, "),
-}  # fmt: skip
+    "something else": (
+        lambda f: _config(f, model_type="bert"),
+        r"of type 'bert', which is none of the dual encoders of hf: \(clip, ",
+    ),
+}
 
 
 @pytest.mark.parametrize("damage", DAMAGES)

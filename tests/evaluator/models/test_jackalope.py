@@ -78,15 +78,6 @@ def test_a_folder_with_a_link_is_refused(model: Path) -> None:
         load_model(f"jackalope:{model}", "cpu")
 
 
-def test_a_configuration_that_names_a_tokenizer_is_refused(model: Path) -> None:
-    path = model / "open_clip_config.json"
-    config = json.loads(path.read_text())
-    config["model_cfg"]["text_cfg"]["hf_tokenizer_name"] = "some/one"
-    path.write_text(json.dumps(config))
-    with pytest.raises(UserError, match=r"has hf_tokenizer_name = 'some/one', and `score train` writes numbers alone"):
-        load_model(f"jackalope:{model}", "cpu")
-
-
 @pytest.mark.parametrize("family", ["hf", "vilt", "diffusion"])
 def test_every_family_reads_what_a_folder_records_of_its_training(tmp_path: Path, family: str) -> None:
     """So that contamination is seen, by whichever family the folder is loaded."""

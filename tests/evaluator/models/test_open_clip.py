@@ -128,21 +128,6 @@ def test_architectures_of_equal_tensors_keep_their_embeddings_apart(
     assert np.abs(scores[0] - scores[1]).max() > 1e-4
 
 
-def test_a_run_names_what_was_loaded(tiny: Callable[..., Tiny], tmp_path: Path) -> None:
-    path = tiny().save(tmp_path / "tiny.pt")
-    info = load_model(f"open_clip:tiny@{path}", "cpu").info
-    assert info["weights"] == str(path)
-    assert (info["activation"], info["text_length"], info["precision"], info["device"]) == (
-        "GELU",
-        16,
-        "float32",
-        "cpu",
-    )
-    assert info["parameters"] == sum(v.numel() for v in tiny().state.values() if v.dtype == torch.float32)
-    for part in ("Resize", "size=32", "CenterCrop", "Normalize", "0.48145466"):
-        assert part in info["preprocessing"]
-
-
 def test_quickgelu_is_what_the_architectures_name_says_of_a_file(
     tiny: Callable[..., Tiny], world: World, tmp_path: Path
 ) -> None:

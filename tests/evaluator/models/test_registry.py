@@ -100,7 +100,8 @@ def test_a_family_that_cannot_be_loaded(value: str, installed: Callable[[str, st
 def test_arguments_of_families_of_other_packages(
     installed: Callable[[str, str], None], written: Callable[..., str], drawn: Path, tmp_path: Path
 ) -> None:
-    """Those that the loader names, read as it says; they are part of the model's name. All are checked before any model is loaded."""
+    """Those that the loader names, read as it says; they are part of the model's name. All are checked before any
+    model is loaded."""
     written(PLUGIN.replace("def load(name, device):", "def load(name, device, *, size: int = 1):"), "bright_plugin")
     installed("bright", "bright = bright_plugin:load")
     assert load_model("bright:large", "cpu", size="3").info["weights"] == "large"

@@ -5,18 +5,7 @@ from pathlib import Path
 from evaluator.protocols.registry import find_protocol
 from evaluator.runs.measure import measure
 from generator.dataset.reader import Dataset
-from tests.evaluator.protocols.plain import PlainItem, Value, check_rows
-from tests.evaluator.synthetic import Builder, Row, planted, write_run
-
-
-def expected(q: PlainItem) -> dict[str, Value]:
-    one, three = q.recall(), q.recall(k=3)
-    mean = ((one[0] + three[0]) / 2, one[1] or three[1], (one[2] + three[2]) / 2)
-    return {"R@1": one, "R@3": three, "mean of R@1 and R@3": mean}
-
-
-def test_every_row_is_the_definition_in_a_plain_loop(asked: list[PlainItem], results: Row) -> None:
-    check_rows("systematicity", expected, [("kind",)], asked, results)
+from tests.evaluator.synthetic import Builder, planted, write_run
 
 
 def test_captions_alone_are_asked_raw_only_and_relations_have_rows_of_their_own(tmp_path: Path) -> None:

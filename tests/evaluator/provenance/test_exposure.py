@@ -45,9 +45,8 @@ def test_training_shows_what_its_scenes_hold_and_no_held_out_binding(world: Worl
             for thing in row["objects"]:
                 shown |= {(kind, value, thing["category"]) for kind, value in thing["attributes"]}
             for each in row["relations"]:
-                if each["holds"]:
-                    ends = [row["objects"][each[end]]["category"] for end in ("subject", "object")]
-                    related.add((ends[0], each["relation"], ends[1]))
+                ends = [row["objects"][each[end]]["category"] for end in ("subject", "object")]
+                related.add((ends[0], each["relation"], ends[1]))
     assert {entry for entry in exposure.objects if entry[0]} == shown
     assert {thing for kind, _, thing in exposure.objects if kind is None} == {thing for _, _, thing in shown}
     assert exposure.triples == related
@@ -61,9 +60,12 @@ def test_what_a_text_names_counts_as_shown(world: World, benchmark: Benchmark) -
     assert benchmark.holdout is not None
     value, thing = benchmark.holdout["bindings"][0]
     naming = [
-        row["text_id"] for row in benchmark.texts.to_pylist()
-        if any(m["category"] == thing and m["attributes"].get("color") == value for m in json.loads(row["form"])["objects"])
-    ]  # fmt: skip
+        row["text_id"]
+        for row in benchmark.texts.to_pylist()
+        if any(
+            m["category"] == thing and m["attributes"].get("color") == value for m in json.loads(row["form"])["objects"]
+        )
+    ]
     exposure = read_exposure(world, benchmark, [], naming[:1])
     assert exposure is not None
     assert ("color", value, thing) in exposure.objects

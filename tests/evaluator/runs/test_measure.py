@@ -9,8 +9,8 @@ from scipy import stats
 
 from evaluator.protocols.items import NOT_A_NUMBER
 from evaluator.runs.measure import measure
-from generator.base.files import read_json, write_json, write_table
-from generator.base.parquet import read_table
+from generator.base.files import read_json, write_json
+from generator.base.parquet import read_table, write_table
 from generator.dataset.reader import Dataset
 from generator.dataset.records import SCORES
 from tests.evaluator.conftest import assert_one_sentence, score_command

@@ -12,7 +12,6 @@ import torch
 from evaluator.scoring.batches import BatchRunner, Job, Settings, duration, fitting_batch, plan_batches
 from evaluator.scoring.cache import VectorCache
 from evaluator.scoring.distributed import Process, VectorStore
-from generator.base.errors import UserError
 
 N = 50
 
@@ -72,23 +71,6 @@ def test_what_is_known_is_skipped_and_the_batches_stay_the_same(tmp_path: Path) 
         runner.warm_up()
         runner.finish()
     assert squares.batches == [[*range(3), *range(4, 8)], [*range(8, 16)], [*range(32, 48)], [48, 49]]
-
-
-@pytest.mark.parametrize("room", [1, 5, 12])
-def test_batches_shrink_when_memory_runs_out(tmp_path: Path, room: int) -> None:
-    squares = Squares(room)
-    with _store(tmp_path) as store:
-        runner = BatchRunner(squares.job, store, Process(), _settings())
-        runner.warm_up()
-        runner.finish()
-    assert [row for rows in squares.batches for row in rows] == list(range(N))
-    assert max(map(len, squares.batches)) <= room
-    assert runner.batch_size == {1: 1, 5: 4, 12: 8}[room]
-
-
-def test_one_row_that_does_not_fit_ends_in_one_sentence(tmp_path: Path) -> None:
-    with _store(tmp_path) as store, pytest.raises(UserError, match="There is no memory for one number; choose"):
-        BatchRunner(Squares(0).job, store, Process(), _settings()).warm_up()
 
 
 def test_processes_take_turns(tmp_path: Path) -> None:

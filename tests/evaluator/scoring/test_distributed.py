@@ -177,8 +177,12 @@ def test_torchrun_is_understood(drawn: Path, tmp_path: Path) -> None:
     for name, before in (("two", launcher), ("one", [])):
         done = subprocess.run(
             [*before, sys.executable, "-c", code, *arguments, "--out", str(tmp_path / name)],
-            capture_output=True, text=True, env={**environment, "XDG_CACHE_HOME": str(tmp_path / f"cache-{name}")}, cwd=root, check=False,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            env={**environment, "XDG_CACHE_HOME": str(tmp_path / f"cache-{name}")},
+            cwd=root,
+            check=False,
+        )
         assert done.returncode == 0, done.stderr
         outputs.append(json.loads(done.stdout))
         assert done.stderr.count("Scores and results are in") == 1

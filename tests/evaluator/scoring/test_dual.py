@@ -105,13 +105,6 @@ def test_batches_are_halved_when_memory_runs_out(
     assert f"Out of memory: going on with batches of {fitting}." in caplog.text
 
 
-def test_no_memory_for_a_single_input_is_one_sentence(
-    bag: WordBag, world: World, benchmark: Benchmark, needs: Needs, tmp_path: Path
-) -> None:
-    with pytest.raises(UserError, match="no memory for one text; choose --device cpu or a smaller model"):
-        score(Cramped(bag, 0), world, benchmark, needs, tmp_path, 64, tmp_path / "embeddings")
-
-
 def test_scores_that_are_no_number_are_counted_and_in_no_mean(
     drawn: Path, world: World, benchmark: Benchmark, needs: Needs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,7 +22,7 @@ from evaluator.scoring.needs import LIMIT, SAMPLE, Needs, collect_needs, within_
 from evaluator.scoring.pairs import _DistinctPairs
 from evaluator.scoring.score import score
 from generator.base.errors import UserError
-from generator.base.files import write_table
+from generator.base.parquet import write_table
 from generator.dataset.reader import Benchmark, World
 from generator.dataset.records import SCORES
 from tests.evaluator.conftest import assert_one_sentence, score_command
@@ -178,9 +178,13 @@ def test_any_channel_can_be_measured(drawn: Path, tmp_path: Path, monkeypatch: p
 
 
 def test_a_pool_that_costs_too_much_is_sampled_and_said(
-    drawn: Path, benchmark: Benchmark, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    drawn: Path,
+    benchmark: Benchmark,
+    world: World,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
-) -> None:  # fmt: skip
+) -> None:
     whole = collect_needs(benchmark, ["binary", "retrieval"])
     texts = pool_ids(whole, "grid")[1]
     assert 40 * 900 * Reader.passes > LIMIT > 40 * 900
@@ -225,9 +229,13 @@ def test_a_pool_that_costs_too_much_is_sampled_and_said(
 
 
 def test_scores_that_are_no_number_leave_named_items_unscored(
-    drawn: Path, world: World, benchmark: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    drawn: Path,
+    world: World,
+    benchmark: Benchmark,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
-) -> None:  # fmt: skip
+) -> None:
     bad = pair_ids(collect_needs(benchmark, ["binary"]))[0]
     pixels, text = world.image(bad[0]).tobytes(), benchmark.text_of[bad[1]]
 

@@ -17,7 +17,9 @@ NEEDS = needs_of([("a", "s"), ("a", "t")], {"grid": (["a", "b"], ["t", "u"])})
 
 def test_passes_are_counted_by_kind_of_model() -> None:
     bag: Any = TorchBag()
-    assert describe_cost(Reader(), NEEDS).startswith("5 pairs of image and text to score, 3 forward passes each (15 forward passes,")  # fmt: skip
+    assert describe_cost(Reader(), NEEDS).startswith(
+        "5 pairs of image and text to score, 3 forward passes each (15 forward passes,"
+    )
     assert describe_cost(bag, NEEDS).startswith("2 images and 3 texts to encode, each once (5 forward passes,")
 
 

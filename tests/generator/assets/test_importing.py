@@ -13,7 +13,6 @@ from click.testing import CliRunner
 from PIL import Image
 
 from generator.assets import importing
-from generator.assets.cleaning import UPS, normalise
 from generator.assets.importing import AssetWorker, import_asset
 from generator.base.errors import UserError
 from generator.cli.main import main
@@ -355,21 +354,3 @@ def test_the_command_stores_shows_lists_and_does_not_overwrite(files: Path, sets
     assert json.loads(listed) == {"mine": {"meshes": ["wedge"], "licence": "CC0, A. Smith"}}
     shown = CliRunner().invoke(main, ["assets", "show", "wedg", "--set", "mine"])
     assert (shown.exit_code, "did you mean 'wedge'" in shown.output) == (2, True)
-
-
-@pytest.mark.parametrize("up", UPS)
-def test_the_top_is_brought_up_by_a_turn(up: str) -> None:
-    top = np.zeros(3)
-    top["xyz".index(up[-1])] = -1 if up[0] == "-" else 1
-    turn = np.array(UPS[up], float)
-    np.testing.assert_array_equal(turn @ top, [0, 0, 1])
-    assert np.linalg.det(turn) == 1  # a mirror would turn faces inside out
-    assert np.trace(turn) >= 1 or up == "-z"  # by a quarter, or where it hangs upside down by a half
-    arrow = np.array([(0, 0, 0), 2 * top, *0.2 * np.eye(3), *-0.2 * np.eye(3)])
-    found = normalise(arrow, "x", up)
-    np.testing.assert_allclose(found[1], [0, 0, 2], atol=1e-12)
-
-
-def test_a_tall_mesh_gets_the_height_2() -> None:
-    found = normalise(np.array([(5, 5, 10), (6, 5, 10), (5.5, 5, 20)]), "x", "z")
-    np.testing.assert_allclose(found, [[-0.1, 0, 0], [0.1, 0, 0], [0, 0, 2]], atol=1e-12)

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from generator.assets.animals import build_animal
 from generator.assets.sets import (
     asset_digest,
     asset_mesh,
@@ -17,7 +16,6 @@ from generator.assets.sets import (
     asset_sets,
     check_assets,
     find_mesh,
-    mesh_height,
     read_asset,
     read_notes,
     write_asset,
@@ -193,12 +191,6 @@ def test_a_world_records_its_meshes_and_is_rendered_again_from_the_same_only(
 def test_a_set_for_a_family_of_shapes_is_refused(toys: Path) -> None:
     with pytest.raises(UserError, match="--assets toys: all meshes of the family 'clevr' are shapes"):
         prepare(Job("clevr", "3x3", None, 64, 48, assets="toys"))
-
-
-def test_a_name_is_a_shape_or_a_mesh_of_the_set() -> None:
-    assert find_mesh("cube", "builtin") == unit_mesh("cube")
-    assert find_mesh("fox", "builtin") == build_animal("fox")
-    assert mesh_height("sphere", "builtin") == pytest.approx(2)
 
 
 def test_a_record_of_the_built_in_meshes_is_checked() -> None:

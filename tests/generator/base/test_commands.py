@@ -39,10 +39,15 @@ def work(end: str, as_json: bool) -> None:
     logging.getLogger("evaluator").warning("1 failed")
     say("Next: sleep")
     endings = {
-        "mistake": UserError("Expected a, got b."), "disk": OSError(errno.ENOSPC, "full", "out"), "stop": KeyboardInterrupt(),
-        "folder": FileNotFoundError(errno.ENOENT, "no", "runs/a"), "odd": OSError(errno.EIO, "Input/output error", "x"),
-        "memory": MemoryError(), "bug": ZeroDivisionError("a bug"), "other": OSError(errno.EIO, "broken"),
-    }  # fmt: skip
+        "mistake": UserError("Expected a, got b."),
+        "disk": OSError(errno.ENOSPC, "full", "out"),
+        "stop": KeyboardInterrupt(),
+        "folder": FileNotFoundError(errno.ENOENT, "no", "runs/a"),
+        "odd": OSError(errno.EIO, "Input/output error", "x"),
+        "memory": MemoryError(),
+        "bug": ZeroDivisionError("a bug"),
+        "other": OSError(errno.EIO, "broken"),
+    }
     if end in endings:
         raise endings[end]
     result({"n": 28}, as_json, "28")

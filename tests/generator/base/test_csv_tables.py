@@ -49,8 +49,21 @@ def test_formulas_get_an_apostrophe_and_numbers_do_not(tmp_path: Path) -> None:
         None,
     ]
     assert cells(written(tmp_path / "t.csv", texts)) == [
-        "'=1+1", "'+cmd", "'-cmd", "'@SUM(A1)", "'\tx", "'\rx", "''=x", "-1.5", "+2e-3", "-.5", "a=b", "'quoted'", "", ""
-    ]  # fmt: skip
+        "'=1+1",
+        "'+cmd",
+        "'-cmd",
+        "'@SUM(A1)",
+        "'\tx",
+        "'\rx",
+        "''=x",
+        "-1.5",
+        "+2e-3",
+        "-.5",
+        "a=b",
+        "'quoted'",
+        "",
+        "",
+    ]
     assert "-1.5" in (tmp_path / "t.csv").read_text()
 
 

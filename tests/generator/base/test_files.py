@@ -16,7 +16,6 @@ import pytest
 from generator.base import files
 from generator.base.errors import UserError
 from generator.base.files import (
-    TableWriter,
     check_output,
     locked,
     parse_json,
@@ -27,8 +26,8 @@ from generator.base.files import (
     write_bytes,
     write_json,
     write_sums,
-    write_table,
 )
+from generator.base.parquet import TableWriter, write_table
 
 SCHEMA = pa.schema([("name", pa.string()), ("number", pa.int32())])
 

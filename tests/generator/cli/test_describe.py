@@ -80,7 +80,8 @@ def test_texts_that_are_there_are_kept_unless_they_are_to_be_replaced(copied: Pa
     other = run_command(*command, "--seed", "1")
     assert other.returncode == 2
     assert other.stderr.endswith(
-        "has another benchmark texts: it has seed = 0, not 1; choose another --name, or add --replace, which removes that one "
+        "has another benchmark texts: it has seed = 0, not 1; choose another --name, or add --replace, which removes "
+        "that one "
         "and its certificate.\n"
     )
     assert {path: path.read_bytes() for path in copied.rglob("*") if path.is_file()} == files
@@ -94,7 +95,8 @@ def test_a_preset_of_texts_names_the_benchmark_and_is_certified(copied: Path) ->
     data = json.loads(done.stdout)
     assert data["benchmark"] == "color-shape-3x3-b0-hard-positives2024"
     assert {kind for kind in data["items"] if not kind.startswith("train")} == {
-        "hard_positives replace", "hard_positives swap",
-    }  # fmt: skip
+        "hard_positives replace",
+        "hard_positives swap",
+    }
     judged = run_command("gen", "verify", copied, "--benchmark", data["benchmark"])
     assert judged.returncode == 0, judged.stdout + judged.stderr

@@ -27,8 +27,9 @@ def planned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_plan_says_what_it_holds_and_how_to_go_on(planned: Path) -> None:
     done = run_command("gen", "plan", *PLANNED, "--out", planned, "--json")
     assert json.loads(done.stdout) == {
-        "dataset": str(planned), "scenes": {"partial": 4, "seen": 4, "train": 14, "unseen": 4, "val": 2},
-    }  # fmt: skip
+        "dataset": str(planned),
+        "scenes": {"partial": 4, "seen": 4, "train": 14, "unseen": 4, "val": 2},
+    }
     assert "Held out: color" in done.stderr
     assert f"Next: gen render {planned}" in done.stderr
     assert [path.name for path in planned.rglob("*") if path.is_file()] == ["plan.parquet"]

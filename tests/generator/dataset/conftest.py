@@ -28,13 +28,23 @@ def record(planned: Planned, vocabulary: Vocabulary, image: Path) -> dict:
     return {
         "scene_id": planned.scene_id,
         "cluster_id": planned.cluster_id,
-        "objects": [{"index": i, "category": o.category, "attributes": o.attributes, "amodal_box": [i, 1, 30, 40], "visible_fraction_estimate": 1.0}
-                    for i, o in enumerate(scene.objects)],
-        "relations": [{"subject": i, "relation": name, "object": j, **data}
-                      for i, j, name, data in scene_graph(scene, vocabulary).edges(keys=True, data=True)],
+        "objects": [
+            {
+                "category": o.category,
+                "attributes": o.attributes,
+                "amodal_box": [i, 1, 30, 40],
+                "visible_fraction_estimate": 1.0,
+            }
+            for i, o in enumerate(scene.objects)
+        ],
+        "relations": [
+            {"subject": i, "relation": name, "object": j}
+            for i, j, name, holds in scene_graph(scene, vocabulary).edges(keys=True, data="holds")
+            if holds
+        ],
         "scene": scene.to_json(),
         "files": {f"images/{image.name}": hashlib.sha256(image.read_bytes()).hexdigest()},
-    }  # fmt: skip
+    }
 
 
 def make_dataset(root: Path) -> Path:

@@ -87,12 +87,21 @@ def test_the_render_command_asks_for_the_same_world(made: Path, readme: str, mon
     monkeypatch.chdir(made)
     render, split = (shlex.split(line)[1:] for line in block(readme, "sh", "gen render").splitlines())
     given = _parsed(render)
-    job = Job(given["family"], given["holdout"], given["scenes"], *parse_resolution(given["resolution"]),
-              given["seed"], parse_seeds(given["block_seed"]))  # fmt: skip
+    job = Job(
+        given["family"],
+        given["holdout"],
+        given["scenes"],
+        *parse_resolution(given["resolution"]),
+        given["seed"],
+        parse_seeds(given["block_seed"]),
+    )
     ours, again = prepare(JOB), prepare(job)
     assert (list(again.planned), again.holdout, again.text, given["quality"]) == (
-        list(ours.planned), ours.holdout, ours.text, "draft",
-    )  # fmt: skip
+        list(ours.planned),
+        ours.holdout,
+        ours.text,
+        "draft",
+    )
     assert not given["exposed_negatives"]
     other = _parsed(split)
     assert read_holdout(Path(other["holdout"][0]), ours.vocabulary) == ours.holdout
@@ -157,11 +166,10 @@ def test_croissant_reads_scenes_with_their_objects_and_images(made: Path) -> Non
     for record in records:
         row = rows[plain(record["scenes/scene_id"])]
         if row["status"] == "ok":
-            first, relation = record["scenes/objects"][0], record["scenes/relations"][3]
+            first, relation = record["scenes/objects"][0], record["scenes/relations"][1]
             assert plain(first["scenes/objects/category"]) == row["objects"][0]["category"]
             assert first["scenes/objects/amodal_box"] == row["objects"][0]["amodal_box"]
-            assert relation["scenes/relations/holds"] is row["relations"][3]["holds"]
-            assert relation["scenes/relations/margin"] == row["relations"][3]["margin"]
+            assert plain(relation["scenes/relations/relation"]) == row["relations"][1]["relation"]
         else:
             assert plain(record["scenes/reason"]) == "the lamp broke"
     images = {plain(record["images/scene_id"]): record["images/image"] for record in described.records("images")}

@@ -32,9 +32,10 @@ FORMS: dict[str, dict[str, Any]] = {
 def _counts(form: dict[str, Any]) -> dict[str, int]:
     objects = form["objects"]
     return {
-        "n_objects": len(objects), "n_attributes": sum(len(each["attributes"]) for each in objects),
+        "n_objects": len(objects),
+        "n_attributes": sum(len(each["attributes"]) for each in objects),
         "n_relations": len(form.get("relations", ())),
-    }  # fmt: skip
+    }
 
 
 @pytest.fixture
@@ -90,5 +91,11 @@ def test_questions_are_counted_by_any_labels(benchmark: Benchmark) -> None:
     counted = {row["n"]: row for row in count_questions(benchmark, [("protocol", "level", "n")])}
     assert set(counted) == {2, 3}  # a red cone; a cone, a cube and their relation
     assert counted[2] == {
-        "protocol": "systematicity", "level": "OA", "n": 2, "items": 2, "captions": 2, "false_texts": 3, "set_size": None,
-    }  # fmt: skip
+        "protocol": "systematicity",
+        "level": "OA",
+        "n": 2,
+        "items": 2,
+        "captions": 2,
+        "false_texts": 3,
+        "set_size": None,
+    }

@@ -1,4 +1,5 @@
-"""Masks, depth, normals and boxes: what they say follows from the recorded poses, and is what Blender itself renders."""
+"""Masks, depth, normals and boxes: what they say follows from the recorded poses, and is what Blender itself
+renders."""
 
 import json
 import math
@@ -30,8 +31,21 @@ camera = { position = [0.0, -9.44, 1.6], lens = 28.0 }
 
 
 def render(out: Path, *more: str | Path) -> World:
-    done = run_command("gen", "render", "--scenes", "train=2,val=1,seen=1,partial=1,unseen=1", "--resolution", "120x90",
-                       "--quality", "draft", "--workers", "1", "--out", out, *more)  # fmt: skip
+    done = run_command(
+        "gen",
+        "render",
+        "--scenes",
+        "train=2,val=1,seen=1,partial=1,unseen=1",
+        "--resolution",
+        "120x90",
+        "--quality",
+        "draft",
+        "--workers",
+        "1",
+        "--out",
+        out,
+        *more,
+    )
     assert done.returncode == 0, done.stderr
     return Dataset.open(out).world
 
@@ -126,7 +140,8 @@ def test_centres_and_boxes_lie_where_masks_say(each: World) -> None:
 
 
 def bend(shape: str) -> float:
-    """Sine of the largest angle between a face of a shape and a normal that it is shaded with, or between two of these."""
+    """Sine of the largest angle between a face of a shape and a normal that it is shaded with, or between two of
+    these."""
     vertices, normals, faces = unit_mesh(shape)
     least = 1.0
     for face in faces:

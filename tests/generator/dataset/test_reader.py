@@ -26,13 +26,31 @@ SUGARCREPE = SHARED / "data" / "sugarcrepe" / "swap_att.json"
 
 
 def text_row(text: str, form: str | None = None) -> dict:
-    return {"text_id": hashlib.sha256(text.encode()).hexdigest()[:16], "text": text, "form": form, "template": None, "level": None,
-            "n_objects": None, "n_attributes": None, "n_relations": None}  # fmt: skip
+    return {
+        "text_id": hashlib.sha256(text.encode()).hexdigest()[:16],
+        "text": text,
+        "form": form,
+        "template": None,
+        "level": None,
+        "n_objects": None,
+        "n_attributes": None,
+        "n_relations": None,
+    }
 
 
 def item_row(item_id: str, protocol: str, **more: object) -> dict:
-    return {"item_id": item_id, "protocol": protocol, "kind": None, "skill": None, "split": "test", "cluster_id": item_id, "pool_id": None,
-            "held_out_positive": None, "held_out_negative": None, **more}  # fmt: skip
+    return {
+        "item_id": item_id,
+        "protocol": protocol,
+        "kind": None,
+        "skill": None,
+        "split": "test",
+        "cluster_id": item_id,
+        "pool_id": None,
+        "held_out_positive": None,
+        "held_out_negative": None,
+        **more,
+    }
 
 
 def candidate(item_id: str, scene_id: str, text: dict, slot: str, truth: bool, **more: object) -> dict:
@@ -57,8 +75,11 @@ def test_a_two_image_group_and_a_hard_positive(copied: Path) -> None:
         for scene in ("s0", "s1")
         for slot, text in (("0", c0), ("1", c1))
     ]
-    hard = [candidate("hard", "s0", c0, "c", True), candidate("hard", "s0", p, "p", True, of=c0["text_id"]),
-            candidate("hard", "s0", n, "n", False, of=c0["text_id"], changed=["0:color:red>blue"])]  # fmt: skip
+    hard = [
+        candidate("hard", "s0", c0, "c", True),
+        candidate("hard", "s0", p, "p", True, of=c0["text_id"]),
+        candidate("hard", "s0", n, "n", False, of=c0["text_id"], changed=["0:color:red>blue"]),
+    ]
     tables = {
         "texts": [c0, c1, p, n],
         "items": [item_row("pair", "pairs", kind="swap"), item_row("hard", "hard-positives", kind="swap-order")],

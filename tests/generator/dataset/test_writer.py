@@ -27,13 +27,15 @@ def record(folder: Path, number: int, relations: int = 0) -> dict[str, Any]:
     (folder / "images").mkdir(exist_ok=True)
     path = folder / "images" / f"{scene_id}.png"
     path.write_bytes(scene_id.encode())
-    related = [
-        {"subject": i, "relation": "left of", "object": 0, "margin": i / 7, "holds": True} for i in range(relations)
-    ]
+    related = [{"subject": i, "relation": "left of", "object": 0} for i in range(relations)]
     return {
-        "scene_id": scene_id, "cluster_id": "red|cube", "objects": [], "relations": related, "scene": "{}",
+        "scene_id": scene_id,
+        "cluster_id": "red|cube",
+        "objects": [],
+        "relations": related,
+        "scene": "{}",
         "files": {f"images/{path.name}": sha256(path)},
-    }  # fmt: skip
+    }
 
 
 def test_scenes_added_in_any_order_and_a_failed_one(tmp_path: Path) -> None:
@@ -49,7 +51,7 @@ def test_scenes_added_in_any_order_and_a_failed_one(tmp_path: Path) -> None:
     world = Dataset.open(tmp_path).world
     assert world.scenes["scene_id"].to_pylist() == [f"{n:06d}" for n in range(301)]
     assert world.scenes["reason"].to_pylist() == [None] * 300 + ["the lamp broke"]
-    assert world.scenes["relations"].to_pylist()[7][2]["margin"] == 2 / 7
+    assert world.scenes["relations"].to_pylist()[7][2]["subject"] == 2
     listed = read_sums(world.folder)
     on_disk = {str(p.relative_to(world.folder)) for p in world.folder.rglob("*") if p.is_file()}
     assert on_disk == {*listed, SUMS, "manifest.json"}

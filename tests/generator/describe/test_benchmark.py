@@ -291,8 +291,10 @@ def test_no_relation_of_a_text_follows_from_another(links: Links) -> None:
     """What rests on another is near it: a text says at most one of the two of an object."""
     for _, form, _ in links:
         near = [
-            frozenset(link[0:3:2]) for link in form["relations"] if RELATIONS.relations[link[1]].name in ("near", "far", "on", "beneath")
-        ]  # fmt: skip
+            frozenset(link[0:3:2])
+            for link in form["relations"]
+            if RELATIONS.relations[link[1]].name in ("near", "far", "on", "beneath")
+        ]
         assert len(near) == len(set(near))
         assert sum(map(len, near)) == len(frozenset().union(*near))
 

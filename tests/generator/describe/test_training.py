@@ -271,9 +271,21 @@ RED = (("color", "red"),)
     ("kind", "form", "said"),
     [
         ("swap", Form((Mention("cube", RED), Mention("cone"))), {"a cone and a red cube"}),
-        ("swap", Form((Mention("cube", RED), Mention("cone"), Mention("arch", count=0))), {"a cone, a red cube and no arch"}),
-        ("replace", Form((Mention("cube", RED), Mention("cone"))), {"a red block and a cone", "a crimson cube and a cone"}),
-        ("converse", Form((Mention("cube", RED), Mention("cone")), (Link(0, "left", 1),)), {"A cone is to the right of a red cube."}),
+        (
+            "swap",
+            Form((Mention("cube", RED), Mention("cone"), Mention("arch", count=0))),
+            {"a cone, a red cube and no arch"},
+        ),
+        (
+            "replace",
+            Form((Mention("cube", RED), Mention("cone"))),
+            {"a red block and a cone", "a crimson cube and a cone"},
+        ),
+        (
+            "converse",
+            Form((Mention("cube", RED), Mention("cone")), (Link(0, "left", 1),)),
+            {"A cone is to the right of a red cube."},
+        ),
         ("swap", Form((Mention("cube", RED), Mention("cone")), (Link(0, "left", 1),)), set()),
         ("converse", Form((Mention("cube", RED),)), set()),
         (
@@ -281,11 +293,12 @@ RED = (("color", "red"),)
             Form((Mention("cube"), Mention("cone"), Mention("arch")), (Link(0, "left", 1), Link(1, "front", 2))),
             {
                 "A cone is to the right of a cube and in front of an arch.",
-                "There is a cube. There is also an arch. The cube is to the left of a cone. The arch is behind the cone.",
+                "There is a cube. There is also an arch. The cube is to the left of a cone. The arch is behind the "
+                "cone.",
             },
         ),
     ],
-)  # fmt: skip
+)
 def test_positives_say_the_same_otherwise(kind: str, form: Form, said: set[str]) -> None:
     grammar, template = captioner().grammar, "clauses" if form.relations else "a-and-a"
     made = (positive(kind, Text(form, template), VOCABULARY, None, LeastUsed(), Stream(seed)) for seed in range(20))

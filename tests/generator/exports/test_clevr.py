@@ -44,8 +44,14 @@ def test_clevr_scene_files_have_its_fields(rendered: Path, as_clevr: Path) -> No
             assert (as_clevr / "images" / split / name).read_bytes() == world.read(f"images/{scene_id}.png")
             for thing in scene["objects"]:
                 assert set(thing) == {
-                    "shape", "size", "material", "color", "3d_coords", "rotation", "pixel_coords",
-                }  # fmt: skip
+                    "shape",
+                    "size",
+                    "material",
+                    "color",
+                    "3d_coords",
+                    "rotation",
+                    "pixel_coords",
+                }
 
 
 def test_clevr_poses_and_relationships_are_those_of_the_record(rendered: Path, as_clevr: Path) -> None:
@@ -64,7 +70,14 @@ def test_clevr_poses_and_relationships_are_those_of_the_record(rendered: Path, a
             ahead = (target - eye) / np.linalg.norm(target - eye)
             right = np.cross(ahead, (0, 0, 1)) / np.linalg.norm(np.cross(ahead, (0, 0, 1)))
             behind = np.cross((0, 0, 1), right)
-            expected = {"right": right, "left": -right, "behind": behind, "front": -behind, "above": (0, 0, 1), "below": (0, 0, -1)}  # fmt: skip
+            expected = {
+                "right": right,
+                "left": -right,
+                "behind": behind,
+                "front": -behind,
+                "above": (0, 0, 1),
+                "below": (0, 0, -1),
+            }
             assert set(scene["directions"]) == set(expected)
             for name, direction in expected.items():
                 assert np.allclose(scene["directions"][name], direction)

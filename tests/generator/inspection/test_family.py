@@ -90,9 +90,12 @@ def with_object(name: str, **keys: str) -> list[str]:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("wolf", 'plural = "wolves"'), ("polar ox", 'plural = "polar oxen"'), ("unicorn", 'article = "a"'), ("hourglass", 'article = "an"'),
+        ("wolf", 'plural = "wolves"'),
+        ("polar ox", 'plural = "polar oxen"'),
+        ("unicorn", 'article = "a"'),
+        ("hourglass", 'article = "an"'),
     ],
-)  # fmt: skip
+)
 def test_irregular_words_are_named(name: str, said: str) -> None:
     assert [said in message for message in with_object(name)] == [True]
 

@@ -46,9 +46,12 @@ def test_stripes_and_dots_are_seen_on_flat_objects_and_small_or_pale_marks_are_n
 
 def test_what_is_faint_is_named(marked: Vocabulary) -> None:
     values = {name: value for name, value in marked.attributes["marks"].items() if name in ("stripes", "alike")}
-    few = marked.model_copy(update={
-        "attributes": {**marked.attributes, "marks": values}, "objects": {name: marked.objects[name] for name in ("cube", "star")},
-    })  # fmt: skip
+    few = marked.model_copy(
+        update={
+            "attributes": {**marked.attributes, "marks": values},
+            "objects": {name: marked.objects[name] for name in ("cube", "star")},
+        }
+    )
     found = list(faint(few, 1))
     assert [each[:3] for each in found] == [("marks", "alike", "cube"), ("marks", "alike", "star")]
     assert all(each.contrast < LEAST_CONTRAST for each in found)

@@ -170,17 +170,14 @@ def scene_row(scene_id: str, objects: list[list[str]]) -> dict[str, Any]:
         "height": 1,
         "objects": [
             {
-                "index": i,
                 "amodal_box": [0, 0, 1, 1],
                 "visible_fraction_estimate": 1.0,
                 **thing,
                 "attributes": list(thing["attributes"].items()),
             }
-            for i, thing in enumerate(things)
+            for thing in things
         ],
-        "relations": [
-            {"subject": i, "relation": "left", "object": j, "margin": float(j - i), "holds": j > i} for i, j in pairs
-        ],
+        "relations": [{"subject": i, "relation": "left", "object": j} for i, j in pairs if j > i],
         "scene": json.dumps({"objects": things, "camera": {"position": [0, -9, 5], "target": [0, 0, 0]}}),
     }
 

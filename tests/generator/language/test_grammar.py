@@ -22,22 +22,43 @@ def said(*objects: Mention, links: tuple[Link, ...] = (), **more: object) -> For
     ("form", "template", "text"),
     [
         (said(Mention("cube", RED), Mention("sphere", BLUE)), "a-and-a", "a red cube and a blue sphere"),
-        (said(Mention("hourglass", RED), Mention("arch", (("color", "gray"),))), "a-and-a", "a red hourglass and a gray arch"),
+        (
+            said(Mention("hourglass", RED), Mention("arch", (("color", "gray"),))),
+            "a-and-a",
+            "a red hourglass and a gray arch",
+        ),
         (said(Mention("arch"), Mention("hourglass"), Mention("cube")), "a-and-a", "an arch, an hourglass and a cube"),
-        (said(Mention("cube", (("color", "red"), ("material", "metal"), ("size", "large")))), "there-is", "There is a large red metal cube."),
+        (
+            said(Mention("cube", (("color", "red"), ("material", "metal"), ("size", "large")))),
+            "there-is",
+            "There is a large red metal cube.",
+        ),
         (said(Mention("cross", count=2), Mention("cone")), "there-is", "There are two crosses and a cone."),
         (said(Mention("cube", RED), Mention("cone", count=0)), "there-is", "There is a red cube and no cone."),
         (said(Mention("cube", without=RED)), "there-is", "There is a cube that is not red."),
         (said(Mention(None, RED, (("shape", "cube"),))), "there-is", "There is a red object that is not a cube."),
-        (said(Mention("cube"), Mention("cone"), links=(Link(0, "left", 1),)), "that-is", "a cube that is to the left of a cone"),
-        (said(Mention("cube"), Mention("cone"), links=(Link(0, "left", 1),)), "photo", "a photo of a cube to the left of a cone"),
+        (
+            said(Mention("cube"), Mention("cone"), links=(Link(0, "left", 1),)),
+            "that-is",
+            "a cube that is to the left of a cone",
+        ),
+        (
+            said(Mention("cube"), Mention("cone"), links=(Link(0, "left", 1),)),
+            "photo",
+            "a photo of a cube to the left of a cone",
+        ),
         (
             said(Mention("cube", RED), Mention("cube", BLUE), Mention("cube"), links=(Link(2, "front", 0),)),
             "list-then-relate",
             "There is a red cube, a blue cube and a cube. The third cube is in front of the red cube.",
         ),
         (
-            said(Mention("cube", RED), Mention("cone"), Mention("torus"), links=(Link(0, "left", 1), Link(0, "behind", 2, False))),
+            said(
+                Mention("cube", RED),
+                Mention("cone"),
+                Mention("torus"),
+                links=(Link(0, "left", 1), Link(0, "behind", 2, False)),
+            ),
             "clauses",
             "A red cube is to the left of a cone and not behind a torus.",
         ),
@@ -47,12 +68,22 @@ def said(*objects: Mention, links: tuple[Link, ...] = (), **more: object) -> For
             "A cube is to the left of a cone and behind it.",
         ),
         (
-            said(Mention("cube"), Mention("cone"), Mention("torus"), links=(Link(1, "left", 0), Link(1, "behind", 2), Link(1, "left", 2, False))),
+            said(
+                Mention("cube"),
+                Mention("cone"),
+                Mention("torus"),
+                links=(Link(1, "left", 0), Link(1, "behind", 2), Link(1, "left", 2, False)),
+            ),
             "list-then-relate",
-            "There is a cube, a cone and a torus. The cone is to the left of the cube, behind the torus and not to the left of it.",
+            "There is a cube, a cone and a torus. The cone is to the left of the cube, behind the torus and not to "
+            "the left of it.",
         ),
         (
-            said(Mention("cube"), *[Mention(name) for name in ("cone", "torus", "arch")], links=tuple(Link(0, "left", i) for i in (1, 2, 3))),
+            said(
+                Mention("cube"),
+                *[Mention(name) for name in ("cone", "torus", "arch")],
+                links=tuple(Link(0, "left", i) for i in (1, 2, 3)),
+            ),
             "that-is",
             "a cube that is to the left of a cone, to the left of a torus and to the left of an arch",
         ),
@@ -61,13 +92,25 @@ def said(*objects: Mention, links: tuple[Link, ...] = (), **more: object) -> For
             "not-true",
             "It is not true that there is a cube and a cone and that the cone is to the left of the cube.",
         ),
-        (said(Mention("cube", RED), environment="studio"), "there-is", "In a bright studio with a plain floor, there is a red cube."),
+        (
+            said(Mention("cube", RED), environment="studio"),
+            "there-is",
+            "In a bright studio with a plain floor, there is a red cube.",
+        ),
         (said(Mention("cube", RED), Mention("sphere", BLUE)), "spare", "red cube and blue sphere"),
-        (said(Mention("cube", (("color", "red"), ("size", "large"))), Mention("sphere")), "crepe", "large and red cube and a sphere"),
+        (
+            said(Mention("cube", (("color", "red"), ("size", "large"))), Mention("sphere")),
+            "crepe",
+            "large and red cube and a sphere",
+        ),
         (said(Mention("cube", RED)), "in-image", "There is a red cube in the image."),
-        (said(Mention("cube", RED), Mention("cone")), "then-attributes", "There is a cube and a cone. The cube is red."),
+        (
+            said(Mention("cube", RED), Mention("cone")),
+            "then-attributes",
+            "There is a cube and a cone. The cube is red.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_sentences_read_as_english(form: Form, template: str, text: str) -> None:
     assert GRAMMAR.realise(form, template) == text
 
@@ -106,9 +149,14 @@ def test_every_form_can_be_said_in_some_natural_way_or_denied() -> None:
 def test_a_list_that_denies_in_its_middle_does_not_read_well() -> None:
     none, cone = Mention("cube", count=0), Mention("cone")
     for template in ("a-and-a", "there-is", "list-then-relate"):
-        assert [reads_well(Form(objects), template) for objects in ((none, cone), (cone, none), (none, none), (cone,))] == [
-            False, True, True, True,
-        ]  # fmt: skip
+        assert [
+            reads_well(Form(objects), template) for objects in ((none, cone), (cone, none), (none, none), (cone,))
+        ] == [
+            False,
+            True,
+            True,
+            True,
+        ]
     assert reads_well(Form((none, cone)), "there-is-each")
 
 

@@ -113,7 +113,10 @@ def test_truth_is_a_matching_to_different_objects(named: list[tuple[str, str]], 
         (said(Mention("cube", RED), Mention("sphere"), links=(Link(0, "behind", 1),)), True),
         (said(Mention("sphere"), Mention("cube", RED), links=(Link(0, "behind", 1),)), False),
         (said(Mention("cube", RED), Mention("sphere"), links=(Link(0, "left", 1),)), None),  # on one line of sight
-        (said(Mention("sphere"), Mention("cube"), links=(Link(0, "front", 1, False),)), None),  # in front of one of them
+        (
+            said(Mention("sphere"), Mention("cube"), links=(Link(0, "front", 1, False),)),
+            None,
+        ),  # in front of one of them
         (said(Mention("sphere"), Mention("cone"), links=(Link(0, "front", 1, False),)), None),  # there is no cone
         (said(Mention("cube", without=RED)), True),
         (said(Mention("sphere", without=(("color", "gray"),))), False),
@@ -123,7 +126,7 @@ def test_truth_is_a_matching_to_different_objects(named: list[tuple[str, str]], 
         (said(Mention("cube"), environment="studio"), True),
         (said(Mention("cube"), environment="desert"), False),
     ],
-)  # fmt: skip
+)
 def test_truth_has_three_values(form: Form, truth: bool | None) -> None:
     scene = scene_of(("cube", {"color": "red"}), ("sphere", {}), ("cube", {"color": "blue"}), positions=ROW)
     assert decide(form, facts_of(scene)) is truth

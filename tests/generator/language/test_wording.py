@@ -13,8 +13,12 @@ FORM = Form((Mention("cube", RED), Mention("sphere", BLUE)), (Link(0, "left", 1)
 
 def test_what_a_form_says_and_by_which_words_else() -> None:
     assert [(kind, name) for _, kind, name in words_of(FORM, VOCABULARY)] == [
-        ("shape", "cube"), ("color", "red"), ("shape", "sphere"), ("color", "blue"), ("relation", "left"),
-    ]  # fmt: skip
+        ("shape", "cube"),
+        ("color", "red"),
+        ("shape", "sphere"),
+        ("color", "blue"),
+        ("relation", "left"),
+    ]
     assert synonyms("color", "red", VOCABULARY) == ("crimson",)
     assert synonyms("shape", "sphere", VOCABULARY) == ("ball",)
     assert synonyms("relation", "left", VOCABULARY) == ("left of", "on the left side of")
@@ -24,7 +28,10 @@ def test_what_a_form_says_and_by_which_words_else() -> None:
 def test_a_name_has_one_word_in_every_text_of_a_dialect(seed: int) -> None:
     dialect = Dialect(VOCABULARY, LeastUsed(), Stream(seed))
     swapped = Form((Mention("cube", BLUE), Mention("sphere", RED)), FORM.relations)
-    one, other = ({name: dict(dialect.wording(form)).get(place) for place, _, name in words_of(form, VOCABULARY)} for form in (FORM, swapped))  # fmt: skip
+    one, other = (
+        {name: dict(dialect.wording(form)).get(place) for place, _, name in words_of(form, VOCABULARY)}
+        for form in (FORM, swapped)
+    )
     assert one == other
 
 

@@ -77,24 +77,6 @@ def test_larger_and_with_outputs_it_shows_the_same_scenes(source: Path, tmp_path
 
 
 @pytest.mark.full
-def test_the_card_of_it_says_how_to_do_it_again(source: Path, tmp_path: Path) -> None:
-    again(source, tmp_path / "one", "--with", "boxes")
-    done = again(tmp_path / "one", tmp_path / "two", "--resolution", "32x24", "--with", "")
-    card = (done.root / "README.md").read_text(encoding="utf-8")
-    lines = [shlex.split(line) for line in card.splitlines() if line.startswith("gen render")]
-    assert "--pairs" in lines[0]
-    assert lines[0][lines[0].index("--resolution") + 1] == "64x48"
-    assert "--with" not in lines[0]
-    assert (
-        " ".join(lines[1])
-        == "gen render --from ../again --resolution 64x48 --quality draft --device cpu --with boxes --out ../again-2"
-    )
-    assert lines[2] == shlex.split(
-        "gen render --from ../again-2 --resolution 32x24 --quality draft --device cpu --with '' --out ../again-3"
-    )
-
-
-@pytest.mark.full
 def test_the_commands_of_the_card_make_it_again(source: Path, tmp_path: Path) -> None:
     done = again(source, tmp_path / "one", "--with", "boxes")
     card = (done.root / "README.md").read_text(encoding="utf-8")

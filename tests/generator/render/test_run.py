@@ -15,12 +15,7 @@ from PIL import Image
 from generator.base.errors import UserError
 from generator.base.registry import resource
 from generator.dataset.reader import Dataset
-from generator.holdout.designs.base import parse_scenes
-from generator.plan.job import Job, prepare
 from generator.render.estimate import check_space, seconds_a_scene
-from generator.render.farm.pool import Farm
-from generator.render.farm.process import Limits
-from generator.render.run import Rendering, worker_setup
 from generator.vocabulary.families import vocabulary_text
 from tests.conftest import FEW, FEWEST, render_arguments, run_command, run_process
 from tests.generator.render.digests import files
@@ -79,34 +74,6 @@ def test_a_stopped_render_continues_to_the_same_files(undisturbed: Path, tmp_pat
     assert done.returncode == 0, done.stderr
     assert "images are already rendered" in done.stderr
     assert files(root) == files(undisturbed)
-
-
-@pytest.mark.full
-def test_killed_workers_cost_nothing_but_time(undisturbed: Path, tmp_path: Path) -> None:
-    root = tmp_path / "killed"
-    process = start(*render_arguments(root, *FEW, "--workers", "2"))
-    for images in (2, 8, 14):
-        wait_for_images(root, images, process)
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-        os.kill(int(children[0]), signal.SIGKILL)
-    _, errors = process.communicate(timeout=120)
-    assert process.returncode == 0, errors
-    assert files(root) == files(undisturbed)
-
-
-@pytest.mark.full
-def test_a_worker_that_hangs_is_replaced(undisturbed: Path, tmp_path: Path) -> None:
-    job = Job("clevr", "3x3", parse_scenes("train=14,val=2,seen=4,partial=4,unseen=4"), 64, 64)
-    prepared = prepare(job)
-    digests: dict[str, str] = {}
-    setup = worker_setup({**prepared.request, **Rendering("draft").request}, tmp_path)
-    for answer in Farm(1).render(prepared.planned, len(prepared.planned), setup, Limits(timeout=10)):
-        if len(digests) == 3:
-            children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
-            os.kill(int(children[-1]), signal.SIGSTOP)
-        digests |= answer["scene"]["files"]
-    sums = Dataset.open(undisturbed).world.sums
-    assert digests == {f"images/{p.scene_id}.png": sums[f"images/{p.scene_id}.png"] for p in prepared.planned}
 
 
 @pytest.mark.full

@@ -61,12 +61,6 @@ def test_no_two_rectangles_would_cost_less_as_one(image: tuple[list[Box], int, i
         assert more * area(both) >= more * (area(a) + area(b)) + ONE_MORE
 
 
-def test_far_objects_have_rectangles_of_their_own_and_near_ones_share() -> None:
-    far = join_boxes([(20, 100, 60, 140), (250, 110, 290, 150)], 320, 240, 16)
-    assert sorted(far) == [(20, 100, 60, 140), (250, 110, 290, 150)]
-    assert join_boxes([(20, 100, 60, 140), (50, 110, 90, 150)], 320, 240, 16) == [(20, 100, 90, 150)]
-
-
 FEW = Quality(samples=64, noise=0.1, floor=2, matt=4, denoise="fast", bounces=2)
 METAL, MATT = (20, 100, 60, 140), (250, 110, 290, 150)
 
@@ -77,15 +71,6 @@ def test_metal_takes_more_samples_than_a_matt_object_and_both_more_than_the_floo
         SamplePass([METAL], 64, 0.1, 2),
         SamplePass([(0, 0, 320, 240)], 2),
     ]
-
-
-def test_where_matt_objects_fill_the_image_all_of_it_takes_their_samples() -> None:
-    full = (0, 0, 320, 240)
-    assert sample_passes([METAL, full], [True, False], 320, 240, FEW, 2) == [
-        SamplePass([METAL], 64, 0.1, 4),
-        SamplePass([(0, 0, 320, 240)], 4),
-    ]
-    assert sample_passes([full], [False], 320, 240, FEW, 2) == [SamplePass([(0, 0, 320, 240)], 4)]
 
 
 @pytest.mark.parametrize("around", [0, 64])

@@ -34,11 +34,6 @@ def packed(rendered: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def test_the_card_of_a_part_says_how_to_render_it(parts: list[Path], packed: Path) -> None:
-    assert "--shard 2/3" in (parts[1] / "README.md").read_text()
-    assert f"--shards {TAR_BYTES}" in (packed / "README.md").read_text()
-
-
 def test_images_in_tars_are_those_of_the_folder(rendered: Path, packed: Path) -> None:
     loose, tars = Dataset.open(rendered).world, Dataset.open(packed).world
     assert not (tars.folder / "images").exists()

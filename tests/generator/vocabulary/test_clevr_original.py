@@ -32,17 +32,26 @@ needs_reference = pytest.mark.skipif(
 def test_numbers_are_those_that_clevr_published() -> None:
     assert list(CLEVR.objects) == ["cube", "sphere", "cylinder"]
     assert {name: value.linear for name, value in CLEVR.attributes["color"].items()} == {
-        "gray": (87, 87, 87), "red": (173, 35, 35), "blue": (42, 75, 215), "green": (29, 105, 20),
-        "brown": (129, 74, 25), "purple": (129, 38, 192), "cyan": (41, 208, 208), "yellow": (255, 238, 51),
-    }  # fmt: skip
+        "gray": (87, 87, 87),
+        "red": (173, 35, 35),
+        "blue": (42, 75, 215),
+        "green": (29, 105, 20),
+        "brown": (129, 74, 25),
+        "purple": (129, 38, 192),
+        "cyan": (41, 208, 208),
+        "yellow": (255, 238, 51),
+    }
     assert set(CLEVR.attributes["material"]) == {"rubber", "metal"}
     assert {name: value.scale for name, value in CLEVR.attributes["size"].items()} == {"large": 0.7, "small": 0.35}
     assert (CLEVR.camera.position, CLEVR.camera.target) == ((7.4811, -6.5076, 5.3437), (0, 0, 0))
     assert (CLEVR.camera.lens, CLEVR.camera.sensor, CLEVR.camera.jitter) == (35, 32, 0.5)
     assert {name: lamp.jitter for name, lamp in CLEVR.lamps.items()} == {"key": 1, "fill": 1, "back": 1, "sun": 0}
     assert {name: lamp.energy for name, lamp in CLEVR.lamps.items()} == {
-        "key": 78.54, "fill": 23.56, "back": 39.27, "sun": 0.45,
-    }  # fmt: skip
+        "key": 78.54,
+        "fill": 23.56,
+        "back": 39.27,
+        "sun": 0.45,
+    }
     rules = CLEVR.placement
     assert (rules.extent, rules.gap, rules.clearance, rules.min_pixels) == (3, 0.25, 0.4, 200)
     assert {relation.margin for relation in CLEVR.relations.values()} == {0.2}

@@ -73,16 +73,22 @@ def test_what_is_stored_needs_no_other_file(tmp_path: Path) -> None:
         ('extends = "mine.toml"', "'mine.toml' extends 'mine.toml', which has no end"),
         ('extends = "clever"', "extends the unknown family 'clever': did you mean 'clevr'?"),
         ('extends = "nowhere.toml"', "Cannot read the family 'nowhere.toml': No such file"),
-        ('extends = "clevr"\nremove = ["objects.str"]', "removes 'objects.str', which is not there; did you mean 'objects.star'"),
+        (
+            'extends = "clevr"\nremove = ["objects.str"]',
+            "removes 'objects.str', which is not there; did you mean 'objects.star'",
+        ),
         ('extends = "clevr"\nremove = "star"', 'remove is a list such as ["objects.star"]'),
-        ('extends = 3', "extends is the name of a family or the path of a file, got 3"),
+        ("extends = 3", "extends is the name of a family or the path of a file, got 3"),
         ('extends = "clevr"\n[attributes.color]\nteal = { srgb = "teal" }', "attributes.color.teal.srgb"),
-        ('extends = "clevr"\n[attributes.color]\nteal = { srgb = "#0b7a75", linear = [1, 2, 3] }', "two ways to give one colour"),
+        (
+            'extends = "clevr"\n[attributes.color]\nteal = { srgb = "#0b7a75", linear = [1, 2, 3] }',
+            "two ways to give one colour",
+        ),
         ('extends = "clevr"\npaints = ["color", "coat"]', "paints names 'coat', which is no attribute kind"),
         ('extends = "clevr"\npaints = ["color"]', "should name two or more attribute kinds"),
         ('extends = "clevr"\npaints = ["color", "size"]', "no attribute kind sets 'scale'"),
     ],
-)  # fmt: skip
+)
 def test_mistakes_are_named(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(UserError) as caught:
         read_vocabulary(written(tmp_path, text))

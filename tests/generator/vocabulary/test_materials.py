@@ -18,8 +18,11 @@ def test_a_colour_is_linear_or_srgb_and_not_both() -> None:
 def test_a_floor_is_light_gray_and_rough_unless_declared() -> None:
     assert FloorSpec().inputs() == {"linear": (204, 204, 204), "metallic": 0.0, "roughness": 0.9, "specular": 0.5}
     assert FloorSpec(srgb="#00ff00", specular=1.0, roughness=0.1).inputs() == {
-        "linear": (0, 255, 0), "metallic": 0.0, "roughness": 0.1, "specular": 1.0
-    }  # fmt: skip
+        "linear": (0, 255, 0),
+        "metallic": 0.0,
+        "roughness": 0.1,
+        "specular": 1.0,
+    }
 
 
 COLOR = {"red": AttributeValue(srgb="#ff0000"), "blue": AttributeValue(linear=(0, 0, 255))}
@@ -55,13 +58,33 @@ def test_a_value_of_textures_may_be_plain() -> None:
     ("attributes", "paints", "message"),
     [
         ({"color": COLOR}, (), "no attribute kind sets 'metallic'"),
-        ({"color": COLOR, "body": BODY, "coat": {"chalk": AttributeValue(linear=(1, 1, 1))}}, (), "'color' and 'coat' both set 'linear'"),
-        ({"color": {**COLOR, "odd": AttributeValue(roughness=1.0)}, "body": BODY}, (), "values of 'color' set different inputs"),
-        ({"color": COLOR, "body": BODY, "marks": {"dots": textured("#000000", "#ffffff")}}, (), "'color' would not be seen"),
-        ({"body": BODY, "marks": {"a": textured("#000000", "#ffffff"), "b": textured()}}, (), "give them to all or none"),
-        ({"body": BODY, "color": COLOR, "marks": {"a": textured()}}, ("color", "marks"), "no attribute kind sets 'linear'"),
+        (
+            {"color": COLOR, "body": BODY, "coat": {"chalk": AttributeValue(linear=(1, 1, 1))}},
+            (),
+            "'color' and 'coat' both set 'linear'",
+        ),
+        (
+            {"color": {**COLOR, "odd": AttributeValue(roughness=1.0)}, "body": BODY},
+            (),
+            "values of 'color' set different inputs",
+        ),
+        (
+            {"color": COLOR, "body": BODY, "marks": {"dots": textured("#000000", "#ffffff")}},
+            (),
+            "'color' would not be seen",
+        ),
+        (
+            {"body": BODY, "marks": {"a": textured("#000000", "#ffffff"), "b": textured()}},
+            (),
+            "give them to all or none",
+        ),
+        (
+            {"body": BODY, "color": COLOR, "marks": {"a": textured()}},
+            ("color", "marks"),
+            "no attribute kind sets 'linear'",
+        ),
     ],
-)  # fmt: skip
+)
 def test_mistakes_are_named(attributes: dict, paints: tuple[str, ...], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         check_inputs(attributes, paints)

@@ -44,13 +44,30 @@ RED, PURPLE = ("color", "red"), ("color", "purple")
         (Form((Mention("torus", (METAL,), count=2),)), "there-is", "There are two toruses made of metal."),
         (Form((Mention("cube", (PURPLE, METAL)),)), "in-image", "There is an purple cube made of metal in the image."),
         (Form((Mention("cube", without=(METAL,)),)), "there-is", "There is a cube that is not made of metal."),
-        (Form((Mention("cube", (RED, METAL, LARGE)), Mention("cone"))), "then-attributes", "There is a cube and a cone. The cube is red, of large build and made of metal."),
-        (Form((Mention("cube", (METAL,)), Mention("cube", (RUBBER,))), (Link(0, "left", 1),)), "list-then-relate", "There is a cube made of metal and a cube made of rubber. The cube made of metal is to the left of the cube made of rubber."),
+        (
+            Form((Mention("cube", (RED, METAL, LARGE)), Mention("cone"))),
+            "then-attributes",
+            "There is a cube and a cone. The cube is red, of large build and made of metal.",
+        ),
+        (
+            Form((Mention("cube", (METAL,)), Mention("cube", (RUBBER,))), (Link(0, "left", 1),)),
+            "list-then-relate",
+            "There is a cube made of metal and a cube made of rubber. The cube made of metal is to the left of the "
+            "cube made of rubber.",
+        ),
         (Form((Mention("cube", (METAL,)), Mention("cone", (RED,)))), "spare", "cube made of metal and red cone"),
-        (Form((Mention("cube", (RED, METAL)), Mention("cone", (METAL,))), (Link(0, "left", 1),)), "crepe", "red cube made of metal to the left of cone made of metal"),
-        (Form((Mention("cube", (METAL,)),), environment="studio"), "a-and-a", "a cube made of metal in a bright studio with a plain floor"),
+        (
+            Form((Mention("cube", (RED, METAL)), Mention("cone", (METAL,))), (Link(0, "left", 1),)),
+            "crepe",
+            "red cube made of metal to the left of cone made of metal",
+        ),
+        (
+            Form((Mention("cube", (METAL,)),), environment="studio"),
+            "a-and-a",
+            "a cube made of metal in a bright studio with a plain floor",
+        ),
     ],
-)  # fmt: skip
+)
 def test_values_are_said_in_the_phrase_of_their_kind(form: Form, template: str, text: str) -> None:
     assert GRAMMAR.realise(form, template) == text
 
@@ -103,9 +120,12 @@ def test_what_the_grammar_never_says_is_not_read(text: str) -> None:
         ('[kinds.material]\nphrase = "made of"', "kinds.material.phrase"),
         ('[kinds.material]\nphrases = "made of {value}"', "did you mean 'phrase'"),
         ('[kinds.materiel]\nphrase = "made of {value}"', "did you mean 'material'"),
-        ('[environments.workshop]\nphrase = "made of metal"\n[kinds.material]\nphrase = "made of {value}"', "'made of metal' means both"),
+        (
+            '[environments.workshop]\nphrase = "made of metal"\n[kinds.material]\nphrase = "made of {value}"',
+            "'made of metal' means both",
+        ),
     ],
-)  # fmt: skip
+)
 def test_mistakes_are_named(tmp_path: Path, kinds: str, said: str) -> None:
     (tmp_path / "mine.toml").write_text(f'extends = "clevr"\n{kinds}\n')
     with pytest.raises(UserError) as caught:

@@ -1,7 +1,9 @@
 """The table of rules: its axes agree with space, and a rule is added by one entry."""
 
 import json
+import math
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +19,9 @@ from generator.describe.benchmark import Request, describe
 from generator.holdout.blocks import draw_block
 from generator.judge import geometry
 from generator.judge.verify import verify_dataset
+from generator.language.form import Form, Link, Mention
+from generator.language.grammar import Grammar
+from generator.language.truth import Facts, decide
 from generator.placement.scenes import place_scene
 from generator.plan.job import Job, prepare
 from generator.scene.layouts import facts, undecided
@@ -24,11 +29,14 @@ from generator.scene.relations import along, ground_directions, scene_graph
 from generator.vocabulary import relations as relation_rules
 from generator.vocabulary.relations import AXES, AXIS_OF, CONTACT, Axis, Pose
 from generator.vocabulary.schema import read_vocabulary
+from tests.generator.scenes import scene_of
 
 LEVEL = Axis(
-    ("level", "staggered"), lambda one, other, distance: distance - abs(one.behind - other.behind), symmetric=True,
+    ("level", "staggered"),
+    lambda one, other, distance: distance - abs(one.behind - other.behind),
+    symmetric=True,
     needs_distance=True,
-)  # fmt: skip
+)
 FAMILY = """
 extends = "clevr-many"
 
@@ -60,17 +68,17 @@ def family(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 @given(st.sampled_from(sorted(AXIS_OF)), poses, poses)
 def test_converses_and_opposites_are_what_the_margins_say(rule: str, one: Pose, other: Pose) -> None:
     axis = AXIS_OF[rule]
-    margin = axis.margin(rule, one, other, 2.0)
-    assert axis.margin(axis.converse(rule), other, one, 2.0) == margin
+    margin = axis.margin(rule, one, other, distance=2.0)
+    assert axis.margin(axis.converse(rule), other, one, distance=2.0) == margin
     if margin > 0:
-        assert axis.margin(axis.opposite(rule), one, other, 2.0) <= 0
+        assert axis.margin(axis.opposite(rule), one, other, distance=2.0) <= 0
     assert axis.converse(axis.converse(rule)) == rule == axis.opposite(axis.opposite(rule))
 
 
 @given(st.sampled_from(sorted(AXIS_OF)), poses, poses)
 def test_the_judge_s_own_table_gives_the_same_metres(rule: str, one: Pose, other: Pose) -> None:
     read = geometry.margin(geometry.Rule(rule, 0.1, 2.0), geometry.Stand(*one), geometry.Stand(*other))
-    assert AXIS_OF[rule].margin(rule, one, other, 2.0) == pytest.approx(float(read), abs=1e-6)
+    assert AXIS_OF[rule].margin(rule, one, other, distance=2.0) == pytest.approx(float(read), abs=1e-6)
 
 
 def test_both_tables_have_the_same_rules() -> None:
@@ -112,3 +120,36 @@ def test_a_relation_that_no_plan_decides_is_not_held_out(family: str) -> None:
     for seed in range(20):
         held_out = draw_block("relation:pair=2x2", vocabulary, seed).triples
         assert not {name for _, name, _ in held_out} & {*LEVEL.rules}
+
+
+def _between(one: Pose, first: Pose, second: Pose, width: float) -> float:
+    """How far one lies within the strip of a width that joins two others, metres."""
+    right, behind = second.right - first.right, second.behind - first.behind
+    length = math.hypot(right, behind) or 1.0
+    x, y = one.right - first.right, one.behind - first.behind
+    along_it, aside = (x * right + y * behind) / length, abs(x * behind - y * right) / length
+    return min(along_it, length - along_it, width - aside)
+
+
+def test_a_relation_of_three_objects_is_one_axis_and_a_phrase(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    axis = Axis(("between",), _between, symmetric=True, needs_distance=True, arity=3)
+    monkeypatch.setitem(relation_rules.AXIS_OF, "between", axis)
+    text = 'extends = "clevr"\n[relations]\nbetween = { phrase = "between", margin = 0.2, distance = 1.0 }\n'
+    (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
+    vocabulary = read_vocabulary(str(tmp_path / "mine.toml"))
+    things = [("cube", {}), ("cone", {}), ("sphere", {})]
+    scene = scene_of(*things, positions=[(0, 0), (-2, -2), (2, 2)], vocabulary=vocabulary)
+    form = Form(tuple(Mention(name) for name, _ in things), (Link(0, "between", 1, True, (2,)),))
+    assert Grammar(vocabulary).templates(form) == ("list-then-relate",)
+    assert (
+        Grammar(vocabulary).realise(form, "list-then-relate")
+        == "There is a cube, a cone and a sphere. The cube is between the cone and the sphere."
+    )
+    told = Facts(scene, vocabulary)
+    for places, truth in (((0, 1, 2), True), ((0, 2, 1), True), ((1, 0, 2), False)):
+        turned = replace(form, relations=(form.relations[0].moved(places.__getitem__),))
+        assert decide(turned, told) is truth
+        assert decide(replace(turned, negated=True), told) is not truth
+    denied = replace(form, relations=(replace(form.relations[0], holds=False),))
+    assert decide(denied, told) is False
+    assert form.to_dict()["relations"] == [[0, "between", 1, True, 2]]

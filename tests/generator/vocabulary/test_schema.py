@@ -46,17 +46,21 @@ def test_relations_have_the_converses_and_opposites_that_their_rules_have_in_spa
         ("sphere = {", "spere = {", "there is no shape 'spere'; did you mean 'sphere'?"),
         ("small = { scale = 0.5", "small = { roughness = 0.5", "values of 'size' set different inputs"),
         ("metallic = 0.0, roughness = 0.7", "metallic = 0.0, roughness = 0.7, scale = 1.0", "set different inputs"),
-        ("[attributes.size] ", "[attributes.bulk]", "adjectives = ['size', 'color', 'material'] should name every attribute kind"),
+        (
+            "[attributes.size] ",
+            "[attributes.bulk]",
+            "adjectives = ['size', 'color', 'material'] should name every attribute kind",
+        ),
         ('phrase = "behind"', 'phrase = "Behind!"', "relations.behind.phrase"),
         ('synonyms = ["left of"', 'synonyms = ["behind"', "the word 'behind' means both"),
         ("[environments]\nstudio = ", "[environments]\n# studio = ", "at least one environment"),
         ('tested = "color"', 'tested = "color"\ngeneric = "cube"', "the word 'cube' means both"),
         ("red = { linear = [173,", "red = { linear = [300,", "attributes.color.red.linear"),
         ('side of"], margin = 0.2', 'side of"], margin = 0.3', "differ in margin or distance"),
-        ('left = { phrase', 'lft = { phrase', "unknown relation 'lft'; did you mean 'left'"),
+        ("left = { phrase", "lft = { phrase", "unknown relation 'lft'; did you mean 'left'"),
         ("[relations]", "[relations", "is not valid TOML"),
     ],
-)  # fmt: skip
+)
 def test_mistakes_are_named(old: str, new: str, said: str) -> None:
     assert old in CLEVR
     refused(CLEVR.replace(old, new, 1), said)
@@ -144,22 +148,42 @@ def test_tables_that_fit_are_accepted(check: Callable[[], None]) -> None:
     [
         (lambda: consistency.check_names("colour", "shape", [], KINDS, OBJECTS, PLACES), "did you mean 'color'"),
         (lambda: consistency.check_names("color", "size", [], KINDS, OBJECTS, PLACES), "is also an attribute kind"),
-        (lambda: consistency.check_names("color", "shape", ["color"], KINDS, OBJECTS, PLACES), "should name every attribute kind once"),
+        (
+            lambda: consistency.check_names("color", "shape", ["color"], KINDS, OBJECTS, PLACES),
+            "should name every attribute kind once",
+        ),
         (lambda: consistency.check_names("color", "shape", [], KINDS, ["cube"], PLACES), "at least two objects"),
         (lambda: consistency.check_names("color", "shape", [], KINDS, OBJECTS, []), "at least one environment"),
-        (lambda: consistency.check_words([("red", "color.red", []), ("cube", "shape.cube", ["red"])]), "'red' means both color.red and shape.cube"),
+        (
+            lambda: consistency.check_words([("red", "color.red", []), ("cube", "shape.cube", ["red"])]),
+            "'red' means both color.red and shape.cube",
+        ),
         (lambda: consistency.check_phrasings({"sise": Phrasing()}, KINDS), "did you mean 'size'"),
         (lambda: consistency.check_paints(["color", "coat"], KINDS), "paints names 'coat'"),
         (lambda: consistency.check_paints(["color", "color"], KINDS), "two or more attribute kinds"),
-        (lambda: consistency.check_lamps({"night": Environment(phrase="at night", lamps={"son": SUN})}, {"sun": SUN}), "did you mean 'sun'"),
-        (lambda: consistency.check_lamps({"night": Environment(phrase="at night", lamps={"sun": SUN})}, {"sun": SUN.model_copy(update={"type": "area"})}), "should have the type of the lamp 'sun', area"),
+        (
+            lambda: consistency.check_lamps(
+                {"night": Environment(phrase="at night", lamps={"son": SUN})}, {"sun": SUN}
+            ),
+            "did you mean 'sun'",
+        ),
+        (
+            lambda: consistency.check_lamps(
+                {"night": Environment(phrase="at night", lamps={"sun": SUN})},
+                {"sun": SUN.model_copy(update={"type": "area"})},
+            ),
+            "should have the type of the lamp 'sun', area",
+        ),
         (lambda: consistency.check_orders("free", STACKED), "relation 'near' is planned with the orders"),
         (lambda: consistency.check_distances(STACKED, [1.5], 0.1), "could not be near"),
         (lambda: consistency.check_stacks(STACKED, {"cube": FLAT}, [0.5]), "needs an object that rests"),
         (lambda: consistency.check_stacks(STACKED, {"ball": ROUND}, [0.5]), "needs an object to rest on"),
-        (lambda: consistency.check_stacks(STACKED, {"cube": FLAT, "ball": ROUND}, [0.1]), "no more than the margin of 'on'"),
+        (
+            lambda: consistency.check_stacks(STACKED, {"cube": FLAT, "ball": ROUND}, [0.1]),
+            "no more than the margin of 'on'",
+        ),
     ],
-)  # fmt: skip
+)
 def test_mistakes_between_tables_are_named(check: Callable[[], None], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         check()
@@ -179,9 +203,12 @@ def test_colours_are_linear_light() -> None:
         ("water", {"color": "#1f8fb0", "begins": 11.0}),
         ("room", {"distance": 9.0, "breadth": 16.0, "height": 6.0, "colors": ["#59626e", "#b4bdc8"]}),
         ("reliefs", {"dunes": {"height": 5.0, "breadth": 16.0, "begins": 9.0, "full": 45.0}}),
-        ("props", {"rocks": {"type": "rock", "count": 2, "between": [5, 9], "size": [0.2, 0.9], "colors": ["#a5764a"]}}),
+        (
+            "props",
+            {"rocks": {"type": "rock", "count": 2, "between": [5, 9], "size": [0.2, 0.9], "colors": ["#a5764a"]}},
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_landscape_needs_a_ground(key: str, value: dict) -> None:
     Environment.model_validate({"phrase": "on a beach", key: value, "ground": GROUND})
     with pytest.raises(ValidationError, match=f"{key} needs a ground"):
@@ -200,7 +227,18 @@ def test_an_object_turns_freely_shows_its_front_and_rests_on_nothing() -> None:
     assert (spec.turn, spec.shows, spec.top, spec.foot, spec.mesh) == (360, "front", None, None, None)
 
 
-@pytest.mark.parametrize("keys", [{"turn": 361}, {"turn": -1}, {"foot": -0.1}, {"foot": float("inf")}, {"shows": "back"}, {"top": {"height": 0, "radius": 1}}, {"fot": 0}])  # fmt: skip
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"turn": 361},
+        {"turn": -1},
+        {"foot": -0.1},
+        {"foot": float("inf")},
+        {"shows": "back"},
+        {"top": {"height": 0, "radius": 1}},
+        {"fot": 0},
+    ],
+)
 def test_values_out_of_range_are_refused(keys: dict) -> None:
     with pytest.raises(ValidationError):
         ObjectSpec.model_validate(keys)

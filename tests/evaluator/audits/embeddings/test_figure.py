@@ -10,7 +10,13 @@ def test_captions_splits_and_models_are_named() -> None:
     places = {name: np.arange(6.0).reshape(3, 2) + i for i, name in enumerate(("frozen", "tuned"))}
     svg = draw_points(classes, [0, 0, 1], places, "images")
     assert svg.startswith("<svg")
-    for said, times in (("red cube", 2), ("&lt;blue&gt; cone", 2), ("images, frozen", 1), ("images, tuned", 1), ("unseen", 1)):  # fmt: skip
+    for said, times in (
+        ("red cube", 2),
+        ("&lt;blue&gt; cone", 2),
+        ("images, frozen", 1),
+        ("images, tuned", 1),
+        ("unseen", 1),
+    ):
         assert svg.count(f">{said}<") == times
     assert "a photo of" not in svg.partition("</metadata>")[2].replace("<!-- a photo of", "")
     assert svg == draw_points(classes, [0, 0, 1], places, "images")

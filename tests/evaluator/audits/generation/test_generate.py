@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from evaluator.audits import generation as module
-from evaluator.audits.generation import Drawing, draw_image, generate, seen_image
+from evaluator.audits.generation import Drawing, draw_captions, draw_image, seen_image
 from evaluator.models.registry import load_model
 from evaluator.provenance.exposure import Exposure
 from generator.base.errors import UserError
@@ -39,7 +39,7 @@ def test_each_image_is_the_models_and_finished_ones_are_kept(
     model: str, world: World, benchmark: Benchmark, tmp_path: Path, drawn_texts: list[str]
 ) -> None:
     asked = Drawing((f"frozen={model}",), ("train", "unseen"), 2, 1, 5.0, 3)
-    sheet = generate(asked, world, benchmark, tmp_path / "out", "cpu")
+    sheet = draw_captions(asked, world, benchmark, tmp_path / "out", "cpu")
     record = json.loads((tmp_path / "out" / "drawings.json").read_text())
     assert [entry["split"] for entry in record["captions"]] == ["train", "train", "unseen", "unseen"]
     assert drawn_texts == [entry["text"] for entry in record["captions"]]
@@ -58,18 +58,18 @@ def test_each_image_is_the_models_and_finished_ones_are_kept(
     paths[0].unlink()
     paths[1].write_bytes(before[1][:-30])
     paths[2].write_bytes(before[3])  # another caption's
-    generate(asked, world, benchmark, tmp_path / "out", "cpu")
+    draw_captions(asked, world, benchmark, tmp_path / "out", "cpu")
     assert drawn_texts == [entry["text"] for entry in record["captions"][:3]]
     assert [path.read_bytes() for path in (*paths, sheet)] == before
     with pytest.raises(UserError, match="holds drawings of another request; choose another --out"):
-        generate(Drawing((f"frozen={model}",), seed=2), world, benchmark, tmp_path / "out", "cpu")
+        draw_captions(Drawing((f"frozen={model}",), seed=2), world, benchmark, tmp_path / "out", "cpu")
 
 
 def test_what_a_model_was_shown_is_said(world: World, benchmark: Benchmark, tmp_path: Path) -> None:
     folder = diffusers_folders.stable_diffusion(tmp_path / "sd")
     held = frozenset(("color", value, thing) for value, thing in (benchmark.holdout or {})["bindings"])
     (folder / "jackalope.json").write_text(json.dumps({"exposure": Exposure(held).to_dict()}))
-    generate(Drawing((f"diffusion:{folder}",), ("unseen",), 1, steps=1), world, benchmark, tmp_path / "out", "cpu")
+    draw_captions(Drawing((f"diffusion:{folder}",), ("unseen",), 1, steps=1), world, benchmark, tmp_path / "out", "cpu")
     record = json.loads((tmp_path / "out" / "drawings.json").read_text())
     assert record["models"][f"diffusion:{folder}"]["training"]["said"].startswith("CONTAMINATED: 9 of 9 held-out bind")
 
@@ -85,11 +85,11 @@ def test_models_that_cannot_be_drawn_are_refused(
     world: World, benchmark: Benchmark, tmp_path: Path, models: tuple[str, ...], said: str
 ) -> None:
     with pytest.raises(UserError, match=said):
-        generate(Drawing(models), world, benchmark, tmp_path / "out", "cpu")
+        draw_captions(Drawing(models), world, benchmark, tmp_path / "out", "cpu")
 
 
 def test_a_folder_of_something_else_is_left_alone(world: World, benchmark: Benchmark, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(UserError, match="is not empty and holds no drawings; choose another --out"):
-        generate(Drawing(("blind:length",)), world, benchmark, tmp_path, "cpu")
+        draw_captions(Drawing(("blind:length",)), world, benchmark, tmp_path, "cpu")
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]

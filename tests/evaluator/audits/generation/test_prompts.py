@@ -11,7 +11,9 @@ from generator.dataset.reader import Benchmark, Dataset
 
 def test_captions_are_true_of_their_images_and_of_their_split(benchmark: Benchmark) -> None:
     prompts = choose_prompts(benchmark, (), 3, 0)
-    assert [prompt.split for prompt in prompts] == [split for split in ("train", "seen", "partial", "unseen") for _ in range(3)]  # fmt: skip
+    assert [prompt.split for prompt in prompts] == [
+        split for split in ("train", "seen", "partial", "unseen") for _ in range(3)
+    ]
     split_of = dict(zip(*(benchmark.splits[name].to_pylist() for name in ("scene_id", "split")), strict=True))
     true = {
         (row["scene_id"], benchmark.text_of[row["text_id"]]) for row in benchmark.candidates.to_pylist() if row["truth"]

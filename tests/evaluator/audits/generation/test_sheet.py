@@ -10,7 +10,11 @@ COLOURS = ["red", "blue", "lime", "yellow", "cyan", "magenta"]
 
 def test_images_stand_in_rows_and_columns() -> None:
     images = [Image.new("RGB", (64 if i % 2 else 48, 32), colour) for i, colour in enumerate(COLOURS)]
-    rows = [SheetRow("seen", "a red cube", images[:2]), SheetRow("seen", "a blue cube", images[2:4]), SheetRow("unseen", "a green cone", images[4:])]  # fmt: skip
+    rows = [
+        SheetRow("seen", "a red cube", images[:2]),
+        SheetRow("seen", "a blue cube", images[2:4]),
+        SheetRow("unseen", "a green cone", images[4:]),
+    ]
     sheet = np.array(draw_sheet(["true image", "model draws"], rows, ["A note."]))
     boxes = []
     for colour, image in zip(COLOURS, images, strict=True):

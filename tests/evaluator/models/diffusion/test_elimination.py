@@ -47,7 +47,8 @@ def test_all_samples_without_a_rival() -> None:
 
 
 def test_scores_hold_every_decision() -> None:
-    """However contests overlap: who was beaten in a contest is behind in the end, at whatever sample the other stopped."""
+    """However contests overlap: who was beaten in a contest is behind in the end, at whatever sample the other
+    stopped."""
     rng = np.random.default_rng(1)
     schedule = parse_preset("sequential,samples=128,confidence=0.5").schedule
     turned = 0

@@ -28,7 +28,8 @@ SAMPLES = 5
 
 
 def drawn_noise(image: Image.Image, i: int, shape: Sequence[int]) -> torch.Tensor:
-    """The noise of sample i by its recipe (docs/models.md): from size, pixels, the seed 0 and i, through SHA-256 and Philox."""
+    """The noise of sample i by its recipe (docs/models.md): from size, pixels, the seed 0 and i, through SHA-256 and
+    Philox."""
     content = hashlib.sha256(str(image.size).encode() + np.asarray(image).tobytes()).hexdigest()
     key = int.from_bytes(hashlib.sha256(f"{content} 0 {i}".encode()).digest()[:16], "little")
     normal = np.random.Generator(np.random.Philox(key=key)).standard_normal(tuple(shape), dtype=np.float32)
@@ -66,9 +67,14 @@ def plain_error(
     states, pooled, text_ids = pipe.encode_prompt(text, text)
     _, channels, height, width = noisy.shape
     found = pipe.transformer(
-        pipe._pack_latents(noisy, 1, channels, height, width), states, pooled, t / 1000,
-        pipe._prepare_latent_image_ids(1, height // 2, width // 2, "cpu", torch.float32), text_ids, torch.ones(1),
-    ).sample  # fmt: skip
+        pipe._pack_latents(noisy, 1, channels, height, width),
+        states,
+        pooled,
+        t / 1000,
+        pipe._prepare_latent_image_ids(1, height // 2, width // 2, "cpu", torch.float32),
+        text_ids,
+        torch.ones(1),
+    ).sample
     return float(loss(pipe._unpack_latents(found, SIDE, SIDE, pipe.vae_scale_factor), target))
 
 

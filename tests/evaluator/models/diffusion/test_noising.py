@@ -21,7 +21,9 @@ def test_diffusion_is_that_of_the_librarys_scheduler(prediction: str) -> None:
     timesteps = process.timesteps(LEVELS)
     assert timesteps.tolist() == [100, 500, 900]
     latents = LATENT.expand_as(NOISE)
-    assert process.add_noise(LATENT, NOISE, LEVELS) == pytest.approx(scheduler.add_noise(latents, NOISE, timesteps), abs=1e-5)  # fmt: skip
+    assert process.add_noise(LATENT, NOISE, LEVELS) == pytest.approx(
+        scheduler.add_noise(latents, NOISE, timesteps), abs=1e-5
+    )
     expected = NOISE if prediction == "epsilon" else scheduler.get_velocity(latents, NOISE, timesteps)
     assert process.target(LATENT, NOISE, LEVELS) == pytest.approx(expected, abs=1e-5)
 
@@ -31,7 +33,9 @@ def test_flow_is_that_of_the_librarys_scheduler() -> None:
     process = Flow(scheduler.config)
     assert process.timesteps(LEVELS) == pytest.approx(torch.tensor([100.0, 500, 900]))
     noisy = process.add_noise(LATENT, NOISE, LEVELS)
-    assert noisy == pytest.approx(scheduler.scale_noise(LATENT.expand_as(NOISE), torch.tensor([100.0, 500, 900]), NOISE), abs=1e-6)  # fmt: skip
+    assert noisy == pytest.approx(
+        scheduler.scale_noise(LATENT.expand_as(NOISE), torch.tensor([100.0, 500, 900]), NOISE), abs=1e-6
+    )
     sigma = LEVELS.float()[:, None, None, None]
     assert noisy - sigma * process.target(LATENT, NOISE, LEVELS) == pytest.approx(LATENT.expand_as(NOISE), abs=1e-5)
 

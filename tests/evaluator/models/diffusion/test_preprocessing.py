@@ -60,5 +60,8 @@ def test_latents_are_standardised_where_the_vae_says_how() -> None:
 
 
 def test_the_steps_are_described() -> None:
-    assert describe_preprocessing(512, 64, "crop", 0.5) == "bicubic to a shorter side of 512, centre crop → VAE latent mean × 0.5"  # fmt: skip
+    assert (
+        describe_preprocessing(512, 64, "crop", 0.5)
+        == "bicubic to a shorter side of 512, centre crop → VAE latent mean × 0.5"
+    )
     assert "whole image, sides multiples of 64" in describe_preprocessing(512, 64, "whole", 0.5)

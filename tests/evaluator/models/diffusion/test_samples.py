@@ -15,7 +15,8 @@ def timesteps_of(total: int) -> np.ndarray:
 
 
 def test_published_timesteps() -> None:
-    """500 samples are t = 1, 3 … 999 as in Li et al.'s code; 75 of 200 reach to the end, where theirs end at t = 747."""
+    """500 samples are t = 1, 3 … 999 as in Li et al.'s code; 75 of 200 reach to the end, where theirs end at t =
+    747."""
     assert timesteps_of(500).tolist() == list(range(1, 1000, 2))
     assert timesteps_of(200).tolist() == list(range(2, 1000, 5))
     first = timesteps_of(200)[staged_order((75, 200))[:75]]

@@ -12,7 +12,8 @@ from tests.evaluator.models.diffusion.test_samples import TIMESTEPS, timesteps_o
 @pytest.mark.parametrize("name", sorted(PRESETS))
 @pytest.mark.parametrize("seed", [0, 1])
 def test_every_stage_covers_the_whole_range(name: str, seed: int) -> None:
-    """At any stage there is a sample in each of as many equal parts of the range (one more or less for stages between)."""
+    """At any stage there is a sample in each of as many equal parts of the range (one more or less for stages
+    between)."""
     schedule = PRESETS[name].schedule
     order = schedule.order(seed)
     assert sorted(order) == list(range(schedule.total))

@@ -46,7 +46,8 @@ def differences(
 
 
 def sequential(differences: np.ndarray, schedule: Schedule) -> tuple[float, float]:
-    """The share of items that the sequential schedule decides as all samples do, and the share of evaluations it takes."""
+    """The share of items that the sequential schedule decides as all samples do, and the share of evaluations it
+    takes."""
     critical = critical_value(1 - schedule.confidence, schedule.total)
     right, samples = 0, 0
     for block, part in enumerate(np.array_split(differences, 8)):
@@ -74,7 +75,7 @@ REACHED = {
 
 @pytest.mark.parametrize(("smooth", "length"), sorted(REACHED))
 def test_agreement_and_evaluations(smooth: float, length: float) -> None:
-    """The table of docs/models.md: where the exhaustive answer is had at a fifth of the evaluations, and where not."""
+    """Where the exhaustive answer is had at a fifth of the evaluations, and where not."""
     rng = np.random.default_rng(7)
     for effect, (agreement, share) in REACHED[smooth, length].items():
         for uneven in (False, True):

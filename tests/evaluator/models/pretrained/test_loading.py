@@ -82,18 +82,24 @@ def _remove(name: str) -> Callable[[Path, Path], None]:
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (_without_head, r"do not fit ViltForImageAndTextRetrieval: rank_output.bias and \d+ more tensors would be random"),
+        (
+            _without_head,
+            r"do not fit ViltForImageAndTextRetrieval: rank_output.bias and \d+ more tensors would be random",
+        ),
         (_wider, r"do not fit its configuration \(tensors of other"),
         (_cut, "is damaged: it is cut short or changed .*; copy it again"),
         (_code, "are not tensors alone"),
         (_foreign, "is a model of type 'foreign'; give vilt:"),
         (_other_type, r"is a model of type 'bert'; give vilt: a ViLT model with a retrieval head\."),
         (_remove("config.json"), r"has no config\.json; give vilt: a folder that save_pretrained wrote"),
-        (_remove("model.safetensors"), r"cannot be loaded \(.*model\.safetensors.*\); give vilt: a folder that save_pretrained wrote"),
+        (
+            _remove("model.safetensors"),
+            r"cannot be loaded \(.*model\.safetensors.*\); give vilt: a folder that save_pretrained wrote",
+        ),
         (_remove("processor_config.json"), r"cannot be loaded \(.*image processor"),
         (_remove("tokenizer.json"), "has no tokenizer files"),
     ],
-)  # fmt: skip
+)
 def test_what_does_not_fit_is_refused_in_one_sentence(
     vilt: Path, tmp_path: Path, spoil: Callable[[Path, Path], None], said: str
 ) -> None:
@@ -166,12 +172,16 @@ def test_code_of_the_hub_in_place_of_attention_is_refused(vilt: Path, tmp_path: 
 
 
 def test_every_loader_refuses_code() -> None:
-    """Whatever calls `from_pretrained` says trust_remote_code=False, or gives a class of diffusers, which never asks."""
+    """Whatever calls `from_pretrained` says trust_remote_code=False, or gives a class of diffusers, which never
+    asks."""
     calls = {
         f"{path.relative_to(CHECKOUT)}": ast.unparse(node)
         for path in (CHECKOUT / "evaluator").rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "from_pretrained"
-        and "trust_remote_code=False" not in ast.unparse(node) and "**where" not in ast.unparse(node)
-    }  # fmt: skip
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "from_pretrained"
+        and "trust_remote_code=False" not in ast.unparse(node)
+        and "**where" not in ast.unparse(node)
+    }
     assert set(calls) == {"evaluator/models/diffusion/loading.py"}

@@ -49,7 +49,9 @@ def test_a_folder_holds_its_configuration(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["/nowhere/model", "./nowhere", "a/b/c", "bad name"])
 def test_a_folder_that_is_not_there(name: str) -> None:
-    with pytest.raises(UserError, match=f"^There is no folder '{name}'; give hf: a folder that save_pretrained wrote, or OWNER/NAME"):  # fmt: skip
+    with pytest.raises(
+        UserError, match=f"^There is no folder '{name}'; give hf: a folder that save_pretrained wrote, or OWNER/NAME"
+    ):
         load_model(f"hf:{name}", "cpu")
 
 
@@ -65,14 +67,23 @@ def test_without_network_the_model_is_named_in_one_sentence(spec: str, monkeypat
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (OSError("We couldn't connect to the Hub\nand more"), r"cannot be downloaded \(We couldn't connect to the Hub\)"),
+        (
+            OSError("We couldn't connect to the Hub\nand more"),
+            r"cannot be downloaded \(We couldn't connect to the Hub\)",
+        ),
         (pickle.UnpicklingError("code"), r"not tensors alone \(code\); give vilt:"),
-        (ImportError("No module named 'timm'."), r"needs a package that is not installed \(No module named 'timm'\)\.$"),
-        (RuntimeError("size mismatch for a"), r"do not fit its configuration \(tensors of other names or shapes\); give vilt:"),
+        (
+            ImportError("No module named 'timm'."),
+            r"needs a package that is not installed \(No module named 'timm'\)\.$",
+        ),
+        (
+            RuntimeError("size mismatch for a"),
+            r"do not fit its configuration \(tensors of other names or shapes\); give vilt:",
+        ),
         (KeyError("x"), r"^'owner/name' cannot be loaded \('x'\); give vilt: a folder that save_pretrained wrote"),
         (UserError("As it is."), r"^As it is\.$"),
     ],
-)  # fmt: skip
+)
 def test_errors_of_the_library_become_one_sentence(error: Exception, said: str) -> None:
     with pytest.raises(UserError, match=said), loading(HUB):
         raise error

@@ -70,13 +70,24 @@ def test_a_device_map(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "device", "package", "said"),
     [
-        ({"device_map": "auto"}, None, "accelerate", "device_map=auto needs the package accelerate, which is not installed; install it with: pip install accelerate."),
+        (
+            {"device_map": "auto"},
+            None,
+            "accelerate",
+            "device_map=auto needs the package accelerate, which is not installed; install it with: pip install "
+            "accelerate.",
+        ),
         ({"quantization": "bnb-4bit"}, "cpu", "bitsandbytes", "quantization=bnb-4bit needs the package bitsandbytes"),
-        ({"device_map": "auto"}, "cpu", "", "Both --device cpu and device_map=auto say where the model goes; give one of them."),
+        (
+            {"device_map": "auto"},
+            "cpu",
+            "",
+            "Both --device cpu and device_map=auto say where the model goes; give one of them.",
+        ),
         ({"dtype": "int8"}, "cpu", "", "The argument 'dtype' of vqa: is 'int8'; input should be 'float32', 'bfloat16'"),
         ({"quantisation": "bnb-4bit"}, "cpu", "", "vqa: has no argument 'quantisation': did you mean 'quantization'?"),
     ],
-)  # fmt: skip
+)
 def test_one_sentence(
     arguments: dict[str, str],
     device: str | None,

@@ -4,7 +4,6 @@ import math
 from typing import Any
 
 import numpy as np
-import pytest
 
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import SplitPlan
@@ -85,19 +84,6 @@ def test_a_posed_mesh_is_where_blender_puts_it(in_blender: Any) -> None:
     assert len(both) > 60
     assert sum((a is None) != (b is None) for a, b in zip(own, theirs, strict=True)) <= 2
     assert max(abs(a - b) for a, b in both) < 1e-3
-
-
-def clipped() -> list[Any]:
-    from generator.render.blender.rays import amodal_box
-
-    return [
-        amodal_box(bounds, IMAGE)
-        for bounds in ((-3.2, 10.5, 20.0, 30.1), (130.0, 5.0, 140.0, 9.0), (-9.0, 1.0, -2.0, 3.0))
-    ]
-
-
-def test_a_box_is_clipped_to_the_image(in_blender: Any) -> None:
-    assert in_blender(clipped) == [[0, 10, 20, 31], [120, 5, 120, 9], [0, 1, 0, 3]]
 
 
 FAMILY, SMALL = read_vocabulary("clevr"), (80, 60)
@@ -200,38 +186,3 @@ def test_only_what_lies_within_the_image_counts(in_blender: Any) -> None:
     assert abs(area - 168) < 6  # of an ellipse about column 100.5 with the half-axes 11.3 and 10.1
     assert fraction == 1
     assert in_blender(at_the_edge, 9.0) == [[100, 39, 100, 61], 0.0, 0.0]
-
-
-def refused(top: tuple[float, float] | None, foot: float | None, shape: str) -> str | None:
-    from types import SimpleNamespace
-
-    from generator.base.errors import UserError
-    from generator.render.blender.meshes import build_mesh
-    from generator.render.blender.rays import RayMesh, check_flat_tops
-
-    disc = SimpleNamespace(height=top[0], radius=top[1]) if top else None
-    vocabulary = SimpleNamespace(objects={"thing": SimpleNamespace(top=disc, foot=foot)})
-    try:
-        check_flat_tops(vocabulary, {"thing": RayMesh(build_mesh(shape))})  # type: ignore[arg-type]
-    except UserError as error:
-        return str(error.message)
-    return None
-
-
-@pytest.mark.parametrize(
-    ("top", "foot", "shape", "said"),
-    [
-        ((1.7, 0.9), 0.9, "cylinder", None),
-        ((1.7, 0.99), None, "cylinder", "within that radius as low as"),  # where the edge is round
-        ((1.6, 0.5), None, "cylinder", "where the mesh is 1.70000 high"),
-        ((2.0, 0.1), None, "sphere", "objects.thing.top"),
-        (None, 0.1, "arch", "objects.thing.foot = 0.1: the mesh does not touch the ground"),
-        (None, 0.9, "arch", None),
-    ],
-)
-def test_discs_are_found_on_the_mesh_or_refused(
-    in_blender: Any, top: tuple[float, float] | None, foot: float | None, shape: str, said: str | None
-) -> None:
-    found = in_blender(refused, top, foot, shape)
-    assert (found is None) == (said is None)
-    assert said is None or said in found
