@@ -29,6 +29,7 @@ _BLOCK = 2_000  # scenes in memory at a time; the last ones make all of them eve
 _TRIES, _EASE, _VARIANTS = 600, 8, 8
 _MOST_CLUSTERS = 300  # of more, no choice of scenes makes all equally frequent beside values and objects
 _TRIALS = 40
+_DRIFT = 12  # counts of names that can be even deviate by 3 at most between scenes
 
 
 def no_scene(split: str, n: int) -> UserError:
@@ -42,21 +43,24 @@ def no_scene(split: str, n: int) -> UserError:
 class Arrangements:
     """Draws arrangements for the splits of a rule.
 
-    Two objects differ in value and in category; with other numbers of objects values and categories may repeat. Within a
-    split every value and every object is equally frequent, in all and at each place from left to right. Where the split
-    itself favours some (partial, unseen), this holds among those that are held out with the same. Clusters of two objects
-    are equally frequent too, as far as values and objects leave room for it.
+    Two objects differ in value and in category; with other numbers of objects values and categories may repeat.
+    Within a split every value and every object is equally frequent, in all and at each place from left to right.
+    Where the split itself favours some (partial, unseen), this holds among those that are held out with the same.
+    Clusters of two objects are equally frequent too, as far as values and objects leave room for it.
     """
 
     def __init__(self, rule: Rule):
         self._rule, self._holdout, self._vocabulary = rule, rule.holdout, rule.vocabulary
         self._names = (rule.vocabulary.values(rule.holdout.kind), list(rule.vocabulary.objects))
         self._partners_of: dict[tuple[str, int], dict[str, list[str]]] = {}
+        self._kept_of: dict[tuple[int, frozenset[str], bool], dict[str, frozenset[str]]] = {}
 
     def draw(self, split: str, numbers: Sequence[int], stream: Stream) -> Iterator[Arrangement]:
         """An arrangement for each of the `numbers` of objects. Raises UserError when there is none.
 
         Each takes names that are used least; the last thousands then change names until all are equally frequent.
+        Where scenes of training cannot use all names equally often, each is drawn for itself: all would repeat the
+        rarest name.
         """
         counts = _NameCounts(self._classes(split))
         pairs = iter(self._balanced_pairs(split, sum(n == 2 for n in numbers), counts, stream))
@@ -64,7 +68,9 @@ class Arrangements:
         for block in range(blocks):
             made = []
             for n in numbers[len(numbers) * block // blocks : len(numbers) * (block + 1) // blocks]:
-                made.append(next(pairs) if n == 2 else self._one(split, n, counts, stream))
+                alone = split == "train" and n != 2 and counts.drifts()
+                steered = _NameCounts(self._classes(split)) if alone else counts
+                made.append(next(pairs) if n == 2 else self._one(split, n, steered, stream))
                 counts.add(counts.all_cells(made[-1]))
             if block == blocks - 1:
                 self._even_out(split, made, counts, stream)
@@ -125,7 +131,7 @@ class Arrangements:
             (i, name, j)
             for i, j in combinations(range(len(made)), 2)
             if (made[i][OBJECT], made[j][OBJECT]) in self.conflicts
-            for name in self._vocabulary.relations
+            for name in self._vocabulary.pair_relations
         ]
         return self._rule.place(made, shown).split == split
 
@@ -205,18 +211,13 @@ class Arrangements:
         return self._partners_of[wanted, role]
 
     def _framed(self, marks: Sequence[bool], first: int, pick: "_Pick") -> Arrangement | None:
-        """Names of the role `first`, and names of the other that are held out with the marked ones and seen with the rest."""
+        """Names of the role `first`, and names of the other: held out with the marked ones, seen with the rest."""
         absent = {*self._holdout.absent_values, *self._holdout.absent_objects}
-        names = [name for name in self._names[first] if name not in absent]
         left = frozenset(self._names[1 - first]) - absent
-        enough = min(2, len(self._names[1 - first]))
-        held_out_with = (self._holdout.objects_with, self._holdout.values_with)[first]
         chosen: list[str] = []
         for place, mark in enumerate(marks):
-            kept = {name: left & held_out_with(name) if mark else left - held_out_with(name) for name in names}
-            options: Sequence[str] = [name for name in names if len(kept[name]) >= enough]
-            if first == OBJECT:
-                options = self._unclashing(options, chosen)
+            kept = self._kept(first, left, mark)
+            options = self._unclashing(list(kept), chosen) if first == OBJECT else list(kept)
             if not options:
                 return None
             chosen.append(pick(first, place, options, chosen))
@@ -229,6 +230,23 @@ class Arrangements:
                 return None
             others.append(pick(1 - first, place, options, others))
         return tuple(zip(*((chosen, others) if first == VALUE else (others, chosen)), strict=True))
+
+    def _kept(self, role: int, left: frozenset[str], mark: bool) -> dict[str, frozenset[str]]:
+        """For each name of a role the names of the other, among `left`, that are held out with it (`mark`) or not.
+
+        Names that leave the scene no choice are missing.
+        """
+        if (role, left, mark) not in self._kept_of:
+            held_out_with = (self._holdout.objects_with, self._holdout.values_with)[role]
+            absent = {*self._holdout.absent_values, *self._holdout.absent_objects}
+            kept = {
+                name: left & held_out_with(name) if mark else left - held_out_with(name)
+                for name in self._names[role]
+                if name not in absent
+            }
+            enough = min(2, len(self._names[1 - role]))
+            self._kept_of[role, left, mark] = {name: rest for name, rest in kept.items() if len(rest) >= enough}
+        return self._kept_of[role, left, mark]
 
     def _related(self, marks: Sequence[bool], pick: "_Pick", stream: Stream) -> Arrangement | None:
         """Marked objects in pairs that stand in a held-out relation, the others in none; values as bindings demand."""
@@ -290,7 +308,7 @@ class Arrangements:
 
     @cached_property
     def _shown_by_two(self) -> dict[tuple[str, str], list[tuple[Fact, ...]]]:
-        """What held-out relations two objects can show, by their categories, left one first; without those that show none."""
+        """What held-out relations two categories can show, left one first; without pairs that show none."""
         stream = Stream("layouts", self._holdout.block_seed)
         found = {}
         for one, other in sorted({(a, b) for s, _, o in self._holdout.triples for a, b in ((s, o), (o, s))}):
@@ -319,8 +337,16 @@ class _NameCounts(Counts):
         super().__init__()
         self._classes_of = classes
         self._cells_of: dict[tuple[int, int], dict[str, Cells]] = {}
+        self._totals = [self._totals_of(role) for role in (VALUE, OBJECT)]
         self._clusters: dict[Arrangement, Cells] = {}
         self.n_clusters = 0
+
+    def _totals_of(self, role: int) -> list[list[int]]:
+        """The cells that count names of a role at all places, class by class."""
+        by_class: dict[Hashable, list[int]] = {}
+        for name, (_, everywhere) in self.cells(role, 0).items():
+            by_class.setdefault(self._classes_of[role][name], []).append(everywhere)
+        return list(by_class.values())
 
     def know_pairs(self, pairs: Sequence[Arrangement]) -> None:
         """Take note of all arrangements of two objects that may occur, and of their clusters."""
@@ -368,6 +394,15 @@ class _NameCounts(Counts):
         )
         return (*chain.from_iterable(names), *self._clusters.get(made, ()))
 
+    def drifts(self) -> bool:
+        """Whether names of a class deviate by more than scenes to come make up for: no choice makes them even."""
+        for role in (VALUE, OBJECT):
+            for among in self._totals[role]:
+                filled = [self.filled[cell] for cell in among]
+                if max(filled) - min(filled) > _DRIFT:
+                    return True
+        return False
+
     def behind(self) -> int:
         """The role whose names deviate most from their target share."""
         spreads = []
@@ -384,7 +419,9 @@ class _NameCounts(Counts):
         `beside`: names of this role that the scene has already, not yet counted.
         """
         filled, cells = self.filled, self.cells(role, place)
-        costs = [filled[cells[name][0]] + filled[cells[name][1]] + beside.count(name) for name in names]
+        costs = [filled[here] + filled[everywhere] for here, everywhere in [cells[name] for name in names]]
+        if beside:
+            costs = [cost + beside.count(name) for cost, name in zip(costs, names, strict=True)]
         most = min(costs) if ease == 1 else sorted(set(costs))[:ease][-1]
         best = [name for name, cost in zip(names, costs, strict=True) if cost <= most]
         return best[stream.below(len(best))]
@@ -401,8 +438,8 @@ class _NameCounts(Counts):
     def changes(self, old: Arrangement, place: int, role: int) -> Iterator[tuple[int, Arrangement]]:
         """Costs, and arrangements with another name at a place, or with its name and that at another place exchanged.
 
-        Replacing a name changes what is counted in all. Exchanging two names of the scene changes the counts at two places
-        only, and mostly fits where no replacement does.
+        Replacing a name changes what is counted in all. Exchanging two names of the scene changes the counts at two
+        places only, and mostly fits where no replacement does.
         """
         here, cells, classes = old[place][role], self.cells(role, place), self._classes_of[role]
         for name, fills in cells.items():

@@ -18,8 +18,8 @@ Cells = tuple[int, ...]
 class Counts:
     """How often each cell is filled. The cells of a class should be filled equally often: counts differ by at most one.
 
-    A cell stands for a name that is counted, such as "red" in the class ("value", "left"). `filled` has the count of each
-    cell. A class that is a tuple need not be even while its first word is in `loose`.
+    A cell stands for a name that is counted, such as "red" in the class ("value", "left"). `filled` has the count of
+    each cell. A class that is a tuple need not be even while its first word is in `loose`.
     """
 
     def __init__(self) -> None:
@@ -95,9 +95,10 @@ def even_out(
 ) -> None:
     """Change the choices of rows one by one until the counts, which hold them, are even or moving no longer helps.
 
-    `cells`: what a row's choice fills. `best`: the best choice for a row beside the choices of all others, by chance among
-    equals, and never a worse one than it has; it is given the cells that were crowded before the sweep. Each sweep moves some of the rows that fill a crowded cell, and a few
-    others. Moves of zero cost are allowed, so that surpluses can drift and cancel. The best choices found stay.
+    `cells`: what a row's choice fills. `best`: the best choice for a row beside the choices of all others, by chance
+    among equals, and never a worse one than it has; it is given the cells that were crowded before the sweep. Each
+    sweep moves some of the rows that fill a crowded cell, and a few others. Moves of zero cost are allowed, so that
+    surpluses can drift and cancel. The best choices found stay.
     """
 
     def put(row: int, choice: T) -> None:
@@ -107,12 +108,12 @@ def even_out(
             chosen[row] = choice
 
     least, found, patience = counts.excess(), list(chosen), _PATIENCE
-    while chosen and (crowded := counts.crowded()) and patience > 0:
-        uneven = [row for row, choice in enumerate(chosen) if not crowded.keys().isdisjoint(cells(row, choice))]
+    while chosen and (crowded := set(counts.crowded())) and patience > 0:
+        uneven = [row for row, choice in enumerate(chosen) if not crowded.isdisjoint(cells(row, choice))]
         moving = {uneven[stream.below(len(uneven))] for _ in range(min(_AT_ONCE, len(uneven)))}
         moving |= {stream.below(len(chosen)) for _ in range(_OTHERS)}
         for row in stream.shuffled(sorted(moving)):
-            put(row, best(row, chosen[row], crowded.keys()))
+            put(row, best(row, chosen[row], crowded))
         patience -= len(moving)
         if (excess := counts.excess()) < least:
             least, found, patience = excess, list(chosen), _PATIENCE
