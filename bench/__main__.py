@@ -36,7 +36,8 @@ ON_REQUEST = ("quality", "proof", "animals", "coverage", "comparing", "power", "
     "--only",
     type=click.Choice([*BENCHMARKS, *ON_REQUEST]),
     multiple=True,
-    help="Only this; may be given again.  [default: all but quality, proof, animals, coverage, comparing, power and size]",
+    help="Only this; may be given again.  [default: all but quality, proof, animals, coverage, comparing, power and "
+    "size]",
 )
 def main(only: tuple[str, ...]) -> None:
     """Measure how fast Jackalope is on this machine; some ten minutes and more."""

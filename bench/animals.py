@@ -1,8 +1,8 @@
 """Whether the built-in animals look like animals to somebody who learned them elsewhere.
 
 A small convolutional network sees pictures of the animals of the asset set `0ad` alone, each in one flat colour and
-from the side, and then names the built-in ones; so it can know no habit of our builder. `python -m bench.animals` prints
-what it takes them for. Needs `gen assets install 0ad`.
+from the side, and then names the built-in ones; so it can know no habit of our builder. `python -m bench.animals`
+prints what it takes them for. Needs `gen assets install 0ad`.
 """
 
 from collections.abc import Iterator

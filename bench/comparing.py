@@ -1,8 +1,9 @@
 """How often `score compare` errs: a simulation of two models with effects of their own (docs/statistics.md).
 
-Scenes of a block of values × objects are in a cluster for each two values and two objects. A model has effects in logits of bindings, clusters
-and trainings, and of bindings within each training; both share further effects of bindings. Every draw has new effects, so a test that speaks of
-bindings like these must find equal models different in 5% of draws.
+Scenes of a block of values × objects are in a cluster for each two values and two objects. A model has effects in
+logits of bindings, clusters and trainings, and of bindings within each training; both share further effects of
+bindings. Every draw has new effects, so a test that speaks of bindings like these must find equal models different in
+5% of draws.
 """
 
 from concurrent.futures import ProcessPoolExecutor
@@ -24,7 +25,8 @@ _POINTS, _WEIGHTS = np.polynomial.hermite_e.hermegauss(80)
 
 @dataclass(frozen=True)
 class Study:
-    """A block of values × objects, items of each pairing, runs of each model, and blocks; standard deviations of a model's own effects in logits.
+    """A block of values × objects, items of each pairing, runs of each model, and blocks; standard deviations of a
+    model's own effects in logits.
 
     lead: how far the first model is ahead, in logits.
     """
@@ -64,7 +66,8 @@ HARD = [
 
 
 def figures() -> list[Figure]:
-    """Errors of the first kind, coverage, and power where 80% is printed; over all hard cases (median and range), in percent."""
+    """Errors of the first kind, coverage, and power where 80% is printed; over all hard cases (median and range), in
+    percent."""
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
         equal = list(pool.map(case, HARD, range(len(HARD))))
         ahead = list(pool.map(shown_at_detectable, HARD, range(len(HARD))))
@@ -86,7 +89,8 @@ def case(study: Study, seed: int, draws: int = DRAWS) -> tuple[float, float]:
 
 
 def shown_at_detectable(study: Study, seed: int, draws: int = DRAWS) -> float:
-    """How often a model is found ahead that is by as much as equal models are said to detect in the median, in percent."""
+    """How often a model is found ahead that is by as much as equal models are said to detect in the median, in
+    percent."""
     least = [detectable(each) for each in drawn(study, seed + 1000, 100)]
     wanted = float(np.median([1.0 if each is None else each for each in least]))
     leads = np.linspace(0, 6, 601)

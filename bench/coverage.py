@@ -1,8 +1,9 @@
 """How often the intervals of shares hold: a simulation of unseen splits (docs/statistics.md).
 
-Scenes of a block of r values and c objects are in a cluster for each two values and two objects. Clusters and bindings have
-effects in logits, normal with a standard deviation of 0, 1 or 2, and so have several blocks, with .5; the mean over the
-population is known. Each draw has new effects, so that an interval that speaks of bindings like these must hold that mean.
+Scenes of a block of r values and c objects are in a cluster for each two values and two objects. Clusters and bindings
+have effects in logits, normal with a standard deviation of 0, 1 or 2, and so have several blocks, with .5; the mean
+over the population is known. Each draw has new effects, so that an interval that speaks of bindings like these must
+hold that mean.
 """
 
 from concurrent.futures import ProcessPoolExecutor
@@ -27,10 +28,11 @@ _POINTS, _WEIGHTS = np.polynomial.hermite_e.hermegauss(80)
 
 @dataclass(frozen=True)
 class Study:
-    """Blocks of values x objects, of each of which some clusters are used, and the number of draws for each mean and effect.
+    """Blocks of values x objects, of each of which some clusters are used, and the number of draws for each mean and
+    effect.
 
-    pooled: how many blocks are pooled; of a draw of the most, consecutive ones make several of fewer. of_blocks: the standard
-    deviation of the effects of blocks, in logits. effects: those of clusters and bindings.
+    pooled: how many blocks are pooled; of a draw of the most, consecutive ones make several of fewer. of_blocks: the
+    standard deviation of the effects of blocks, in logits. effects: those of clusters and bindings.
     """
 
     values: int
@@ -49,15 +51,20 @@ class Study:
 
 SOME = ((0, 0), (0, 1), (1, 0), (2, 2))
 STUDIES = (
-    Study(3, 3, 9, 400), Study(3, 4, 18, 400), Study(4, 4, 36, 400), Study(4, 7, 126, 200), Study(6, 8, 405, 100),
-    Study(3, 3, 9, 100, (2, 3, 5, 10), 0, SOME), Study(3, 3, 9, 100, (2, 3, 5, 10), 0.5, SOME),
-)  # fmt: skip
+    Study(3, 3, 9, 400),
+    Study(3, 4, 18, 400),
+    Study(4, 4, 36, 400),
+    Study(4, 7, 126, 200),
+    Study(6, 8, 405, 100),
+    Study(3, 3, 9, 100, (2, 3, 5, 10), 0, SOME),
+    Study(3, 3, 9, 100, (2, 3, 5, 10), 0.5, SOME),
+)
 
 
 @dataclass(frozen=True)
 class Covered:
-    """Of one mean, one pair of effects and one number of blocks: the share of intervals that hold the mean, and their mean
-    width, of ours and of the percentile bootstrap over clusters; all in percent."""
+    """Of one mean, one pair of effects and one number of blocks: the share of intervals that hold the mean, and their
+    mean width, of ours and of the percentile bootstrap over clusters; all in percent."""
 
     mean: float
     effects: tuple[int, int]

@@ -35,10 +35,16 @@ def figures() -> list[Figure]:
         rows = write_texts(root, prepared)
         crowd = write_world(many, MANY, "clevr-many", (3, 10))
         return [
-            repeated("gen split, 4,000 scenes", "texts+items/s", lambda: rows / seconds(lambda: write_texts(root, prepared))),
-            repeated("gen verify, 4,000 scenes", "texts+items/s", lambda: rows / seconds(lambda: verify_dataset(root, BENCHMARK))),
+            repeated(
+                "gen split, 4,000 scenes", "texts+items/s", lambda: rows / seconds(lambda: write_texts(root, prepared))
+            ),
+            repeated(
+                "gen verify, 4,000 scenes",
+                "texts+items/s",
+                lambda: rows / seconds(lambda: verify_dataset(root, BENCHMARK)),
+            ),
             *_asked(many, crowd),
-        ]  # fmt: skip
+        ]
 
 
 def _asked(root: Path, prepared: Prepared) -> list[Figure]:

@@ -1,4 +1,5 @@
-"""Captions and phrases of a reference corpus counted a second, for growing corpora and vocabularies, and the memory that it takes."""
+"""Captions and phrases of a reference corpus counted a second, for growing corpora and vocabularies, and the memory
+that it takes."""
 
 import json
 import random

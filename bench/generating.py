@@ -1,4 +1,5 @@
-"""A generative model asked about ten texts an image: the image computed once, against the whole prompt for each text."""
+"""A generative model asked about ten texts an image: the image computed once, against the whole prompt for each
+text."""
 
 import tempfile
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""Whether images show what they hold: a small classifier, trained on half of them, names animal and colour on the other half.
+"""Whether images show what they hold: a small classifier, trained on half of them, names animal and colour on the other
+half.
 
 `python -m bench.legibility FOLDER` renders into FOLDER, continues there where it was stopped, and prints a report.
 """
@@ -42,11 +43,18 @@ def singles(vocabulary: Vocabulary, rounds: int) -> list[Planned]:
 
 
 def render(vocabulary: Vocabulary, scenes: list[Planned], side: int, folder: Path) -> Shown:
-    """Images of scenes, those that are not yet in the folder rendered into it. Raises RuntimeError for one that cannot be."""
+    """Images of scenes, those that are not yet in the folder rendered into it. Raises RuntimeError for one that
+    cannot be."""
     setup: dict[str, Any] = {
-        "vocabulary": vocabulary.toml(), "seed": 0, "width": side, "height": side, "folder": str(folder), "outputs": [],
-        "quality": read_quality("draft").model_dump(), "device": "cpu",
-    }  # fmt: skip
+        "vocabulary": vocabulary.toml(),
+        "seed": 0,
+        "width": side,
+        "height": side,
+        "folder": str(folder),
+        "outputs": [],
+        "quality": read_quality("draft").model_dump(),
+        "device": "cpu",
+    }
     # Beside its image each scene has its box, written last, so that what has a box is done.
     boxes = [folder / "boxes" / f"{scene.scene_id}.json" for scene in scenes]
     boxes[0].parent.mkdir(parents=True, exist_ok=True)

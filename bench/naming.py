@@ -16,8 +16,8 @@ _ZOOMS = (0.8125, 1.1875)  # so that size tells nothing: sides of a batch's imag
 
 
 class Shown(NamedTuple):
-    """What images show: uint8 (n, side, side, 3); boxes (n, 4), in pixels: left, top, right, bottom, the last two outside;
-    and of each image the number of its object and of its value."""
+    """What images show: uint8 (n, side, side, 3); boxes (n, 4), in pixels: left, top, right, bottom, the last two
+    outside; and of each image the number of its object and of its value."""
 
     images: np.ndarray
     boxes: np.ndarray
@@ -29,9 +29,12 @@ class _Block(nn.Module):
     def __init__(self, before: int, after: int):
         super().__init__()
         self.convolved = nn.Sequential(
-            nn.Conv2d(before, after, 3, 2, 1, bias=False), nn.BatchNorm2d(after), nn.ReLU(),
-            nn.Conv2d(after, after, 3, 1, 1, bias=False), nn.BatchNorm2d(after),
-        )  # fmt: skip
+            nn.Conv2d(before, after, 3, 2, 1, bias=False),
+            nn.BatchNorm2d(after),
+            nn.ReLU(),
+            nn.Conv2d(after, after, 3, 1, 1, bias=False),
+            nn.BatchNorm2d(after),
+        )
         self.direct = nn.Sequential(nn.AvgPool2d(2, ceil_mode=True), nn.Conv2d(before, after, 1))
 
     def forward(self, images: Tensor) -> Tensor:
@@ -64,10 +67,9 @@ def windows(shown: Shown, rng: np.random.Generator) -> np.ndarray:
     low = (shown.boxes[:, 2:] - wide).clip(0, side - wide)
     high = shown.boxes[:, :2].clip(low, side - wide)
     starts = rng.integers(low, high + 1)
-    return np.stack([
-        image[top : top + wide, left : left + wide]
-        for image, (left, top) in zip(shown.images, starts, strict=True)
-    ])  # fmt: skip
+    return np.stack(
+        [image[top : top + wide, left : left + wide] for image, (left, top) in zip(shown.images, starts, strict=True)]
+    )
 
 
 def learn(shown: Shown, sizes: tuple[int, int], epochs: int) -> Classifier:
@@ -83,9 +85,9 @@ def learn(shown: Shown, sizes: tuple[int, int], epochs: int) -> Classifier:
         losses = []
         for images, *truths in _batches(shown, rng):
             logits = model(images)
-            loss = torch.stack([
-                F.cross_entropy(said, truth, label_smoothing=0.1) for said, truth in zip(logits, truths, strict=True)
-            ]).sum()  # fmt: skip
+            loss = torch.stack(
+                [F.cross_entropy(said, truth, label_smoothing=0.1) for said, truth in zip(logits, truths, strict=True)]
+            ).sum()
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()

@@ -102,16 +102,25 @@ def write_pairs(root: Path, pairs: int, each: int) -> None:
     item, image = row // CANDIDATES, row * each // pairs
     tables = {
         "texts": pa.table({"text_id": names("t", np.arange(each)), "text": names("words ", np.arange(each))}),
-        "items": pa.table({
-            "item_id": names("i", np.unique(item)), "protocol": pa.array(["binary"] * (item[-1] + 1)),
-            "kind": pa.array(["swap"] * (item[-1] + 1)), "split": np.array(SPLITS)[image[::CANDIDATES] % 3],
-            "cluster_id": names("k", image[::CANDIDATES]),
-        }),
-        "candidates": pa.table({
-            "item_id": names("i", item), "scene_id": names("s", image), "text_id": names("t", (row * 7 + image) % each),
-            "slot": np.where(row % CANDIDATES == 0, "c", "n"), "truth": row % CANDIDATES == 0,
-        }),
-    }  # fmt: skip
+        "items": pa.table(
+            {
+                "item_id": names("i", np.unique(item)),
+                "protocol": pa.array(["binary"] * (item[-1] + 1)),
+                "kind": pa.array(["swap"] * (item[-1] + 1)),
+                "split": np.array(SPLITS)[image[::CANDIDATES] % 3],
+                "cluster_id": names("k", image[::CANDIDATES]),
+            }
+        ),
+        "candidates": pa.table(
+            {
+                "item_id": names("i", item),
+                "scene_id": names("s", image),
+                "text_id": names("t", (row * 7 + image) % each),
+                "slot": np.where(row % CANDIDATES == 0, "c", "n"),
+                "truth": row % CANDIDATES == 0,
+            }
+        ),
+    }
     write_benchmark(root, "all", tables, None, {})
 
 

@@ -27,10 +27,13 @@ class Unseen:
         """scenes: those of each block. Blocks share no binding."""
         self._seeds = seeds
         pairings = [
-            [[(f"{seed} {a} {b}", f"{seed} {a[0]} {x}", f"{seed} {a[1]} {y}") for x, y in (b, b[::-1])]
-             for a in combinations(range(r), 2) for b in combinations(range(c), 2)]
+            [
+                [(f"{seed} {a} {b}", f"{seed} {a[0]} {x}", f"{seed} {a[1]} {y}") for x, y in (b, b[::-1])]
+                for a in combinations(range(r), 2)
+                for b in combinations(range(c), 2)
+            ]
             for seed in range(seeds)
-        ]  # fmt: skip
+        ]
         dealt = []
         for block in pairings:
             mixed = [block[i] for i in np.random.default_rng(0).permutation(len(block))]
@@ -43,7 +46,8 @@ class Unseen:
         self.block = SplitSize("unseen", scenes, n_clusters // seeds, n_bindings // seeds, 2.0)
 
     def outcomes(self, accuracy: float, rng: np.random.Generator) -> np.ndarray:
-        """Outcomes (scenes,) of a model with the assumed effects, drawn anew; its accuracy is that over all such scenes."""
+        """Outcomes (scenes,) of a model with the assumed effects, drawn anew; its accuracy is that over all such
+        scenes."""
         spread = np.hypot(BINDING_EFFECT, CLUSTER_EFFECT)
         constant = brentq(lambda m: float(expit(m + spread * _POINTS) @ _MASS / _MASS.sum()) - accuracy, -10, 10)
         of_binding = rng.normal(0, BINDING_EFFECT / 2**0.5, self.size.bindings)
@@ -65,7 +69,8 @@ class Unseen:
 
 
 def figures() -> list[Figure]:
-    """For each accuracy, the formula's half-width in percent of the evaluator's median, over all blocks and numbers of scenes."""
+    """For each accuracy, the formula's half-width in percent of the evaluator's median, over all blocks and numbers
+    of scenes."""
     rng = np.random.default_rng(0)
     ratios: dict[float, list[float]] = {accuracy: [] for accuracy in ACCURACIES}
     for r, c, seeds in BLOCKS:

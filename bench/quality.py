@@ -1,7 +1,7 @@
 """How good images are for the time they take: PSNR against 4096 samples, over scenes of clevr-original.
 
-Each is rendered by one thread, as the workers of `gen render` do, and scene by scene in turn with the others: the speed of a
-machine varies, and does so for all of them.
+Each is rendered by one thread, as the workers of `gen render` do, and scene by scene in turn with the others: the speed
+of a machine varies, and does so for all of them.
 
 References take some minutes each; they are kept in $JACKALOPE_BENCH, or else in the user's cache, and one that is there
 is not rendered again, so that a stopped run goes on: `python -m bench.quality` renders those that lack.
@@ -45,9 +45,10 @@ def _like(samples: int, bounces: int = 8, denoise: str = "fast", noise: float = 
 OURS = {name: Point(quality) for name, quality in qualities().items() if name != "reference"}
 BASE = "512 samples, CLEVR's own"
 SHORT = {
-    BASE: Point(CLEVR), **OURS,
+    BASE: Point(CLEVR),
+    **OURS,
     **{f"{n} samples, denoised fast": Point(_like(n, bounces=4)) for n in (16, 8, 4, 2)},
-}  # fmt: skip
+}
 CURVE = {
     **SHORT,
     "128 samples, denoised well": Point(_like(128), well=True),
@@ -59,7 +60,8 @@ CURVE = {
 
 
 def figures() -> list[Figure]:
-    """For each point PSNR and seconds of every scene; for our own qualities also how many times faster than CLEVR's they are."""
+    """For each point PSNR and seconds of every scene; for our own qualities also how many times faster than CLEVR's
+    they are."""
     return [*_measured("", scenes(), SHORT), *_measured("crowded: ", crowded(), CURVE)]
 
 
@@ -120,8 +122,14 @@ def _scene(key: str, index: int, n: int, draw: Callable[[Stream, int], Objects])
         for shape, color, material, size in draw(stream, n)
     )
     planned = Planned(
-        f"{index:06d}", "", objects, tuple(stream.shuffled(range(n))), next(iter(FAMILY.environments)), (None,) * n, (0,) * n
-    )  # fmt: skip
+        f"{index:06d}",
+        "",
+        objects,
+        tuple(stream.shuffled(range(n))),
+        next(iter(FAMILY.environments)),
+        (None,) * n,
+        (0,) * n,
+    )
     return place_scene(planned, FAMILY, 0, 0, WIDTH, HEIGHT)
 
 

@@ -36,7 +36,8 @@ def names(letter: str, numbers: np.ndarray) -> pa.Array:
 
 
 def write_items(root: Path, items: int) -> Path:
-    """Write a run without a model: so many items of four candidates over images of ten items each; returns its folder."""
+    """Write a run without a model: so many items of four candidates over images of ten items each; returns its
+    folder."""
     with WorldWriter(
         root, {"family": "none", "width": 8, "height": 8, "scenes": {}, "seed": 0, "block_seed": 0}
     ) as world:
@@ -46,38 +47,66 @@ def write_items(root: Path, items: int) -> Path:
     row = np.repeat(number, CANDIDATES)
     place = np.tile(np.arange(CANDIDATES), items)
     text = names("t", (row * 7 + place * 3) % items)
-    candidates = pa.table({
-        "item_id": names("i", row), "scene_id": names("s", scene[row]), "text_id": text,
-        "slot": np.where(place == 0, "c", "n"), "truth": place == 0,
-    })  # fmt: skip
+    candidates = pa.table(
+        {
+            "item_id": names("i", row),
+            "scene_id": names("s", scene[row]),
+            "text_id": text,
+            "slot": np.where(place == 0, "c", "n"),
+            "truth": place == 0,
+        }
+    )
     tables = {
         "texts": pa.table({"text_id": names("t", number), "text": names("words ", number)}),
-        "items": pa.table({
-            "item_id": names("i", number), "protocol": pa.array(["binary"] * items), "kind": pa.array(["swap"] * items),
-            "split": np.array(SPLITS)[scene % 3], "cluster_id": names("k", scene),
-        }),
+        "items": pa.table(
+            {
+                "item_id": names("i", number),
+                "protocol": pa.array(["binary"] * items),
+                "kind": pa.array(["swap"] * items),
+                "split": np.array(SPLITS)[scene % 3],
+                "cluster_id": names("k", scene),
+            }
+        ),
         "candidates": candidates,
-    }  # fmt: skip
+    }
     write_benchmark(root, "all", tables, None, {})
     dataset = Dataset.open(root)
     folder = root / "run"
     folder.mkdir()
     noise = np.random.default_rng(0).normal(size=len(row)).astype(np.float32) + (place == 0)
-    scores = pa.table({
-        "image_id": candidates["scene_id"], "text_id": text, "channel": pa.array(["cosine"] * len(row)),
-        "score": noise.astype(np.float32), "unscored": pa.nulls(len(row), pa.string()),
-    }, schema=SCORES)  # fmt: skip
+    scores = pa.table(
+        {
+            "image_id": candidates["scene_id"],
+            "text_id": text,
+            "channel": pa.array(["cosine"] * len(row)),
+            "score": noise.astype(np.float32),
+            "unscored": pa.nulls(len(row), pa.string()),
+        },
+        schema=SCORES,
+    )
     write_table(folder / "scores.parquet", scores, SCORES)
-    write_json(folder / "run.json", {
-        "model": "random", "benchmark": dataset.benchmark("all").digest, "world": dataset.world.digest, "dataset": str(root),
-        "benchmark_name": "all", "protocols": ["binary"], "certificate": "not verified", "indistinct_texts": {}, "info": {},
-        "python": "", "versions": {},
-    })  # fmt: skip
+    write_json(
+        folder / "run.json",
+        {
+            "model": "random",
+            "benchmark": dataset.benchmark("all").digest,
+            "world": dataset.world.digest,
+            "dataset": str(root),
+            "benchmark_name": "all",
+            "protocols": ["binary"],
+            "certificate": "not verified",
+            "indistinct_texts": {},
+            "info": {},
+            "python": "",
+            "versions": {},
+        },
+    )
     return folder
 
 
 def figures() -> list[Figure]:
-    """Time and memory of both, each in a process of its own, and the gallery's time over that of NumPy's products alone."""
+    """Time and memory of both, each in a process of its own, and the gallery's time over that of NumPy's products
+    alone."""
     gallery, memory = alone(_gallery)
     measured, most = alone(_measured)
     return [

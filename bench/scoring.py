@@ -1,7 +1,7 @@
 """Scoring with a model of random weights: against the loops of other harnesses, and against its encoders alone.
 
-SugarCrepe's evaluation encodes an image and each of its two texts one by one; CLIP_benchmark's retrieval encodes batches of
-images with all texts of each. Both encode a text again for every image that it stands beside.
+SugarCrepe's evaluation encodes an image and each of its two texts one by one; CLIP_benchmark's retrieval encodes
+batches of images with all texts of each. Both encode a text again for every image that it stands beside.
 """
 
 import json
@@ -70,11 +70,14 @@ def figures() -> list[Figure]:
     ratios, over_batched = (tuple(value / other.median for value in pairs.values) for other in (loop, batched))
     over = tuple(100 * (run / alone - 1) for alone, run in timed)
     return [
-        pairs, loop, batched, Figure("score run against SugarCrepe's way (bar: 4 or more)", "times", ratios),
+        pairs,
+        loop,
+        batched,
+        Figure("score run against SugarCrepe's way (bar: 4 or more)", "times", ratios),
         Figure("score run against CLIP_benchmark's way", "times", over_batched),
         Figure("score run over its encoders alone (bar: 10 or less)", "% more time", over),
         Figure("R@1, score run", "pairs/s", (pool,)),
-    ]  # fmt: skip
+    ]
 
 
 def _ten_texts(benchmark: Benchmark) -> Needs:

@@ -36,7 +36,8 @@ def large_family() -> str:
     meshes = [*SHAPES, *animal_names()]
     colors = [f'"tint {i}" = {{ srgb = "{_hex(i)}", synonyms = ["hue {i}"] }}' for i in range(VALUES)]
     objects = [
-        f'"body {i}" = {{ mesh = "{meshes[i % len(meshes)]}", turn = {40 + 5 * (i // len(meshes))}, synonyms = ["form {i}"] }}'
+        f'"body {i}" = {{ mesh = "{meshes[i % len(meshes)]}", turn = {40 + 5 * (i // len(meshes))}, synonyms = ["form '
+        f'{i}"] }}'
         for i in range(OBJECTS)
     ]
     removed = [f"objects.{name}" for name in read_vocabulary("clevr").objects]

@@ -24,7 +24,10 @@ OUT = Path(__file__).with_name("texts")
 TEXTS = 200
 SCENES = 900
 HEAD = """
-{texts} texts of every kind, drawn from {scenes} planned scenes of the family `{family}` ({least} to {most} objects), with the scenes that they are true or false of; made by `python docs/make_texts.py`, and so the same everywhere. [language](../language.md) says how each kind is made. A scene lists its objects from left to right; "depth" gives them, by their place in that list, from front to back.
+{texts} texts of every kind, drawn from {scenes} planned scenes of the family `{family}` \
+({least} to {most} objects), with the scenes that they are true or false of; made by `python docs/make_texts.py`, \
+and so the same everywhere. [language](../language.md) says how each kind is made. A scene lists its objects from \
+left to right; "depth" gives them, by their place in that list, from front to back.
 
 ✓ true, ✗ false; a false text's own kind stands in brackets.
 """

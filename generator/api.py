@@ -4,8 +4,8 @@
     dataset = render(holdout="3x3", scenes=200, resolution="128x128", out="world")
     benchmark = describe("world", protocols=["binary"], name="binary")
 
-Mistakes raise `generator.base.errors.UserError`, one sentence that says how to mend them. What the commands print is logged
-under the name `generator` at level INFO.
+Mistakes raise `generator.base.errors.UserError`, one sentence that says how to mend them. What the commands print is
+logged under the name `generator` at level INFO.
 """
 
 import logging
@@ -71,9 +71,10 @@ def prepare_world(
 ) -> tuple[Prepared, str]:
     """Check what a world shall hold; nothing is written. Returns the job and a name for its folder.
 
-    The arguments are the options of `gen plan` and mean the same: `holdout` is "3x3", "relation:pair=2x3", several of these,
-    or a holdout.json; `objects` is 2 or "3..10"; `scenes` a number, "train=2000,seen=300" or "grid"; `block_seed` 0 or "0..2".
-    None is the default of the preset or the design. Raises UserError for what is impossible, and for what a preset settles.
+    The arguments are the options of `gen plan` and mean the same: `holdout` is "3x3", "relation:pair=2x3", several of
+    these, or a holdout.json; `objects` is 2 or "3..10"; `scenes` a number, "train=2000,seen=300" or "grid";
+    `block_seed` 0 or "0..2". None is the default of the preset or the design. Raises UserError for what is impossible,
+    and for what a preset settles.
     """
     if preset is not None:
         settled = {
@@ -86,7 +87,8 @@ def prepare_world(
         for option, value in settled.items():
             if value is not None:
                 raise UserError(
-                    f"--preset {preset} sets --{option} itself (scenes/presets/{preset}.toml); leave one of the two out."
+                    f"--preset {preset} sets --{option} itself (scenes/presets/{preset}.toml); leave one of the two "
+                    f"out."
                 )
         stated = read_preset(preset)
         design, holdout, block_seed = stated.design, stated.holdout, stated.block_seed
@@ -128,10 +130,10 @@ def render(
 ) -> Dataset:
     """Render a world and write a benchmark for each holdout. Stopped, it continues when it is called again.
 
-    `planned`: a folder made by `plan`; without it, a world is planned from `content` (as `prepare_world`). `out`: a folder or a
-    URL; by default `planned`, or a folder named after the options. The other arguments are options of `gen render`:
-    `outputs` is "masks,depth,normals,boxes" or some of these, `shard` "1/4", `shards` a size such as "256MB". A shard gets
-    no benchmarks; `gen merge` writes them.
+    `planned`: a folder made by `plan`; without it, a world is planned from `content` (as `prepare_world`). `out`: a
+    folder or a URL; by default `planned`, or a folder named after the options. The other arguments are options of
+    `gen render`: `outputs` is "masks,depth,normals,boxes" or some of these, `shard` "1/4", `shards` a size such as
+    "256MB". A shard gets no benchmarks; `gen merge` writes them.
     """
     if shard and exposed_negatives:
         raise UserError("--exposed-negatives is about texts and a shard has none; give it to `gen merge`.")
@@ -198,8 +200,8 @@ def render_again(
 def describe(dataset: str | Path, *, name: str | None = None, progress: Progress = SILENT, **texts: Any) -> Benchmark:
     """Write new texts for a dataset: another benchmark over the same images, holdout and splits. Nothing is rendered.
 
-    `dataset`: a folder or a URL. `name`: of the new benchmark; by default it is named after what is held out. `texts`: as
-    `describe_texts`. A benchmark of that name that the same request made is left as it is.
+    `dataset`: a folder or a URL. `name`: of the new benchmark; by default it is named after what is held out. `texts`:
+    as `describe_texts`. A benchmark of that name that the same request made is left as it is.
     """
     root = _local(dataset)
     name, _ = describe_texts(root, name=name, progress=progress, **texts)
@@ -305,7 +307,8 @@ def _log_work(work: Work, root: Path, device: str, farm: Farm) -> None:
     seconds = f"about {duration(work.seconds(farm.workers))} {workers}"
     time = seconds if device == "cpu" else f"on {device}, which has not been timed, {workers}"
     logger.info(
-        f"{len(work.scenes):,} images of {work.request['width']}x{work.request['height']} ({work.request['quality']['name']}"
+        f"{len(work.scenes):,} images of {work.request['width']}x{work.request['height']} "
+        f"({work.request['quality']['name']}"
         f"{each}) into {shown(root)}, {time}."
     )
 

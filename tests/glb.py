@@ -11,10 +11,15 @@ def triangle() -> tuple[dict[str, Any], bytes]:
     points = {"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3", "min": [0, 0, 0], "max": [1, 1, 0]}
     corners = {"bufferView": 1, "componentType": 5123, "count": 3, "type": "SCALAR"}
     description = {
-        "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}], "nodes": [{"mesh": 0}],
+        "asset": {"version": "2.0"},
+        "scene": 0,
+        "scenes": [{"nodes": [0]}],
+        "nodes": [{"mesh": 0}],
         "meshes": [{"primitives": [{"attributes": {"POSITION": 0}, "indices": 1}]}],
-        "buffers": [{"byteLength": 44}], "bufferViews": views, "accessors": [points, corners],
-    }  # fmt: skip
+        "buffers": [{"byteLength": 44}],
+        "bufferViews": views,
+        "accessors": [points, corners],
+    }
     return description, struct.pack("<9f3H", 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 1, 2)
 
 

@@ -1,4 +1,5 @@
-"""Files that cost far more than their bytes: bombs of Parquet, PNG and NumPy, sparse files; and what reading them costs."""
+"""Files that cost far more than their bytes: bombs of Parquet, PNG and NumPy, sparse files; and what reading them
+costs."""
 
 import struct
 import subprocess

@@ -1,4 +1,5 @@
-"""The main job, as `make demo` runs it: the small model has learnt what it has seen, and knows less of what it has not."""
+"""The main job, as `make demo` runs it: the small model has learnt what it has seen, and knows less of what it has
+not."""
 
 import json
 import subprocess

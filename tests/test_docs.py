@@ -1,4 +1,5 @@
-"""What the documentation says is so: examples run, tables are complete, links lead somewhere, the commands are as listed."""
+"""What the documentation says is so: examples run, tables are complete, links lead somewhere, the commands are as
+listed."""
 
 import importlib.util
 import json

@@ -78,9 +78,10 @@ def test_its_commands_run_one_after_another_as_they_stand(tmp_path: Path) -> Non
 
 
 TINY = {
-    "embed_dim": 16, "vision_cfg": {"image_size": 32, "layers": 1, "width": 32, "patch_size": 16, "head_width": 16},
+    "embed_dim": 16,
+    "vision_cfg": {"image_size": 32, "layers": 1, "width": 32, "patch_size": 16, "head_width": 16},
     "text_cfg": {"context_length": 16, "vocab_size": 49408, "width": 32, "heads": 2, "layers": 1},
-}  # fmt: skip
+}
 """A configuration of open_clip."""
 
 
@@ -90,9 +91,11 @@ def first_python(folder: Path, dataset: Path) -> str:
     assert len([line for line in code.splitlines() if line.strip()]) == 5
     (folder / "tiny.json").write_text(json.dumps(TINY))
     for written, here in {
-        '"ViT-B-32", pretrained="openai"': '"tiny"', '"ViT-B-32"': '"tiny"', '"small"': repr(str(dataset)),
+        '"ViT-B-32", pretrained="openai"': '"tiny"',
+        '"ViT-B-32"': '"tiny"',
+        '"small"': repr(str(dataset)),
         "color-shape-3x3-b1": "color-shape-3x3-b0",
-    }.items():  # fmt: skip
+    }.items():
         assert written in code
         code = code.replace(written, here)
     return f"import open_clip; open_clip.add_model_config({str(folder / 'tiny.json')!r})\n{code}"

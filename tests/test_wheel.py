@@ -161,9 +161,13 @@ def test_the_base_alone_reads_and_measures(version: str, wheel: Path, copied: Pa
     installed = {each["name"] for each in json.loads(subprocess.run(listed, check=True, capture_output=True).stdout)}
     assert not installed & {"torch", "bpy", "transformers", "diffusers"}
     for line in (
-        "score measure one", "score report one two", "score compare one two", f"gen verify {copied}",
-        f"gen split {copied} --holdout 2x2 --name other", f"gen describe {copied} --benchmark other --name asked",
-    ):  # fmt: skip
+        "score measure one",
+        "score report one two",
+        "score compare one two",
+        f"gen verify {copied}",
+        f"gen split {copied} --holdout 2x2 --name other",
+        f"gen describe {copied} --benchmark other --name asked",
+    ):
         name, *rest = line.split()
         done = subprocess.run([bin_ / name, *rest], env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{line}\n{done.stderr}"

@@ -34,9 +34,9 @@ _NAMED = 3
 class Answers:
     """The answers of one model to n items. correct: 1, 0, or nan for an unscored item.
 
-    labels: those of LABELS that the source has, object arrays (n,) of strings. benchmark: its name and digests, None for a
-    table that was made elsewhere. block: what is held out, None where nothing is. design: what its world and benchmark were
-    asked to be, but for the block. partitioned: the splits are partitions by familiarity.
+    labels: those of LABELS that the source has, object arrays (n,) of strings. benchmark: its name and digests, None
+    for a table that was made elsewhere. block: what is held out, None where nothing is. design: what its world and
+    benchmark were asked to be, but for the block. partitioned: the splits are partitions by familiarity.
     """
 
     model: str
@@ -106,7 +106,8 @@ def match_blocks(answers: Sequence[Answers]) -> list[Matched]:
         for model in models:
             if model not in {each.model for each in block}:
                 raise UserError(
-                    f"'{model}' has no run on the benchmark of {block[0].source}; give every model a run on each block, or "
+                    f"'{model}' has no run on the benchmark of {block[0].source}; give every model a run on each "
+                    f"block, or "
                     "leave that block out."
                 )
     return [match(block) for block in blocks.values()]
@@ -115,8 +116,9 @@ def match_blocks(answers: Sequence[Answers]) -> list[Matched]:
 def match(answers: Sequence[Answers]) -> Matched:
     """The items that all runs answered, with the labels of the first run that has them.
 
-    `left_out` counts the items that are not compared: `items` in all, `compared` of them, `missing` and `unscored` by run, and
-    `mismatched` by the label in which two runs differ. Each names the first few. Raises UserError when no item is left.
+    `left_out` counts the items that are not compared: `items` in all, `compared` of them, `missing` and `unscored` by
+    run, and `mismatched` by the label in which two runs differ. Each names the first few. Raises UserError when no item
+    is left.
     """
     items = list(dict.fromkeys(chain.from_iterable(each.item.tolist() for each in answers)))
     row_of = {item: row for row, item in enumerate(items)}
@@ -134,11 +136,12 @@ def match(answers: Sequence[Answers]) -> Matched:
     kept = np.isfinite(correct).all(axis=0) & ~np.any(list(mismatched.values()), axis=0)
     sources = [each.source for each in answers]
     left_out = {
-        "items": n, "compared": int(kept.sum()),
+        "items": n,
+        "compared": int(kept.sum()),
         "missing": _named_items(names, dict(zip(sources, ~present, strict=True))),
         "unscored": _named_items(names, dict(zip(sources, present & np.isnan(correct), strict=True))),
         "mismatched": _named_items(names, mismatched),
-    }  # fmt: skip
+    }
     if not kept.any():
         _refuse_nothing(answers, present)
     models: dict[str, list[int]] = {}
@@ -214,7 +217,8 @@ def _read_table(path: Path) -> list[Answers]:
         first, counts = np.unique(item.astype(str), return_counts=True)
         if counts.max() > 1:
             raise UserError(
-                f"{path} has the item '{first[counts > 1][0]}' {counts.max()} times for the model '{model}'; give each item once, "
+                f"{path} has the item '{first[counts > 1][0]}' {counts.max()} times for the model '{model}'; give "
+                f"each item once, "
                 f"and name several models in a column 'model'."
             )
         source = str(path) if len(set(models.tolist())) == 1 else f"{path} ({model})"
@@ -224,7 +228,8 @@ def _read_table(path: Path) -> list[Answers]:
 
 
 def _read_columns(path: Path, needed: Sequence[str], optional: Sequence[str] = ()) -> dict[str, pa.ChunkedArray]:
-    """Columns of a CSV or Parquet file as strings. Raises UserError when it cannot be read, lacks one, or has no rows."""
+    """Columns of a CSV or Parquet file as strings. Raises UserError when it cannot be read, lacks one, or has no
+    rows."""
     try:
         table = read_table(path) if path.suffix == ".parquet" else _read_csv(path)
     except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
@@ -258,7 +263,8 @@ def _correct(values: np.ndarray, items: np.ndarray, path: Path) -> np.ndarray:
     if np.isinf(meanings).any():
         row = int(np.isinf(meanings).argmax())
         raise UserError(
-            f"{path}: expected 'correct' to be 0, 1, true, false, or empty for an unscored item, got '{values[row]}' for the "
+            f"{path}: expected 'correct' to be 0, 1, true, false, or empty for an unscored item, got '{values[row]}' "
+            f"for the "
             f"item '{items[row]}'."
         )
     return meanings
@@ -268,13 +274,15 @@ def _check_designs(first: Answers, other: Answers) -> None:
     """Raises UserError where two sources are not of two blocks of one design."""
     if first.block is None or other.block is None or first.block == other.block:
         raise UserError(
-            f"{first.source} and {other.source} were scored on two benchmarks that are not blocks of one design; compare "
+            f"{first.source} and {other.source} were scored on two benchmarks that are not blocks of one design; "
+            f"compare "
             "runs on one benchmark, or on benchmarks that differ in their block seed alone."
         )
     differing = [name for name in {**first.design, **other.design} if first.design.get(name) != other.design.get(name)]
     if differing:
         raise UserError(
-            f"{first.source} and {other.source} were scored on benchmarks that differ in '{differing[0]}'; compare runs on "
+            f"{first.source} and {other.source} were scored on benchmarks that differ in '{differing[0]}'; compare "
+            f"runs on "
             "one benchmark, or on benchmarks that differ in their block seed alone."
         )
 
@@ -283,7 +291,8 @@ def _refuse_nothing(answers: Sequence[Answers], present: np.ndarray) -> None:
     """Raises UserError with the reason why no item can be compared."""
     if present.all(axis=0).any():
         raise UserError(
-            "No item can be compared: each one is unscored in a run, or has another cluster, split, kind or metric in another; "
+            "No item can be compared: each one is unscored in a run, or has another cluster, split, kind or metric in "
+            "another; "
             "score them again or mend these columns."
         )
     lacks = next(i for i in range(1, len(answers)) if not present[: i + 1].all(axis=0).any())

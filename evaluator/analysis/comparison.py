@@ -1,4 +1,5 @@
-"""Comparison of models on the same items: which is better, on which split the lead changes, what the benchmark can tell."""
+"""Comparison of models on the same items: which is better, on which split the lead changes, what the benchmark can
+tell."""
 
 from collections.abc import Sequence
 from itertools import combinations
@@ -39,13 +40,14 @@ def compare(sources: Sequence[str], detect: float | None = None, progress: Progr
 
     detect: a difference (0..1) for which the rows say what it needs. Returns
 
-    - `models`: the sources of each model, several where it was trained with several seeds or has runs on several blocks.
+    - `models`: the sources of each model, several where it was trained with several seeds or has runs on several
+      blocks.
     - `items`: what is compared and what is left out (see `match`), a dict for each block.
-    - `rows`: one for each pair of models and each question, which is a protocol, kind and split. Shares are 0..1; `difference` is
-      `first` − `second`, means over trainings and blocks. `low`, `high`, `p` and `detectable` come from one model of the
-      difference (evaluator.statistics.difference); `varies` names what they take as drawn anew. `q` is p after Benjamini and
-      Hochberg over the pairs of models; `leader` is the model that leads with q of at most .05, else None. `p_mcnemar` takes items as
-      independent, None where a model has several runs.
+    - `rows`: one for each pair of models and each question, which is a protocol, kind and split. Shares are 0..1;
+      `difference` is `first` − `second`, means over trainings and blocks. `low`, `high`, `p` and `detectable` come from
+      one model of the difference (evaluator.statistics.difference); `varies` names what they take as drawn anew. `q` is
+      p after Benjamini and Hochberg over the pairs of models; `leader` is the model that leads with q of at most .05,
+      else None. `p_mcnemar` takes items as independent, None where a model has several runs.
     - `flips`: for each pair of models the splits between which the lead changes, with `p_flip`, the larger p of the
       two, and whether it is `significant`: the leads on both splits are.
     - `rankings`: the models of each question by rank, with intervals.
@@ -94,8 +96,8 @@ def _resolved(source: str) -> str:
 
 
 def _questions(blocks: Sequence[Matched]) -> list[tuple[Row, Asked]]:
-    """The labels of each question, None for "", and its items in the blocks that have some; protocols in the order of their items. Of
-    partitions there is one of all, FULL."""
+    """The labels of each question, None for "", and its items in the blocks that have some; protocols in the order of
+    their items. Of partitions there is one of all, FULL."""
     order: dict[str, int] = {}
     asked: dict[tuple[str, ...], Asked] = {}
     for block in blocks:
@@ -209,7 +211,8 @@ def _ranking(models: Sequence[str], asked: Asked, found: dict[tuple[str, str], D
 
 
 def _flips(rows: Sequence[Row]) -> list[Row]:
-    """Every two splits of a protocol and kind, but for val, between which the lead of one model over another changes sides."""
+    """Every two splits of a protocol and kind, but for val, between which the lead of one model over another changes
+    sides."""
     same = ("protocol", "metric", "kind", "first", "second")
     over_splits: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:

@@ -1,9 +1,10 @@
-"""One result from many runs: rows are pooled over blocks and training seeds, never over designs (protocols, section 1)."""
+"""One result from many runs: rows are pooled over blocks and training seeds, never over designs (protocols, section
+1)."""
 
 import json
 import logging
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -25,15 +26,18 @@ _LONG = 60
 
 
 def pool_runs(runs: Sequence[Results]) -> list[Results]:
-    """One entry for each model, treatment and design in the results of runs, which have `factors` (evaluator.runs.factors).
+    """One entry for each model, treatment and design in the results of runs, which have `factors`
+    (evaluator.runs.factors).
 
-    An entry is shaped like the results of a run. `model` names what tells it from the other entries, `benchmark` all its
-    benchmarks, `runs` and `blocks` count them, `first` is the results of its first run. A row's `value` is the mean over blocks of the mean over their runs, `low` and
-    `high` its interval (evaluator.statistics.pooled); `sd_blocks`, `min_blocks`, `max_blocks` say how blocks differ, `sd_runs`,
-    `min_runs` and `max_runs` how runs of one block do. `p` is that of several blocks, None for one block. `fits` are pooled likewise. An entry
-    of several runs has no interval of these bindings alone.
+    An entry is shaped like the results of a run. `model` names what tells it from the other entries, `benchmark` all
+    its benchmarks, `runs` and `blocks` count them, `first` is the results of its first run. A row's `value` is the mean
+    over blocks of the mean over their runs, `low` and `high` its interval (evaluator.statistics.pooled); `sd_blocks`,
+    `min_blocks`, `max_blocks` say how blocks differ, `sd_runs`, `min_runs` and `max_runs` how runs of one block do. `p`
+    is that of several blocks, None for one block. `fits` are pooled likewise. An entry of several runs has no interval
+    of these bindings alone.
 
-    A run that is given twice counts once, and so does a model without training seed that was scored twice on a benchmark.
+    A run that is given twice counts once, and so does a model without training seed that was scored twice on a
+    benchmark.
     """
     groups: dict[str, list[Results]] = {}
     for run in _once(runs):
@@ -66,7 +70,8 @@ def spread_notes(entries: Sequence[Results]) -> list[str]:
     trained = [entry for entry in entries if isinstance(entry["factors"]["training_seed"], int)]
     if any(entry["runs"] == entry["blocks"] for entry in trained):
         notes.append(
-            "One training of each block: how trainings differ is not measured. Train with other seeds (--seed) and give all runs to "
+            "One training of each block: how trainings differ is not measured. Train with other seeds (--seed) and "
+            "give all runs to "
             "`score report`."
         )
     return notes
@@ -110,10 +115,19 @@ def _said(value: Any) -> str:
 def _pooled(runs: Sequence[Results], name: str) -> Results:
     first, blocks = runs[0], [_block(run) for run in runs]
     entry = {
-        **first, "model": name, "benchmark": _listed([run["benchmark"] for run in runs]),
-        "certificate": _listed([run["certificate"] for run in runs]), "runs": len(runs), "blocks": len(set(blocks)), "first": first,
-        "rows": _pooled_rows(runs, "rows"), "cells": _pooled_rows(runs, "cells"), "fits": first["fits"] if len(runs) == 1 else pooled_loads([run["fits"] for run in runs], blocks, first["rules"]["level"]),
-    }  # fmt: skip
+        **first,
+        "model": name,
+        "benchmark": _listed([run["benchmark"] for run in runs]),
+        "certificate": _listed([run["certificate"] for run in runs]),
+        "runs": len(runs),
+        "blocks": len(set(blocks)),
+        "first": first,
+        "rows": _pooled_rows(runs, "rows"),
+        "cells": _pooled_rows(runs, "cells"),
+        "fits": first["fits"]
+        if len(runs) == 1
+        else pooled_loads([run["fits"] for run in runs], blocks, first["rules"]["level"]),
+    }
     entry["training"] = next((run["training"] for run in runs if mark_of(run)), first["training"])
     for part in ("rows", "cells"):
         entry[part] = [{**row, "model": name, "benchmark": entry["benchmark"]} for row in entry[part]]
@@ -144,33 +158,50 @@ def _pooled_rows(runs: Sequence[Results], part: str) -> list[Row]:
 def _pooled_row(members: Sequence[tuple[str, Row]], level: float, runs: int) -> Row:
     """The row of several runs with the same labels."""
     scored = [(block, row) for block, row in members if row["value"] is not None]
-    row = {**members[0][1], "blocks": len({block for block, _ in scored}), "runs": len(scored), **_spread("blocks", None), **_spread("runs", None)}  # fmt: skip
+    row: dict[str, Any] = {
+        **members[0][1],
+        "blocks": len({block for block, _ in scored}),
+        "runs": len(scored),
+        **_spread("blocks", None),
+        **_spread("runs", None),
+    }
     if runs == 1 or not scored:
-        return row
-    rows = [each for _, each in scored]
+        return cast(Row, row)
+    rows: list[Any] = [each for _, each in scored]
     found = pool(
-        [each["value"] for each in rows], _numbers(rows, "low"), _numbers(rows, "high"), [block for block, _ in scored], level
-    )  # fmt: skip
+        [each["value"] for each in rows],
+        _numbers(rows, "low"),
+        _numbers(rows, "high"),
+        [block for block, _ in scored],
+        level,
+    )
     least, most = _BOUNDS[row["unit"]]
     chances = [each["chance"] for each in rows if each["chance"] is not None]
     row |= {
-        "value": _number(found.value), "sd": None, "low": _number(max(found.low, least)), "high": _number(min(found.high, most)),
-        "low_fixed": None, "high_fixed": None, "chance": _number(float(np.mean(chances))) if chances else None,
-        **_spread("blocks", found.over_blocks), **_spread("runs", found.over_runs),
-    }  # fmt: skip
+        "value": _number(found.value),
+        "sd": None,
+        "low": _number(max(found.low, least)),
+        "high": _number(min(found.high, most)),
+        "low_fixed": None,
+        "high_fixed": None,
+        "chance": _number(float(np.mean(chances))) if chances else None,
+        **_spread("blocks", found.over_blocks),
+        **_spread("runs", found.over_runs),
+    }
     tested = [each for each in rows if each["p"] is not None]
     null = 0.0 if row["unit"] == "difference" else row["chance"]
     row["p"] = _p(found.p(null)) if len(tested) == len(rows) and null is not None else None
+    every: list[Any] = [each for _, each in members]
     for name in _SUMS:
-        counts = [each[name] for _, each in members if each[name] is not None]
+        counts = [each[name] for each in every if each[name] is not None]
         row[name] = sum(counts) if counts else None
     clusters: dict[str, int] = {}
     for block, each in members:  # the runs of a block share its clusters
         clusters[block] = max(clusters.get(block, 0), each["clusters"])
-    return {**row, "clusters": sum(clusters.values())}
+    return cast(Row, {**row, "clusters": sum(clusters.values())})
 
 
-def _spread(over: str, found: Spread | None) -> Row:
+def _spread(over: str, found: Spread | None) -> dict[str, float | None]:
     numbers = (None, None, None) if found is None else map(_number, (found.sd, found.least, found.greatest))
     return dict(zip((f"sd_{over}", f"min_{over}", f"max_{over}"), numbers, strict=True))
 
@@ -179,7 +210,7 @@ def _p(p: float) -> float | None:
     return _number(max(p, SMALLEST_P))
 
 
-def _numbers(rows: Sequence[Row], name: str) -> list[float]:
+def _numbers(rows: Sequence[Any], name: str) -> list[float]:
     return [np.nan if row[name] is None else row[name] for row in rows]
 
 

@@ -39,7 +39,8 @@ class Request:
 
 
 def audit(request: Request, progress: Progress = SILENT) -> dict[str, Any]:
-    """Audit a benchmark; returns the results that docs/audit.md describes. Raises UserError for a request that cannot be met."""
+    """Audit a benchmark; returns the results that docs/audit.md describes. Raises UserError for a request that
+    cannot be met."""
     benchmark = Dataset.open(request.dataset).benchmark(request.benchmark)
     samples = draw_samples(benchmark, request.protocols, request.items, request.seed)
     encoder = SentenceEncoder(request.sentence_encoder, request.device) if request.sentence_encoder else None
@@ -56,11 +57,18 @@ def audit(request: Request, progress: Progress = SILENT) -> dict[str, Any]:
     decide(kinds)
     hackable = [kind["name"] for kind in kinds if kind["blind"]["verdict"] == HACKABLE]
     return {
-        "benchmark": benchmark.name, "digest": benchmark.digest, "seed": request.seed, "items": request.items,
-        "language_model": model.info, "sentence_encoder": encoder.info if encoder else None,
-        "kinds": kinds, "levels": levels, "hackable": hackable, "sentence": _sentence(kinds, hackable),
+        "benchmark": benchmark.name,
+        "digest": benchmark.digest,
+        "seed": request.seed,
+        "items": request.items,
+        "language_model": model.info,
+        "sentence_encoder": encoder.info if encoder else None,
+        "kinds": kinds,
+        "levels": levels,
+        "hackable": hackable,
+        "sentence": _sentence(kinds, hackable),
         "versions": {name: version(name) for name in _PACKAGES},
-    }  # fmt: skip
+    }
 
 
 def list_similar(benchmark: Benchmark, protocols: Sequence[str], encoder: str, device: str | None) -> list[str]:
@@ -90,10 +98,13 @@ def _audit_level(sample: LevelSample, model: LanguageModel) -> dict[str, Any]:
     nearest = [(q.caption, q.texts[place]) for q, place in zip(questions, hard, strict=True)]
     return {
         **dict(zip(("protocol", "kind", "skill", "level"), (name or None for name in sample.group), strict=True)),
-        "items": sample.available, "sampled": len(questions), "clusters": len({q.cluster for q in questions}),
+        "items": sample.available,
+        "sampled": len(questions),
+        "clusters": len({q.cluster for q in questions}),
         "negatives_an_item": float(np.mean([len(q.negatives) for q in questions])),
-        "length": _length(nearest), "perplexity": _perplexity(perplexities, hard),
-    }  # fmt: skip
+        "length": _length(nearest),
+        "perplexity": _perplexity(perplexities, hard),
+    }
 
 
 def _audit_kind(sample: Sample, model: LanguageModel, encoder: SentenceEncoder | None, seed: int) -> dict[str, Any]:
@@ -103,13 +114,19 @@ def _audit_kind(sample: Sample, model: LanguageModel, encoder: SentenceEncoder |
     nearest = [(q.caption, q.texts[place]) for q, place in zip(questions, hard, strict=True)]
     negatives = [len(q.negatives) for q in questions]
     return {
-        "name": str(sample.kind), **sample.kind._asdict(),
-        "items": sample.available, "sampled": len(questions), "clusters": len({q.cluster for q in questions}),
+        "name": str(sample.kind),
+        **sample.kind._asdict(),
+        "items": sample.available,
+        "sampled": len(questions),
+        "clusters": len({q.cluster for q in questions}),
         "negatives_an_item": float(np.mean(negatives)),
-        "length": _length(nearest), "difference": _difference(nearest), "perplexity": _perplexity(perplexities, hard),
+        "length": _length(nearest),
+        "difference": _difference(nearest),
+        "perplexity": _perplexity(perplexities, hard),
         "similarity": audit_similarity(questions, encoder) if encoder else None,
-        "centre": _centre(sample), "blind": _blind(sample, None if model.own else perplexities, seed),
-    }  # fmt: skip
+        "centre": _centre(sample),
+        "blind": _blind(sample, None if model.own else perplexities, seed),
+    }
 
 
 def _length(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
@@ -123,8 +140,13 @@ def _length(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
 
 def _compared(true: np.ndarray, false: np.ndarray, middle: Callable[[np.ndarray], float]) -> dict[str, Any]:
     r = rank_biserial(true, false)
-    return {"true": float(middle(true)), "false": float(middle(false)), "r": r,
-            "size": size_of(r), "lower": share_lower(true, false)}  # fmt: skip
+    return {
+        "true": float(middle(true)),
+        "false": float(middle(false)),
+        "r": r,
+        "size": size_of(r),
+        "lower": share_lower(true, false),
+    }
 
 
 def _difference(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
@@ -170,10 +192,15 @@ def _blind(sample: Sample, perplexities: Sequence[np.ndarray] | None, seed: int)
     blind = blind_test(pairs, seed)
     estimate = cluster_mean(blind.outcomes, clusters)
     return {
-        "value": estimate.value, "low": estimate.low, "high": estimate.high, "chance": CHANCE,
-        "p": p_above(blind.outcomes, clusters, CHANCE, seed), "learners": blind.learners,
-        "give_aways": give_aways(pairs), "examples": _examples(sample, blind),
-    }  # fmt: skip
+        "value": estimate.value,
+        "low": estimate.low,
+        "high": estimate.high,
+        "chance": CHANCE,
+        "p": p_above(blind.outcomes, clusters, CHANCE, seed),
+        "learners": blind.learners,
+        "give_aways": give_aways(pairs),
+        "examples": _examples(sample, blind),
+    }
 
 
 def _examples(sample: Sample, blind: Blind, n: int = 3) -> list[dict[str, str]]:

@@ -22,7 +22,8 @@ Learner = Callable[[Pairs, np.ndarray, np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Blind:
-    """outcomes: (n,) 1 right, 0 wrong, ½ undecided; decisions: (n,) above 0 where right; learners: folds that chose each."""
+    """outcomes: (n,) 1 right, 0 wrong, ½ undecided; decisions: (n,) above 0 where right; learners: folds that chose
+    each."""
 
     outcomes: np.ndarray
     decisions: np.ndarray
@@ -53,8 +54,8 @@ def blind_test(pairs: Pairs, seed: int) -> Blind:
 def give_aways(pairs: Pairs) -> list[dict[str, Any]]:
     """The most telling features: largest mean effect on the decision of a logistic regression on all pairs.
 
-    weight: above 0 for features of true texts. pairs: how many pairs differ in the feature. in_truth: the share of these
-    whose true text has more of it.
+    weight: above 0 for features of true texts. pairs: how many pairs differ in the feature. in_truth: the share of
+    these whose true text has more of it.
     """
     if not pairs.names:
         return []
@@ -63,16 +64,19 @@ def give_aways(pairs: Pairs) -> list[dict[str, Any]]:
     effect = np.abs(weights) * np.asarray(np.abs(table).mean(axis=0))[0]
     return [
         {
-            "feature": pairs.names[i], "weight": float(weights[i]), "pairs": int(table[:, i].nnz),
+            "feature": pairs.names[i],
+            "weight": float(weights[i]),
+            "pairs": int(table[:, i].nnz),
             "in_truth": float((table[:, i].data > 0).mean()),
         }
         for i in np.argsort(-effect, kind="stable")[:SHOWN]
-    ]  # fmt: skip
+    ]
 
 
 def centre(questions: Sequence[Sequence[str]]) -> float:
-    """Share of questions (true text first, then the false ones) whose true text has the most words and bigrams in common
-    with the other texts; ties are divided. 1/(1 + negatives) by chance, 1 where every negative is one edit of the truth.
+    """Share of questions (true text first, then the false ones) whose true text has the most words and bigrams in
+    common with the other texts; ties are divided. 1/(1 + negatives) by chance, 1 where every negative is one edit of
+    the truth.
     """
     return float(np.mean([_centre(texts) for texts in questions]))
 

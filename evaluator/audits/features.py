@@ -91,9 +91,12 @@ def make_pairs(true: Sequence[str], false: Sequence[str], clusters: Sequence[str
     kept = np.flatnonzero(np.bincount(matrix.indices, minlength=len(names)) >= RAREST)
     logs = np.log(perplexities)
     return Pairs(
-        matrix[:, kept], [names[i] for i in kept], _numbers(true, logs[:, 0]), _numbers(false, logs[:, 1]),
+        matrix[:, kept],
+        [names[i] for i in kept],
+        _numbers(true, logs[:, 0]),
+        _numbers(false, logs[:, 1]),
         np.unique(np.array(clusters), return_inverse=True)[1],
-    )  # fmt: skip
+    )
 
 
 def _matrix(rows: list[dict[str, float]]) -> tuple[Any, list[str]]:

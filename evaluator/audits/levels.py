@@ -28,7 +28,8 @@ class LevelSample:
 
 
 def draw_levels(benchmark: Benchmark, protocols: Sequence[str], items: int, seed: int) -> list[LevelSample]:
-    """At most `items` evaluation items of every group whose captions have several negatives; groups in alphabetical order."""
+    """At most `items` evaluation items of every group whose captions have several negatives; groups in alphabetical
+    order."""
     table = evaluation_items(benchmark, protocols)
     candidates = candidates_of(benchmark)
     where = pc.index_in(candidates["item_id"], value_set=table["item_id"]).to_numpy()  # nan: not an evaluation item

@@ -21,8 +21,8 @@ class LanguageModel(Protocol):
     """What the model is, for the results."""
 
     own: bool
-    """Whether it was fitted on the benchmark's own texts. Such a model leaves a cluster out when it judges it, and what is
-    left out shows which texts the cluster repeats. The blind test must not see these perplexities."""
+    """Whether it was fitted on the benchmark's own texts. Such a model leaves a cluster out when it judges it, and what
+    is left out shows which texts the cluster repeats. The blind test must not see these perplexities."""
 
     def judge(self, questions: Sequence[Question]) -> list[np.ndarray]:
         """Perplexities of `question.texts` of each question, true one first; nan where a text is too long."""
@@ -37,8 +37,9 @@ def load_language_model(name: str, samples: Sequence[Sample], seed: int, device:
 class CrossFitted:
     """A trigram of the audited texts, fitted without the cluster that it judges.
 
-    It is fitted on true and false texts alike. A model of the true texts would be a classifier, which is what the blind test
-    is for; a model without the judged true text alone would give the truth a higher perplexity in balanced benchmarks.
+    It is fitted on true and false texts alike. A model of the true texts would be a classifier, which is what the blind
+    test is for; a model without the judged true text alone would give the truth a higher perplexity in balanced
+    benchmarks.
     """
 
     own = True

@@ -16,13 +16,27 @@ from generator.dataset.reader import Benchmark
 
 _NAMES = pa.dictionary(pa.int32(), pa.string())
 _ITEMS = pa.schema(
-    [("item_id", pa.string()), ("cluster_id", pa.string()), *((n, _NAMES) for n in ("protocol", "kind", "skill", "split"))]
-)  # fmt: skip
+    [
+        ("item_id", pa.string()),
+        ("cluster_id", pa.string()),
+        *((n, _NAMES) for n in ("protocol", "kind", "skill", "split")),
+    ]
+)
 _CANDIDATES = pa.schema(
-    [("item_id", pa.string()), ("text_id", pa.string()), ("truth", pa.bool_()), ("kind", _NAMES), ("slot", _NAMES),
-     ("scene_id", pa.string()), ("of", pa.string())]
-)  # fmt: skip
-_TEXTS = pa.schema([(n, pa.string()) for n in ("text_id", "text")] + [(f"n_{n}", pa.int32()) for n in ("objects", "attributes", "relations")])  # fmt: skip
+    [
+        ("item_id", pa.string()),
+        ("text_id", pa.string()),
+        ("truth", pa.bool_()),
+        ("kind", _NAMES),
+        ("slot", _NAMES),
+        ("scene_id", pa.string()),
+        ("of", pa.string()),
+    ]
+)
+_TEXTS = pa.schema(
+    [(n, pa.string()) for n in ("text_id", "text")]
+    + [(f"n_{n}", pa.int32()) for n in ("objects", "attributes", "relations")]
+)
 
 
 TRAIN = "train"
@@ -38,8 +52,8 @@ class Kind(NamedTuple):
     negatives: str | None
     """The kind of the negatives, where it differs from that of the item."""
     role: str
-    """Slot of the true text without its number: c a caption, d a decomposed one, p a hard positive; of a training positive
-    with its kind, such as p-converse."""
+    """Slot of the true text without its number: c a caption, d a decomposed one, p a hard positive; of a training
+    positive with its kind, such as p-converse."""
 
     def __str__(self) -> str:
         more = [self.negatives, self.skill, None if self.role == "c" else self.role]
@@ -88,10 +102,11 @@ class _Candidate(NamedTuple):
 
 
 def draw_samples(benchmark: Benchmark, protocols: Sequence[str], items: int, seed: int) -> list[Sample]:
-    """Draw at most `items` items of every kind, training items only where `protocols` names them; kinds in alphabetical order.
+    """Draw at most `items` items of every kind, training items only where `protocols` names them; kinds in alphabetical
+    order.
 
-    Only the drawn items' candidates and texts are read in full. Raises UserError when the benchmark lacks a protocol, or
-    when no evaluation item has a false text.
+    Only the drawn items' candidates and texts are read in full. Raises UserError when the benchmark lacks a protocol,
+    or when no evaluation item has a false text.
     """
     table = evaluation_items(benchmark, protocols)
     codes = item_codes(table)
@@ -192,7 +207,8 @@ def _choose(
     items: int,
     seed: int,
 ) -> tuple[_Chosen, dict[tuple[Any, ...], int]]:
-    """The rows of `table` drawn for each (protocol, kind, skill, kind of negatives), and how many there were to draw from."""
+    """The rows of `table` drawn for each (protocol, kind, skill, kind of negatives), and how many there were to draw
+    from."""
     false = np.flatnonzero(~np.isnan(where) & ~candidates["truth"].to_numpy())
     item = where[false].astype(np.int64)
     places, kinds = _names(candidates["kind"].take(pa.array(false)))
@@ -264,8 +280,8 @@ def _samples(
 def _questions(rows: list[_Candidate], negatives: str | None) -> dict[str, list[tuple[str, list[str]]]]:
     """The true texts of an item with their negatives of that kind, by role of the true text.
 
-    Texts are compared within an image. A slot with true and false texts (d1, d2, …) is compared with itself; elsewhere a
-    true text is compared with the negatives made from it, or with all where none was (a hard positive).
+    Texts are compared within an image. A slot with true and false texts (d1, d2, …) is compared with itself; elsewhere
+    a true text is compared with the negatives made from it, or with all where none was (a hard positive).
     """
     found: dict[str, list[tuple[str, list[str]]]] = defaultdict(list)
     for scene in dict.fromkeys(row.scene for row in rows):

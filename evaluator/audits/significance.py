@@ -7,12 +7,13 @@ DRAWS = 10_000
 
 
 def p_above(outcomes: np.ndarray, clusters: np.ndarray, chance: float, seed: int = 0) -> float:
-    """p of a mean of outcomes (n,) above `chance`, by a sign-flip test over clusters (n,). 1 for a mean at or below chance.
+    """p of a mean of outcomes (n,) above `chance`, by a sign-flip test over clusters (n,). 1 for a mean at or below
+    chance.
 
     The sign of each cluster's excess is flipped at random in 10,000 draws; p is the share of draws with at least the
-    observed total on either side, or Hoeffding's bound where that is smaller. The test is two-sided because the learners of
-    a cross-validation share most of their pairs and all find the same chance imbalance: a one-sided test would accuse
-    twice as many clean benchmarks as its level allows.
+    observed total on either side, or Hoeffding's bound where that is smaller. The test is two-sided because the
+    learners of a cross-validation share most of their pairs and all find the same chance imbalance: a one-sided test
+    would accuse twice as many clean benchmarks as its level allows.
     """
     excess = np.bincount(np.unique(clusters, return_inverse=True)[1].reshape(-1), weights=outcomes - chance)
     total = excess.sum()

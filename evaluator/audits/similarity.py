@@ -67,10 +67,11 @@ def audit_similarity(questions: Sequence[Question], encoder: SentenceEncoder) ->
     above = [cosine > threshold(q.atoms) for cosine, q in zip(near, questions, strict=True) if q.atoms is not None]
     flat = np.concatenate(near)
     return {
-        "mean": float(flat.mean()), "negatives": len(flat),
+        "mean": float(flat.mean()),
+        "negatives": len(flat),
         "above": float(np.concatenate(above).mean()) if above else None,
         "atoms_unknown": sum(len(q.negatives) for q in questions if q.atoms is None),
-    }  # fmt: skip
+    }
 
 
 def similar_items(questions: Sequence[Question], encoder: SentenceEncoder) -> list[str]:
@@ -102,7 +103,10 @@ def _pools_first_token(name: str) -> bool:
     settings = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"pooling_mode_mean_tokens": True}
     modes = sorted(key for key, value in settings.items() if key.startswith("pooling_mode_") and value is True)
     if modes not in (["pooling_mode_mean_tokens"], ["pooling_mode_cls_token"]):
-        raise UserError(f"Expected the sentence encoder '{name}' to pool by mean or by first token, got {', '.join(modes) or 'none'}; choose another --sentence-encoder.")  # fmt: skip
+        raise UserError(
+            f"Expected the sentence encoder '{name}' to pool by mean or by first token, got "
+            f"{', '.join(modes) or 'none'}; choose another --sentence-encoder."
+        )
     return modes == ["pooling_mode_cls_token"]
 
 

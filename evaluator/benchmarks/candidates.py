@@ -16,9 +16,21 @@ from generator.base.errors import UserError
 from generator.dataset.records import CANDIDATES, ITEMS, TEXTS
 
 COLUMNS = (
-    "item", "protocol", "split", "kind", "skill", "cluster", "image", "slot", "truth", "candidate_kind", "text", "level",
-    *COUNTS, "score",
-)  # fmt: skip
+    "item",
+    "protocol",
+    "split",
+    "kind",
+    "skill",
+    "cluster",
+    "image",
+    "slot",
+    "truth",
+    "candidate_kind",
+    "text",
+    "level",
+    *COUNTS,
+    "score",
+)
 """The columns that are read; docs/models.md says what each means."""
 NO_SPLIT = "all"
 _SLOT = re.compile(r"c|n|p|context|zsl|[01]|d\d+")
@@ -28,7 +40,8 @@ _PAIRS = "pairs"
 
 @dataclass(frozen=True)
 class Tables:
-    """The tables of a benchmark (schema.BENCHMARK_TABLES), and of each candidate the score, float64, nan where it has none."""
+    """The tables of a benchmark (schema.BENCHMARK_TABLES), and of each candidate the score, float64, nan where it
+    has none."""
 
     items: pa.Table
     candidates: pa.Table
@@ -42,10 +55,11 @@ class Tables:
 
 
 def benchmark_tables(table: pa.Table, path: Path, probabilities: bool) -> Tables:
-    """Items, candidates and texts of a table with the columns COLUMNS. Each row becomes a candidate with a text of its own.
+    """Items, candidates and texts of a table with the columns COLUMNS. Each row becomes a candidate with a text of its
+    own.
 
-    A table without scores, of questions that are not asked yet, has nan for each. Raises UserError for another column that is
-    missing, a value that cannot be, or rows that contradict one another.
+    A table without scores, of questions that are not asked yet, has nan for each. Raises UserError for another column
+    that is missing, a value that cannot be, or rows that contradict one another.
     """
     require(table, ["item", "protocol"], path)
     if not {"slot", "truth"} & set(table.column_names):
@@ -69,13 +83,21 @@ def benchmark_tables(table: pa.Table, path: Path, probabilities: bool) -> Tables
     text_ids = [f"{row:08d}" for row in range(rows)]
     counts = {name: _counts(table, name, path) for name in COUNTS}
     items = {
-        "item_id": names[first], "protocol": protocol, "kind": of_items["kind"], "skill": of_items["skill"],
-        "split": np.where(split == "", NO_SPLIT, split), "cluster_id": np.where(cluster == "", image[caption], cluster),
-    }  # fmt: skip
+        "item_id": names[first],
+        "protocol": protocol,
+        "kind": of_items["kind"],
+        "skill": of_items["skill"],
+        "split": np.where(split == "", NO_SPLIT, split),
+        "cluster_id": np.where(cluster == "", image[caption], cluster),
+    }
     candidates = {
-        "item_id": names, "scene_id": image, "text_id": text_ids, "slot": slot, "truth": truth,
+        "item_id": names,
+        "scene_id": image,
+        "text_id": text_ids,
+        "slot": slot,
+        "truth": truth,
         "kind": texts(table, "candidate_kind"),
-    }  # fmt: skip
+    }
     described = {"text_id": text_ids, "text": texts(table, "text"), "level": texts(table, "level"), **counts}
     return Tables(
         _table(items, ITEMS),
@@ -86,7 +108,8 @@ def benchmark_tables(table: pa.Table, path: Path, probabilities: bool) -> Tables
 
 
 def _of_items(table: pa.Table, name: str, item: np.ndarray, first: np.ndarray, path: Path) -> np.ndarray:
-    """The label of each item, "" where no row has one. Raises UserError where its rows differ, or it has no protocol."""
+    """The label of each item, "" where no row has one. Raises UserError where its rows differ, or it has no
+    protocol."""
     values = texts(table, name)
     labels = np.full(len(first), "", dtype=object)
     known = np.flatnonzero(values != "")[::-1]
@@ -104,13 +127,15 @@ def _of_items(table: pa.Table, name: str, item: np.ndarray, first: np.ndarray, p
 
 
 def _slots(table: pa.Table, protocol: np.ndarray, path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """The slot and the truth of each candidate. What a row lacks follows from the other. Raises UserError where it does not."""
+    """The slot and the truth of each candidate. What a row lacks follows from the other. Raises UserError where it
+    does not."""
     slot, told = texts(table, "slot"), truths(table, "truth", path)
     pairs = protocol == _PAIRS
     wrong = [i for i, name in enumerate(slot) if name and not _SLOT.fullmatch(name)]
     if wrong:
         raise UserError(
-            f"Expected a slot c, n, p, context, zsl, 0, 1, d1, d2 … in row {wrong[0] + 1} of {path}, got '{slot[wrong[0]]}'."
+            f"Expected a slot c, n, p, context, zsl, 0, 1, d1, d2 … in row {wrong[0] + 1} of {path}, got "
+            f"'{slot[wrong[0]]}'."
         )
     unnamed = slot == ""
     slot = np.where(unnamed & (told == True) & ~pairs, "c", slot)  # noqa: E712
@@ -134,7 +159,8 @@ def _slots(table: pa.Table, protocol: np.ndarray, path: Path) -> tuple[np.ndarra
 def _images(
     table: pa.Table, names: np.ndarray, protocol: np.ndarray, slot: np.ndarray, truth: np.ndarray
 ) -> np.ndarray:
-    """The id of each candidate's image: its own; of a pair of images without ids the item and a number; else the item."""
+    """The id of each candidate's image: its own; of a pair of images without ids the item and a number; else the
+    item."""
     image = texts(table, "image")
     numbered = (protocol == _PAIRS) & np.isin(image, ("", "0", "1"))
     other = np.where(slot == "0", "1", "0")
@@ -153,7 +179,8 @@ def _check_pairs(
         row = rows[place[times > 1][0]]
         whose = "its own" if truth[row] else "the other"
         raise UserError(
-            f"Item '{names[row]}' of {path} has several scores of caption {slot[row]} with {whose} image; give each item an id "
+            f"Item '{names[row]}' of {path} has several scores of caption {slot[row]} with {whose} image; give each "
+            f"item an id "
             f"of its own."
         )
 
@@ -189,9 +216,9 @@ _LABEL = re.compile(r"(.+)_c([01])_i([01])")
 def one_row_a_candidate(table: pa.Table, path: Path) -> pa.Table:
     """A table of the columns of docs/models.md, from one of these layouts; other tables as they are.
 
-    Four columns c0_i0, c0_i1, c1_i0, c1_i1: the scores of caption k with image i, a row an item (column `item` or `id`).
-    A column `label` such as 17_c0_i1 and one `score`: item 17, caption 0 with image 1, as Winoground's authors publish them.
-    Raises UserError for a label of another form.
+    Four columns c0_i0, c0_i1, c1_i0, c1_i1: the scores of caption k with image i, a row an item (column `item` or
+    `id`). A column `label` such as 17_c0_i1 and one `score`: item 17, caption 0 with image 1, as Winoground's authors
+    publish them. Raises UserError for a label of another form.
     """
     names = table.column_names
     if "id" in names and "item" not in names:

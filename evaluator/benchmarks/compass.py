@@ -1,4 +1,5 @@
-"""COMPASS's compositional integration (anonymous, 2026): a JSON file for each image, captions and negatives by number of atoms."""
+"""COMPASS's compositional integration (anonymous, 2026): a JSON file for each image, captions and negatives by
+number of atoms."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -18,15 +19,17 @@ COMPLETE = "complete"
 
 
 def read_compass(path: Path) -> Iterator[Question]:
-    """The questions of the folder that has `gt-caption` and `compositional-integration`: a caption with its negatives, and the decomposed
-    captions with theirs. n objects, attributes and relations are as many as the decomposed captions that replace one.
+    """The questions of the folder that has `gt-caption` and `compositional-integration`: a caption with its negatives,
+    and the decomposed captions with theirs. n objects, attributes and relations are as many as the decomposed captions
+    that replace one.
 
     Raises UserError where the folders are missing, or for files of another form.
     """
     folders = [(level, path / _NEGATIVES / level / "composed") for level in _LEVELS]
     if not any(folder.is_dir() for _, folder in folders):
         raise UserError(
-            f"{path} has no questions: expected folders such as {_NEGATIVES}/l3/composed and {_CAPTIONS}/l3 of COMPASS in it."
+            f"{path} has no questions: expected folders such as {_NEGATIVES}/l3/composed and {_CAPTIONS}/l3 of "
+            f"COMPASS in it."
         )
     for level, folder in folders:
         for file in sorted(folder.glob("[!.]*.json")):

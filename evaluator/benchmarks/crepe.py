@@ -1,4 +1,5 @@
-"""CREPE's hard negatives (Ma et al. 2023): systematicity and productivity, a caption of a region and several negatives a row."""
+"""CREPE's hard negatives (Ma et al. 2023): systematicity and productivity, a caption of a region and several
+negatives a row."""
 
 import ast
 import re
@@ -23,8 +24,8 @@ BOTH = "both"
 
 
 def read_crepe(path: Path) -> Iterator[Question]:
-    """The questions of files by their published names. A caption with productivity's negatives of all three kinds is asked with all of
-    them too, and one of systematicity with both kinds.
+    """The questions of files by their published names. A caption with productivity's negatives of all three kinds is
+    asked with all of them too, and one of systematicity with both kinds.
 
     Raises UserError for files of other names, and what `records_of` raises.
     """
@@ -41,7 +42,8 @@ def read_crepe(path: Path) -> Iterator[Question]:
                 yield from _systematicity(record, found[1], found[2])
         else:
             raise UserError(
-                f"{file} is no file of CREPE: expected prod_vg_hard_negs_KIND_complexity_N or syst_vg_hard_negs_SPLIT_compounds_in_CORPUS."
+                f"{file} is no file of CREPE: expected prod_vg_hard_negs_KIND_complexity_N or "
+                f"syst_vg_hard_negs_SPLIT_compounds_in_CORPUS."
             )
     for of_kind in texts_of.values():
         if len(of_kind) == len(_KINDS):
@@ -56,8 +58,14 @@ def _systematicity(record: Record, split: str, corpus: str) -> Iterator[Question
 
 
 def _question(
-    record: Record, protocol: str, kind: str, negatives: list[str], split: str = "", n: int | None = None, corpus: str = ""
-) -> Question:  # fmt: skip
+    record: Record,
+    protocol: str,
+    kind: str,
+    negatives: list[str],
+    split: str = "",
+    n: int | None = None,
+    corpus: str = "",
+) -> Question:
     image = record.text("image_id")
     shown = Shown((*(f"{folder}/{image}.jpg" for folder in _FOLDERS), f"{image}.jpg"), box=box_of(record, _BOX))
     return Question(

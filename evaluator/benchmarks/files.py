@@ -62,8 +62,8 @@ class Record:
 def read_records(path: Path) -> Iterator[Record]:
     """The rows of a file, or of all files of a folder and of its folder `data`, by name.
 
-    JSON holds a list of objects, or an object of them by key. In Parquet, columns of images (structs with `bytes`) are given as
-    cells. Raises UserError where there is nothing to read, or it cannot be read.
+    JSON holds a list of objects, or an object of them by key. In Parquet, columns of images (structs with `bytes`) are
+    given as cells. Raises UserError where there is nothing to read, or it cannot be read.
     """
     if path.is_file() and path.suffix.lower() in _KINDS:
         files = [path]
@@ -75,7 +75,8 @@ def read_records(path: Path) -> Iterator[Record]:
 
 
 def files_under(path: Path, suffixes: Sequence[str]) -> list[Path]:
-    """The file `path`, or the files in a folder and the folders below it, by name. Raises UserError where there is none."""
+    """The file `path`, or the files in a folder and the folders below it, by name. Raises UserError where there is
+    none."""
     found = [path] if path.is_file() else [each for each in path.rglob("[!.]*") if each.is_file()]
     return _some(sorted(each for each in found if each.suffix.lower() in suffixes), path, suffixes)
 
@@ -140,12 +141,12 @@ BOX = ("bbox_x", "bbox_y", "bbox_w", "bbox_h")
 
 @dataclass(frozen=True)
 class Columns:
-    """images, texts: columns; of one image the first text is true, of two text k of image k. slots: those of the texts of one
-    image; `n` alone is false.
+    """images, texts: columns; of one image the first text is true, of two text k of image k. slots: those of the texts
+    of one image; `n` alone is false.
 
-    kind: columns that name the kind of question; without them, the name of the file does. item: the column with its id, of
-    files that name the kind within the file; without it, the file and the row's key. boxed: only the part of the image in the
-    columns `bbox_…` is shown.
+    kind: columns that name the kind of question; without them, the name of the file does. item: the column with its id,
+    of files that name the kind within the file; without it, the file and the row's key. boxed: only the part of the
+    image in the columns `bbox_…` is shown.
     """
 
     images: tuple[str, ...]
@@ -157,8 +158,8 @@ class Columns:
     slots: tuple[str, ...] = ("c", "n")
 
     def __call__(self, path: Path) -> Iterator[Question]:
-        """The questions of a file, or of the files of a folder. Raises UserError for files that cannot be read and columns that
-        are missing."""
+        """The questions of a file, or of the files of a folder. Raises UserError for files that cannot be read and
+        columns that are missing."""
         for record in read_records(path):
             yield self._question(record)
 

@@ -1,4 +1,5 @@
-"""The Hard Positives sets (Kamath et al. 2024): files of captions and negatives, and as many of hard positives, row by row."""
+"""The Hard Positives sets (Kamath et al. 2024): files of captions and negatives, and as many of hard positives, row
+by row."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +19,8 @@ _SWAPPED, _FOLDER = ".swapped", "swapped_data"
 
 
 def read_hard_positives(path: Path) -> Iterator[Question]:
-    """The questions of a file or folder. The hard positives of data/X.json are in swapped_data/X.json, or beside it in X.swapped.json.
+    """The questions of a file or folder. The hard positives of data/X.json are in swapped_data/X.json, or beside it in
+    X.swapped.json.
 
     Raises UserError where they are missing, or where the two files are not of the same images and negatives.
     """
@@ -37,7 +39,11 @@ def read_hard_positives(path: Path) -> Iterator[Question]:
 
 
 def _twin(file: Path) -> Path:
-    places = (file.parent.parent / _FOLDER / file.name, file.parent / _FOLDER / file.name, file.with_name(f"{file.stem}{_SWAPPED}.json"))  # fmt: skip
+    places = (
+        file.parent.parent / _FOLDER / file.name,
+        file.parent / _FOLDER / file.name,
+        file.with_name(f"{file.stem}{_SWAPPED}.json"),
+    )
     for place in places:
         if place.is_file():
             return place
@@ -48,7 +54,8 @@ def _question(original: Record, positive: Record, kind: str, skill: str) -> Ques
     for name in ("image_path", "false_caption"):
         if original.text(name) != positive.text(name):
             raise UserError(
-                f"{original.place} has the {name} '{original.text(name)}', row {positive.key} of {positive.file} '{positive.text(name)}'; give two "
+                f"{original.place} has the {name} '{original.text(name)}', row {positive.key} of {positive.file} "
+                f"'{positive.text(name)}'; give two "
                 "files of one version."
             )
     shown = Shown((original.text("image_path"),), box=box_of(original, BOX))

@@ -14,7 +14,8 @@ _OPPOSITE = {"left": "right", "right": "left"}
 
 @dataclass(frozen=True)
 class _Label:
-    """The true label of some images. also_true: labels that are true of them too. hard: the kind of error of hard negatives."""
+    """The true label of some images. also_true: labels that are true of them too. hard: the kind of error of hard
+    negatives."""
 
     name: str
     kind: str
@@ -24,9 +25,9 @@ class _Label:
 
 
 def read_pearson(path: Path) -> Iterator[Question]:
-    """A question for each image of each label: "a photo of a red cube" against the other prompts, which are those of the file that the label
-    names, such as red_cube_blue_sphere.csv or cube_left_sphere.csv; of single objects one file has all. A prompt that is true of the
-    image too is left out. Scenes of the same objects are one cluster.
+    """A question for each image of each label: "a photo of a red cube" against the other prompts, which are those of
+    the file that the label names, such as red_cube_blue_sphere.csv or cube_left_sphere.csv; of single objects one file
+    has all. A prompt that is true of the image too is left out. Scenes of the same objects are one cluster.
 
     Raises UserError for a file without the column class_name.
     """

@@ -47,7 +47,8 @@ class FileBytes:
 class ParquetCells:
     """The images in the cells of a Parquet file, as Hugging Face's datasets store them: `bytes` in columns of structs.
 
-    The last row groups are kept, since images are read in the order of the questions; another object reads the file anew.
+    The last row groups are kept, since images are read in the order of the questions; another object reads the file
+    anew.
     """
 
     def __init__(self, path: Path):
@@ -90,7 +91,8 @@ class Picture:
 
 @dataclass(frozen=True)
 class Pictures:
-    """The images of a benchmark by id; `folder` is where they are from. Scoring reads them as it reads those of a world."""
+    """The images of a benchmark by id; `folder` is where they are from. Scoring reads them as it reads those of a
+    world."""
 
     folder: Path
     of: Mapping[str, Picture]
@@ -108,13 +110,15 @@ class Pictures:
                 with Image.open(io.BytesIO(self._read(image_id)), formats=FORMATS) as image:
                     if image.width * image.height > MOST_PIXELS:
                         raise UserError(
-                            f"The image {image_id} of {self.folder} has {image.width}x{image.height} pixels, expected at most "
+                            f"The image {image_id} of {self.folder} has {image.width}x{image.height} pixels, expected "
+                            f"at most "
                             f"{MOST_PIXELS:,}; make it smaller."
                         )
                     return (image.crop(picture.box) if picture.box else image).convert("RGB")
         except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
             raise UserError(
-                f"The image {image_id} of {self.folder} cannot be read as {', '.join(FORMATS)} ({error}); fetch it again."
+                f"The image {image_id} of {self.folder} cannot be read as {', '.join(FORMATS)} ({error}); fetch it "
+                f"again."
             ) from None
 
     def image_digest(self, image_id: str) -> str:
@@ -138,7 +142,8 @@ class Pictures:
             return self.of[image_id].source.read()
         except OSError as error:
             raise UserError(
-                f"The image {image_id} of {self.folder} cannot be read ({error.strerror}); fetch it, or name its folder with --images."
+                f"The image {image_id} of {self.folder} cannot be read ({error.strerror}); fetch it, or name its "
+                f"folder with --images."
             ) from None
 
 

@@ -12,8 +12,10 @@ _COLUMNS = ("character_texture", "character_name", "character2_texture", "charac
 
 
 def read_pug_spare(path: Path) -> Iterator[Question]:
-    """A question for each row of labels.csv or PUG_SPARE.csv: "red deer stag and blue fox" against the exchanged colours. Questions of the
-    same two animals with the same two colours, in any order, are one cluster. Raises UserError for columns that are missing."""
+    """A question for each row of labels.csv or PUG_SPARE.csv: "red deer stag and blue fox" against the exchanged
+    colours. Questions of the same two animals with the same two colours, in any order, are one cluster. Raises
+    UserError for columns that are missing.
+    """
     for record in read_records(path):
         yield _question(record)
 

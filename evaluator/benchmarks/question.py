@@ -25,8 +25,8 @@ class Cell:
 
 @dataclass(frozen=True)
 class Shown:
-    """An image that a question names: a cell of a column, or the names that its file may have, the likeliest first. box: the
-    part that is shown."""
+    """An image that a question names: a cell of a column, or the names that its file may have, the likeliest first.
+    box: the part that is shown."""
 
     names: tuple[str, ...] = ()
     cell: Cell | None = None
@@ -48,18 +48,19 @@ class Shown:
 class Question:
     """Images, texts, and for each image which texts are true of it.
 
-    One image with true and false texts is asked as `binary`; two images with two texts, text k true of image k alone, as
-    `pairs`. item: an id. place, file: where the question stands, for messages. cluster: equal for questions that are not independent;
-    None for those of the same first image. kind, skill: groups of questions that get rows of their own.
+    One image with true and false texts is asked as `binary`; two images with two texts, text k true of image k alone,
+    as `pairs`. item: an id. place, file: where the question stands, for messages. cluster: equal for questions that are
+    not independent; None for those of the same first image. kind, skill: groups of questions that get rows of their
+    own.
 
-    protocol: another one for questions of one image. slots: the slot of each text; without them true texts are `c`, false
-    ones `n`. candidate_kinds: for each text the kind of error that it is. level, counts: those of the caption `c`; counts of
-    its objects, attributes and relations, None where they are unknown. again: whether its texts are those of other questions of its
-    images once more, so that an audit of texts counts them there.
+    protocol: another one for questions of one image. slots: the slot of each text; without them true texts are `c`,
+    false ones `n`. candidate_kinds: for each text the kind of error that it is. level, counts: those of the caption
+    `c`; counts of its objects, attributes and relations, None where they are unknown. again: whether its texts are
+    those of other questions of its images once more, so that an audit of texts counts them there.
 
-    labels: what filters choose by. excluded: why it cannot be asked, "" where it can. lacking: for each text of the file that it
-    does not have, why. folders: names that a folder of images may have, each of which is asked the question in place of
-    `images`.
+    labels: what filters choose by. excluded: why it cannot be asked, "" where it can. lacking: for each text of the
+    file that it does not have, why. folders: names that a folder of images may have, each of which is asked the
+    question in place of `images`.
     """
 
     item: str
@@ -113,11 +114,13 @@ def candidates_of(questions: Iterable[Question], source: Path) -> pa.Table:
 
 
 def _rows(question: Question, source: Path) -> list[dict[str, Any]]:
-    """The candidates of a question. Level and counts stand with the caption `c`, or with both captions of two images."""
+    """The candidates of a question. Level and counts stand with the caption `c`, or with both captions of two
+    images."""
     pairs = question.truth == ((True, False), (False, True))
     if not pairs and not (len(question.images) == 1 and {True, False} == set(question.truth[0])):
         raise UserError(
-            f"Question {question.item} of {source} has {len(question.images)} images and {len(question.texts)} texts with the "
+            f"Question {question.item} of {source} has {len(question.images)} images and {len(question.texts)} texts "
+            f"with the "
             f"truths {question.truth}; expected one image with true and false texts, or two images with a text each."
         )
     described = {"level": question.level, **dict(zip(COUNTS, question.counts, strict=True))}

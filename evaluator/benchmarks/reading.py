@@ -1,4 +1,5 @@
-"""Reads the questions of a benchmark of others: those that filters keep, each id once; what was left out is counted by reason."""
+"""Reads the questions of a benchmark of others: those that filters keep, each id once; what was left out is counted
+by reason."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,8 +12,10 @@ from evaluator.benchmarks.question import Question, Shown
 from generator.base.errors import UserError, did_you_mean
 
 READING = "reading"
-"""The entry of a benchmark's manifest, and of results: `averages`, whether its authors average over categories; `filters` by name;
-`excluded`, how many questions and texts were left out by reason; `versions`, a sentence for each file of another version."""
+"""The entry of a benchmark's manifest, and of results: `averages`, whether its authors average over categories;
+`filters` by name; `excluded`, how many questions and texts were left out by reason; `versions`, a sentence for each
+file of another version.
+"""
 YES = "yes"
 """The value of a filter that has none."""
 
@@ -44,8 +47,8 @@ _GENERAL = {FIRST: "N", PRESENT: "yes"}
 
 @dataclass(frozen=True)
 class Filters:
-    """first: at most so many questions of each file, None for all. present: leave out those whose images are not there. labels:
-    what the labels of a question must be."""
+    """first: at most so many questions of each file, None for all. present: leave out those whose images are not there.
+    labels: what the labels of a question must be."""
 
     first: int | None
     present: bool
@@ -96,9 +99,9 @@ BEYOND_FIRST = "it is not among the first of its file"
 class Layout:
     """How the authors of a benchmark publish it.
 
-    read: gives the questions of a file or folder. labels: those of questions that filters choose by, with what they say. one: labels
-    of which a run must have one value, since questions of several are not one benchmark. averages: the authors average over
-    categories. sizes: the numbers of questions of published files by name without suffix.
+    read: gives the questions of a file or folder. labels: those of questions that filters choose by, with what they
+    say. one: labels of which a run must have one value, since questions of several are not one benchmark. averages: the
+    authors average over categories. sizes: the numbers of questions of published files by name without suffix.
     """
 
     read: Callable[[Path], Iterator[Question]]
@@ -109,7 +112,8 @@ class Layout:
 
 
 class Reading:
-    """Iterates once over the questions that are kept, each with its images by id; without a finder no image is looked for."""
+    """Iterates once over the questions that are kept, each with its images by id; without a finder no image is
+    looked for."""
 
     def __init__(self, layout: Layout, path: Path, filters: Filters, finder: Finder | None):
         self._layout, self._path, self._filters, self._finder = layout, path, filters, finder
@@ -118,8 +122,8 @@ class Reading:
         self._values: dict[str, dict[str, None]] = defaultdict(dict)
 
     def __iter__(self) -> Iterator[tuple[Question, dict[str, Picture]]]:
-        """Raises UserError for files that cannot be read, images that are missing, ids that occur twice, questions of which nothing
-        is left, and several values of a label that must have one."""
+        """Raises UserError for files that cannot be read, images that are missing, ids that occur twice, questions of
+        which nothing is left, and several values of a label that must have one."""
         seen: set[str] = set()
         kept: Counter[Path] = Counter()
         for question in self._questions():
@@ -141,15 +145,19 @@ class Reading:
 
     @property
     def about(self) -> dict[str, Any]:
-        """What results say: whether the authors average over categories, the filters, what was left out by reason, and which files
-        are not as published."""
+        """What results say: whether the authors average over categories, the filters, what was left out by reason, and
+        which files are not as published."""
         return {
-            "averages": self._layout.averages, "filters": self._filters.given, "excluded": dict(self._excluded),
+            "averages": self._layout.averages,
+            "filters": self._filters.given,
+            "excluded": dict(self._excluded),
             "versions": [
-                f"{file.name} has {found:,} questions, the published one {self._layout.sizes[file.stem]:,}: it is another version."
-                for file, found in self._sizes.items() if found != self._layout.sizes.get(file.stem, found)
+                f"{file.name} has {found:,} questions, the published one {self._layout.sizes[file.stem]:,}: it is "
+                f"another version."
+                for file, found in self._sizes.items()
+                if found != self._layout.sizes.get(file.stem, found)
             ],
-        }  # fmt: skip
+        }
 
     def _questions(self) -> Iterator[Question]:
         """The questions of the files, those of folders for each of their images."""
@@ -178,7 +186,8 @@ class Reading:
         missing = [each for each in question.images if found[each.id] is None]
         if missing and not self._filters.present:
             raise UserError(
-                f"{question.place} names the image {missing[0].names[0]}, which is not in {self._finder.folder}; give the folder of the "
+                f"{question.place} names the image {missing[0].names[0]}, which is not in {self._finder.folder}; give "
+                f"the folder of the "
                 "images with --images, or leave such questions out with --filter present."
             )
         return {name: each for name, each in found.items() if each is not None}, NOT_THERE if missing else ""
@@ -197,7 +206,8 @@ class Reading:
             found = [self._filters.labels[name]] if name in self._filters.labels else list(self._values[name])
             if len(found) > 1:
                 raise UserError(
-                    f"{self._path} has questions for {len(found)} of '{name}' ({', '.join(found)}), which are no one benchmark; choose with "
+                    f"{self._path} has questions for {len(found)} of '{name}' ({', '.join(found)}), which are no one "
+                    f"benchmark; choose with "
                     f"--filter {name}={found[0]}."
                 )
 

@@ -37,13 +37,20 @@ _SUGARCREPE = {"replace_att": 788, "replace_obj": 1652, "replace_rel": 1406, "sw
 
 LAYOUTS = {
     "sugarcrepe": Layout(
-        Columns(("filename",), ("caption", "negative_caption")), averages=True, sizes={"add_att": 692, "add_obj": 2062, **_SUGARCREPE}
+        Columns(("filename",), ("caption", "negative_caption")),
+        averages=True,
+        sizes={"add_att": 692, "add_obj": 2062, **_SUGARCREPE},
     ),
     "sugarcrepe_pp": Layout(
         Columns(
-            ("filename",), ("caption", "caption2", "negative_caption"), item="id", protocol="hard_positives", slots=("c", "p", "n")
+            ("filename",),
+            ("caption", "caption2", "negative_caption"),
+            item="id",
+            protocol="hard_positives",
+            slots=("c", "p", "n"),
         ),
-        averages=True, sizes=_SUGARCREPE,
+        averages=True,
+        sizes=_SUGARCREPE,
     ),
     "crepe": Layout(read_crepe, labels={CORPUS: "the training corpus of systematicity"}, one=(CORPUS,), averages=True),
     "vl_checklist": Layout(read_vl_checklist, averages=True),
@@ -55,22 +62,23 @@ LAYOUTS = {
     "pearson2025": Layout(read_pearson),
     "pug_spare": Layout(read_pug_spare, labels={WORLD: "the environment of the images"}),
     "aro": Layout(
-        Columns(("image_path",), ("true_caption", "false_caption"), boxed=True), sizes={"visual_genome_attribution": 28748}
+        Columns(("image_path",), ("true_caption", "false_caption"), boxed=True),
+        sizes={"visual_genome_attribution": 28748},
     ),
     "winoground": Layout(Columns(("image_0", "image_1"), ("caption_0", "caption_1"), ("collapsed_tag",), "id")),
     "bivlc": Layout(Columns(("image", "negative_image"), ("caption", "negative_caption"), ("type", "subtype"))),
     "vismin": Layout(Columns(("image_0", "image_1"), ("text_0", "text_1"), ("category",), "id")),
-}  # fmt: skip
-"""SugarCrepe (Hsieh et al. 2023), SugarCrepe++ (Dumpala et al. 2024), CREPE (Ma et al. 2023), VL-CheckList (Zhao et al. 2022), the Hard
-Positives sets (Kamath et al. 2024), COMPASS (anonymous, 2026), Pearson et al. 2025, PUG:SPARE (Koishigarina et al. 2026), ARO's relations
-and attributes (Yuksekgonul et al. 2023), Winoground (Thrush et al. 2022), BiVLC (Miranda et al. 2024) and VisMin (Awal et al. 2024), as
-their authors publish them."""
+}
+"""SugarCrepe (Hsieh et al. 2023), SugarCrepe++ (Dumpala et al. 2024), CREPE (Ma et al. 2023), VL-CheckList (Zhao et al.
+2022), the Hard Positives sets (Kamath et al. 2024), COMPASS (anonymous, 2026), Pearson et al. 2025, PUG:SPARE
+(Koishigarina et al. 2026), ARO's relations and attributes (Yuksekgonul et al. 2023), Winoground (Thrush et al. 2022),
+BiVLC (Miranda et al. 2024) and VisMin (Awal et al. 2024), as their authors publish them."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """A dataset's folder, or with a `name` the files of a benchmark of others, whose images may lie in a folder of their own, and of whose
-    questions `filters` (evaluator.benchmarks.reading) may leave some out."""
+    """A dataset's folder, or with a `name` the files of a benchmark of others, whose images may lie in a folder of
+    their own, and of whose questions `filters` (evaluator.benchmarks.reading) may leave some out."""
 
     path: Path
     name: str | None = None
@@ -91,7 +99,8 @@ class Source:
 
 
 def external_source(text: str, images: Path | None, filters: Sequence[str] = ()) -> Source | None:
-    """The benchmark of others that NAME:PATH names; None for a folder or a URL. Raises UserError for a NAME that no one offers."""
+    """The benchmark of others that NAME:PATH names; None for a folder or a URL. Raises UserError for a NAME that no
+    one offers."""
     name, colon, path = text.partition(":")
     if not colon or not path or Path(text).exists() or path.startswith("//") or "/" in name:
         return None
@@ -133,7 +142,8 @@ def read_external(source: Source) -> External:
 
 
 def write_questions(root: Path, name: str, tables: Mapping[str, Any], about: Mapping[str, Any] | None = None) -> Path:
-    """Write the items, candidates and texts of a benchmark of others into `root`/benchmarks/`name`; returns that folder.
+    """Write the items, candidates and texts of a benchmark of others into `root`/benchmarks/`name`; returns that
+    folder.
 
     about: how it was read, for its manifest.
     """
@@ -158,11 +168,11 @@ def _reader(name: str) -> Reader:
 
 
 def read_layout(name: str, path: Path, images: Path | None, filters: Sequence[str] = ()) -> External:
-    """A benchmark by the name of its layout. path: a file of it or their folder; images: the folder of images, None for `images`
-    beside the questions, or where these are. filters: NAME or NAME=VALUE.
+    """A benchmark by the name of its layout. path: a file of it or their folder; images: the folder of images, None for
+    `images` beside the questions, or where these are. filters: NAME or NAME=VALUE.
 
-    Raises UserError for files that cannot be read, columns and images that are missing, ids that occur twice, and filters that
-    cannot be.
+    Raises UserError for files that cannot be read, columns and images that are missing, ids that occur twice, and
+    filters that cannot be.
     """
     finder = Finder(path, images)
     reading = _reading(name, path, filters, finder)
@@ -175,8 +185,8 @@ def read_layout(name: str, path: Path, images: Path | None, filters: Sequence[st
 
 
 def read_texts(name: str, path: Path, filters: Sequence[str] = ()) -> tuple[list[Question], dict[str, Any]]:
-    """The questions of a benchmark by the name of its layout, and what results say of them, without its images. Raises UserError as
-    `read_layout`, and for a filter by images."""
+    """The questions of a benchmark by the name of its layout, and what results say of them, without its images. Raises
+    UserError as `read_layout`, and for a filter by images."""
     reading = _reading(name, path, filters, None)
     return [question for question, _ in reading], reading.about
 
@@ -192,7 +202,8 @@ def _reading(name: str, path: Path, filters: Sequence[str], finder: Finder | Non
 def read_own_table(path: Path, images: Path | None) -> External:
     """A table with the columns of docs/models.md, "Scores from elsewhere", without scores.
 
-    `image` is the path of an image below `images`, or below the table's folder. Raises UserError for missing columns and images.
+    `image` is the path of an image below `images`, or below the table's folder. Raises UserError for missing columns
+    and images.
     """
     table = read_table(path)
     require(table, ["item", "protocol", "image", "text"], path)
@@ -204,7 +215,8 @@ def read_own_table(path: Path, images: Path | None) -> External:
         found = file_in(folder, name)
         if not found.is_file():
             raise UserError(
-                f"Row {row} of {path} names the image '{name}', which is not in {folder}; give the folder of the images with --images."
+                f"Row {row} of {path} names the image '{name}', which is not in {folder}; give the folder of the "
+                f"images with --images."
             )
         pictures[name] = Picture(FileBytes(found))
     return External(table, Pictures(folder, pictures))

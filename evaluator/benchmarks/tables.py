@@ -110,7 +110,8 @@ def _hint_at_probabilities(values: np.ndarray, path: Path) -> None:
     near = (known <= TOLERANCE) | (known >= 1 - TOLERANCE)
     if len(known) and known.min() >= 0 and known.max() <= 1 and near.mean() > _MANY:
         logger.warning(
-            f"{near.sum():,} of the {len(known):,} scores of {path.name} are 0 or 1 within the tie tolerance, and all are "
+            f"{near.sum():,} of the {len(known):,} scores of {path.name} are 0 or 1 within the tie tolerance, and all "
+            f"are "
             "within 0 and 1: if they are probabilities, give --probabilities, which compares their log-odds."
         )
 
@@ -131,7 +132,8 @@ def require(table: pa.Table, names: Sequence[str], path: Path) -> None:
     missing = [name for name in names if name not in table.column_names]
     if missing:
         raise UserError(
-            f"{path} has no column '{missing[0]}' (it has {', '.join(table.column_names)}); docs/models.md, Scores from "
+            f"{path} has no column '{missing[0]}' (it has {', '.join(table.column_names)}); docs/models.md, Scores "
+            f"from "
             f"elsewhere, lists the columns."
         )
 

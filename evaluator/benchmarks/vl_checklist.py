@@ -1,4 +1,5 @@
-"""VL-CheckList (Zhao et al. 2022): JSON lists of an image's name and its true and false captions, in a folder for each capability."""
+"""VL-CheckList (Zhao et al. 2022): JSON lists of an image's name and its true and false captions, in a folder for
+each capability."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,8 +15,10 @@ _IMAGES = {"vaw": "vg"}
 
 
 def read_vl_checklist(path: Path) -> Iterator[Question]:
-    """The questions of a file, or of all files below a folder such as `data`. kind: one of the 13 capabilities; skill: the corpus,
-    and for objects in several roles the role. Raises UserError for rows of another form and files below no capability."""
+    """The questions of a file, or of all files below a folder such as `data`. kind: one of the 13 capabilities; skill:
+    the corpus, and for objects in several roles the role. Raises UserError for rows of another form and files below no
+    capability.
+    """
     for file in files_under(path.resolve(), (".json",)):
         kind, skill = _capability(file)
         for key, row in json_rows(file):
@@ -31,7 +34,8 @@ def _question(file: Path, key: str, row: Any, kind: str, skill: str) -> Question
             pass
         case _:
             raise UserError(
-                f'Expected [image, {{"POS": [texts], "NEG": [texts]}}] as row {key} of {file}, got {row!r:.80}; give the files that the '
+                f'Expected [image, {{"POS": [texts], "NEG": [texts]}}] as row {key} of {file}, got {row!r:.80}; give '
+                f"the files that the "
                 "authors publish."
             )
     corpus = skill.split("/")[0]
@@ -56,7 +60,8 @@ def _capability(file: Path) -> tuple[str, str]:
     corpus = next((name for name in _CORPORA if name in (words[0], file.parent.name)), None)
     if aspect is None or corpus is None:
         raise UserError(
-            f"{file} is no file of VL-CheckList: expected one below Attribute, Object or Relation, in a folder or with a name of "
+            f"{file} is no file of VL-CheckList: expected one below Attribute, Object or Relation, in a folder or "
+            f"with a name of "
             f"{', '.join(_CORPORA)}."
         )
     if aspect != "Object":

@@ -22,18 +22,21 @@ from generator.base.errors import UserError
     "--language-model",
     metavar="ngram|NAME|FOLDER",
     default="ngram",
-    help="Model whose perplexity to compare: ngram, a trigram model fitted on the benchmark's own texts, or a causal language "
+    help="Model whose perplexity to compare: ngram, a trigram model fitted on the benchmark's own texts, or a causal "
+    "language "
     "model of the Hugging Face Hub.",
 )
 @click.option(
     "--sentence-encoder",
     metavar="NAME|FOLDER",
-    help="Also measure COMPASS' similarity filter with this encoder, such as all-MiniLM-L6-v2 (of the extra [language]).",
+    help="Also measure COMPASS' similarity filter with this encoder, such as all-MiniLM-L6-v2 (of the extra "
+    "[language]).",
 )
 @click.option(
     "--similar",
     type=NEW_FILE,
-    help="File to write the ids of all items to that the filter would drop, for gen describe --without; with --sentence-encoder.",
+    help="File to write the ids of all items to that the filter would drop, for gen describe --without; with "
+    "--sentence-encoder.",
 )
 @click.option(
     "--items",
@@ -46,9 +49,18 @@ from generator.base.errors import UserError
 @DEVICE
 @JSON
 def audit(
-    dataset: Path, benchmark: str | None, protocols: tuple[str, ...], language_model: str, sentence_encoder: str | None,
-    similar: Path | None, items: int, seed: int, out: Path | None, device: str | None, as_json: bool,
-) -> None:  # fmt: skip
+    dataset: Path,
+    benchmark: str | None,
+    protocols: tuple[str, ...],
+    language_model: str,
+    sentence_encoder: str | None,
+    similar: Path | None,
+    items: int,
+    seed: int,
+    out: Path | None,
+    device: str | None,
+    as_json: bool,
+) -> None:
     """Test how well a text-only model can answer the items of DATASET: by length, by perplexity and with a classifier.
 
     Prints one row for each kind of negative.

@@ -23,7 +23,8 @@ def print_audit(results: dict[str, Any]) -> None:
         if kind["name"] in results["hackable"]:
             _print_give_aways(kind)
     print_line(
-        "r: rank-biserial correlation, above 0 where the truth is shorter, or has lower perplexity (ppl). Blind: a classifier "
+        "r: rank-biserial correlation, above 0 where the truth is shorter, or has lower perplexity (ppl). Blind: a "
+        "classifier "
         "chooses between a true and a false text; chance 50, intervals by group.",
         "dim",
     )
@@ -41,9 +42,17 @@ def _table(results: dict[str, Any]) -> Table:
     for kind in results["kinds"]:
         similar = [_percent(kind["similarity"]["above"])] if filtered else []
         table.add_row(
-            kind["name"], f"{kind['sampled']:,}", f"{kind['clusters']:,}", _r(kind["length"]["words"]["r"]), _r(kind["perplexity"]["r"]),
-            _percent(kind["difference"]["jaccard"]), *similar, _percent(kind["blind"]["value"]), _interval(kind["blind"]), _SHORT[kind["blind"]["verdict"]],
-        )  # fmt: skip
+            kind["name"],
+            f"{kind['sampled']:,}",
+            f"{kind['clusters']:,}",
+            _r(kind["length"]["words"]["r"]),
+            _r(kind["perplexity"]["r"]),
+            _percent(kind["difference"]["jaccard"]),
+            *similar,
+            _percent(kind["blind"]["value"]),
+            _interval(kind["blind"]),
+            _SHORT[kind["blind"]["verdict"]],
+        )
     return table
 
 
@@ -56,9 +65,16 @@ def _levels(results: dict[str, Any]) -> Table:
     table.add_column("effect")
     for row in results["levels"]:
         table.add_row(
-            f"{row['protocol']}/{row['kind']}", row["skill"] or "", row["level"], f"{row['sampled']:,}", f"{row['clusters']:,}",
-            f"{row['negatives_an_item']:.1f}", _r(row["length"]["words"]["r"]), _r(row["perplexity"]["r"]), row["perplexity"]["size"] or "–",
-        )  # fmt: skip
+            f"{row['protocol']}/{row['kind']}",
+            row["skill"] or "",
+            row["level"],
+            f"{row['sampled']:,}",
+            f"{row['clusters']:,}",
+            f"{row['negatives_an_item']:.1f}",
+            _r(row["length"]["words"]["r"]),
+            _r(row["perplexity"]["r"]),
+            row["perplexity"]["size"] or "–",
+        )
     return table
 
 

@@ -22,8 +22,9 @@ from generator.base.commands import Bar, Number, result, say
 def compare(runs: tuple[str, ...], detect: float | None, full: bool, out: Path | None, as_json: bool) -> None:
     """Compare models on the same items and say which differences hold.
 
-    Each of RUNS is a folder written by `score run`, or a .csv or .parquet with the columns item, correct and cluster, and
-    split and model where there are several. NAME=RUN names the model; runs of the same name are training seeds of one model.
+    Each of RUNS is a folder written by `score run`, or a .csv or .parquet with the columns item, correct and cluster,
+    and split and model where there are several. NAME=RUN names the model; runs of the same name are training seeds of
+    one model.
     """
     from evaluator.analysis.comparison import compare as compute
     from evaluator.analysis.comparison import write_rows

@@ -38,11 +38,14 @@ def print_comparison(comparison: dict[str, Any], full: bool = False) -> None:
     certain = sum(row["leader"] is not None for row in rows)
     more = "" if len(shown) == len(rows) else f" {len(shown)} rows are shown; --full shows all."
     print_line(
-        f"Significant differences: {certain} of {len(rows)}. Significant flips: {len(flips)} of {len(comparison['flips'])}.{more}",
+        f"Significant differences: {certain} of {len(rows)}. Significant flips: {len(flips)} of "
+        f"{len(comparison['flips'])}.{more}",
     )
     print_line(
-        "Differences in points with 95% intervals; p and the interval come from one model of the difference, which speaks of "
-        f"{_spoken(shown)}. q: p after Benjamini and Hochberg over pairs of models, * q ≤ {comparison['q']:g}. McNemar: mid-p, "
+        "Differences in points with 95% intervals; p and the interval come from one model of the difference, which "
+        "speaks of "
+        f"{_spoken(shown)}. q: p after Benjamini and Hochberg over pairs of models, * q ≤ {comparison['q']:g}. "
+        f"McNemar: mid-p, "
         "items taken as independent. detectable: the smallest true difference that is shown in 80% of cases.",
         "dim",
     )

@@ -13,28 +13,45 @@ from generator.base.extras import check_installed
 @click.command()
 @click.argument("benchmark", metavar="BENCHMARK")
 @click.option(
-    "--reference", "references", type=click.Path(exists=True, path_type=Path), required=True, multiple=True, metavar="CORPUS",
-    help="Captions to compare with: a file, or a folder of files, of COCO's JSON, JSON lines, Parquet, WebDataset (.tar) or one "
-    "caption a line (.txt); or a table of counts (.csv, .parquet). `phrases` in place of `caption` are noun phrases made elsewhere. "
+    "--reference",
+    "references",
+    type=click.Path(exists=True, path_type=Path),
+    required=True,
+    multiple=True,
+    metavar="CORPUS",
+    help="Captions to compare with: a file, or a folder of files, of COCO's JSON, JSON lines, Parquet, WebDataset "
+    "(.tar) or one "
+    "caption a line (.txt); or a table of counts (.csv, .parquet). `phrases` in place of `caption` are noun phrases "
+    "made elsewhere. "
     "Repeat for several; a file of several counts once.",
-)  # fmt: skip
+)
 @click.option(
-    "--captions", type=click.Choice(["strict", "free"]),
-    help='How to read captions: strict, "the a1 o1 and the a2 o2" alone; free, any text by its noun phrases.  [default: strict '
+    "--captions",
+    type=click.Choice(["strict", "free"]),
+    help='How to read captions: strict, "the a1 o1 and the a2 o2" alone; free, any text by its noun phrases.  '
+    "[default: strict "
     "for aro, else free]",
-)  # fmt: skip
+)
 @click.option(
-    "--extractor", default="rules", show_default=True, metavar="NAME",
+    "--extractor",
+    default="rules",
+    show_default=True,
+    metavar="NAME",
     help="What finds the noun phrases of captions: rules, or spacy:MODEL, a pipeline of spaCy that you have installed.",
-)  # fmt: skip
+)
 @click.option(
-    "--match", type=click.Choice(["lemmas", "exact"]), default="lemmas", show_default=True,
-    help="Which objects are the same: lemmas, by their singular, as published; exact, as they stand. Attributes stand as they are.",
-)  # fmt: skip
+    "--match",
+    type=click.Choice(["lemmas", "exact"]),
+    default="lemmas",
+    show_default=True,
+    help="Which objects are the same: lemmas, by their singular, as published; exact, as they stand. Attributes stand "
+    "as they are.",
+)
 @click.option(
-    "--synonyms", type=FILE,
+    "--synonyms",
+    type=FILE,
     help="Text file of words that match one another, a group a line, separated by commas.",
-)  # fmt: skip
+)
 @FILTERS
 @click.option("--out", type=NEW_FOLDER, default="familiarity", show_default=True, help="Folder to write.")
 @click.option(
@@ -44,19 +61,34 @@ from generator.base.extras import check_installed
 )
 @click.option("--workers", type=click.IntRange(min=1), help="Processes that count.  [default: one per core]")
 @click.option(
-    "--farm", "farm_name", type=click.Choice(["local", "ray"]), default="local", show_default=True,
+    "--farm",
+    "farm_name",
+    type=click.Choice(["local", "ray"]),
+    default="local",
+    show_default=True,
     help="Where a corpus is counted: on this machine or on a Ray cluster.",
-)  # fmt: skip
+)
 @click.option("--address", help="Address of the Ray cluster, such as 10.0.0.1:6379 or auto.  [default: start one here]")
 @JSON
 def familiarity(
-    benchmark: str, references: tuple[Path, ...], captions: str | None, extractor: str, match: str, synonyms: Path | None,
-    filters: tuple[str, ...], out: Path, counts: Path | None, workers: int | None, farm_name: str, address: str | None, as_json: bool,
-) -> None:  # fmt: skip
+    benchmark: str,
+    references: tuple[Path, ...],
+    captions: str | None,
+    extractor: str,
+    match: str,
+    synonyms: Path | None,
+    filters: tuple[str, ...],
+    out: Path,
+    counts: Path | None,
+    workers: int | None,
+    farm_name: str,
+    address: str | None,
+    as_json: bool,
+) -> None:
     """Measure how much of BENCHMARK a corpus of captions has shown: which attributes of which objects (BindSplit).
 
-    BENCHMARK is a benchmark of others as NAME:PATH, a table of yours as table:FILE (docs/external.md), or the folder of a dataset,
-    of which the binary questions are read. Images are not read.
+    BENCHMARK is a benchmark of others as NAME:PATH, a table of yours as table:FILE (docs/external.md), or the folder of
+    a dataset, of which the binary questions are read. Images are not read.
     """
     from evaluator.audits.familiarity.audit import audit
     from evaluator.audits.familiarity.corpus_files import find_corpus

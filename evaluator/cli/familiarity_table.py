@@ -11,15 +11,19 @@ def said(summary: dict[str, Any]) -> str:
     corpus, rates = summary["corpus"], summary["rates"]
     inside = sum(summary["buckets"].values())
     lines = [
-        f"{summary['benchmark']} against {summary['reference']}: {inside:,} of {summary['samples']:,} samples, captions read as "
+        f"{summary['benchmark']} against {summary['reference']}: {inside:,} of {summary['samples']:,} samples, "
+        f"captions read as "
         f"{summary['captions']}, phrases by {summary['extractor']}, match by {summary['match']}.",
         *(f"  excluded: {n:,}, {reason}" for reason, n in summary["excluded"].items()),
-        f"Corpus: {corpus['captions']:,} captions, {corpus['phrases']:,} phrases ({_percent(_share(corpus['bare'], corpus['phrases']))} "
-        f"bare nouns, which show no binding), {corpus['bindings']:,} different bindings ({corpus['function_words']:,} with a function word).",
+        f"Corpus: {corpus['captions']:,} captions, {corpus['phrases']:,} phrases "
+        f"({_percent(_share(corpus['bare'], corpus['phrases']))} "
+        f"bare nouns, which show no binding), {corpus['bindings']:,} different bindings ({corpus['function_words']:,} "
+        f"with a function word).",
         "",
         "bucket              samples",
         *(f"{name:<18} {n:>8,}" for name, n in summary["buckets"].items()),
-        f"Without those of close matches alone: {', '.join(f'{name} {n:,}' for name, n in summary['partitions'].items())}.",
+        f"Without those of close matches alone: "
+        f"{', '.join(f'{name} {n:,}' for name, n in summary['partitions'].items())}.",
         *(
             f"No sample is {name}: that partition has no mean."
             for name, n in summary["partitions"].items()
@@ -40,7 +44,8 @@ def said(summary: dict[str, Any]) -> str:
     if summary["asymmetry"]["value"] is None:
         return "\n".join([*lines, "No sample is left, so there is no asymmetry."])
     lines.append(
-        f"Of a true caption's bindings {_points(summary['asymmetry'])} more are perfect matches than of its false one's (mean over samples, "
+        f"Of a true caption's bindings {_points(summary['asymmetry'])} more are perfect matches than of its false "
+        f"one's (mean over samples, "
         "95% interval over images or other clusters)."
     )
     lines.extend(f"  true captions {slot}: {_points(each)}" for slot, each in summary["asymmetry_of"].items())
@@ -64,7 +69,8 @@ def corpus_said(corpus: Corpus, counted: Counted) -> list[str]:
     ]
     if counted.tables:
         lines.append(
-            f"Tables of counts: {counted.tables:,}; what they were counted from is not in the numbers of captions and phrases."
+            f"Tables of counts: {counted.tables:,}; what they were counted from is not in the numbers of captions and "
+            f"phrases."
         )
     return lines
 

@@ -15,7 +15,8 @@ from generator.base.errors import UserError
 @click.option(
     "--items",
     type=FILE,
-    help="Table of scores from elsewhere (.csv, .tsv, .jsonl or .parquet), instead of RUNS. docs/models.md lists its columns.",
+    help="Table of scores from elsewhere (.csv, .tsv, .jsonl or .parquet), instead of RUNS. docs/models.md lists its "
+    "columns.",
 )
 @click.option("--dataset", type=DatasetFolder(), help="Dataset whose scene_id and text_id the table has.")
 @click.option(
@@ -39,10 +40,24 @@ from generator.base.errors import UserError
 @JSONL
 @JSON
 def measure(
-    runs: tuple[Path, ...], items: Path | None, dataset: Path | None, benchmark: str | None, model: str | None, out: Path | None,
-    probabilities: bool, tolerance: float | None, level: float | None, channel: str | None, full: bool, jsonl: bool, as_json: bool, model_card: Path | None, splits: Path | None,
-) -> None:  # fmt: skip
-    """Compute the results of RUNS again from their scores, without the model; or those of scores from elsewhere (--items).
+    runs: tuple[Path, ...],
+    items: Path | None,
+    dataset: Path | None,
+    benchmark: str | None,
+    model: str | None,
+    out: Path | None,
+    probabilities: bool,
+    tolerance: float | None,
+    level: float | None,
+    channel: str | None,
+    full: bool,
+    jsonl: bool,
+    as_json: bool,
+    model_card: Path | None,
+    splits: Path | None,
+) -> None:
+    """Compute the results of RUNS again from their scores, without the model; or those of scores from elsewhere
+    (--items).
 
     Runs of one model are printed as one, pooled over block seeds and training seeds (docs/statistics.md).
     """

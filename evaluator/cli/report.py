@@ -14,10 +14,11 @@ from generator.base.commands import result
 @FULL
 @JSON
 def report(runs: tuple[str, ...], out: Path | None, full: bool, as_json: bool) -> None:
-    """Print the results of [NAME=]RUN... and write them to one HTML page with figures and examples, a CSV and a LaTeX file beside it.
+    """Print the results of [NAME=]RUN... and write them to one HTML page with figures and examples, a CSV and a LaTeX
+    file beside it.
 
-    Runs of one model are pooled over block seeds and training seeds; NAME=RUN names the model of a run, so that runs of one name
-    are pooled. docs/compare.md says how.
+    Runs of one model are pooled over block seeds and training seeds; NAME=RUN names the model of a run, so that runs of
+    one name are pooled. docs/compare.md says how.
     """
     from evaluator.analysis.pooling import pool_runs
     from evaluator.cli.results_table import print_results

@@ -24,8 +24,8 @@ _DECIMALS = 2
 
 
 def print_results(runs: Sequence[dict[str, Any]], full: bool = False) -> None:
-    """Print the results of runs to stdout, pooled (evaluator.analysis.pooling): ten lines a model, or with `full` every row but
-    those by number of atoms, which are left to the report and to tables/summary.csv.
+    """Print the results of runs to stdout, pooled (evaluator.analysis.pooling): ten lines a model, or with `full` every
+    row but those by number of atoms, which are left to the report and to tables/summary.csv.
 
     A line is a metric of a group of items of a model, with a column for each split.
     """
@@ -55,7 +55,8 @@ def print_results(runs: Sequence[dict[str, Any]], full: bool = False) -> None:
     for line in (*differences(entries), *spread_notes(entries)):
         print_line(line)
     print_line(
-        "Averages are over items unless the metric says otherwise; intervals speak of bindings like these (docs/statistics.md); "
+        "Averages are over items unless the metric says otherwise; intervals speak of bindings like these "
+        "(docs/statistics.md); "
         "a tie is never correct. Differences are in points."
         + full
         * " p: of a share against chance, of a difference against 0.",

@@ -41,10 +41,12 @@ def tables(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Make the tables of PAPER from [LABEL=]RUN...: bindsplit2026, hard-positives2024, crepe2023, compass2026 or pearson2025.
+    """Make the tables of PAPER from [LABEL=]RUN...: bindsplit2026, hard-positives2024, crepe2023, compass2026 or
+    pearson2025.
 
-    Runs of one label are pooled over block seeds and training seeds. A label can have parts, as in "dual / labclip=RUN".
-    Folders of `score familiarity` and files of `score audit` can stand among the runs. docs/tables.md says what each table shows.
+    Runs of one label are pooled over block seeds and training seeds. A label can have parts, as in "dual /
+    labclip=RUN". Folders of `score familiarity` and files of `score audit` can stand among the runs. docs/tables.md
+    says what each table shows.
     """
     from evaluator.cli.results_table import print_paper_table
     from evaluator.report.papers.given import read_given

@@ -52,7 +52,8 @@ _LOG = click.option(
     type=click.Choice(["tensorboard", "wandb"]),
     multiple=True,
     callback=_checked,
-    help="Log loss, rate, gradient norm and images a second of each step: tensorboard (into OUT.tensorboard) or wandb. It "
+    help="Log loss, rate, gradient norm and images a second of each step: tensorboard (into OUT.tensorboard) or "
+    "wandb. It "
     "needs the extra [log].",
 )
 

@@ -9,8 +9,8 @@ import numpy as np
 def category_weights(categories: Sequence[tuple[str, ...]]) -> np.ndarray:
     """The weight (n,) of each item in the mean over categories; they sum to 1.
 
-    categories: a path for each item, such as (kind, skill). The mean of a path is the unweighted mean of its subcategories;
-    the mean of a whole path is that of its items.
+    categories: a path for each item, such as (kind, skill). The mean of a path is the unweighted mean of its
+    subcategories; the mean of a whole path is that of its items.
 
     >>> category_weights([("a",), ("a",), ("b", "x"), ("b", "y")]).tolist()
     [0.25, 0.25, 0.25, 0.25]

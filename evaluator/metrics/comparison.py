@@ -37,10 +37,11 @@ def best_score(scores: np.ndarray, mask: np.ndarray) -> np.ndarray:
 def wrong_choices(
     scores: np.ndarray, true: np.ndarray, false: np.ndarray, tolerance: float = TOLERANCE
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Which false text each row chooses instead of a true one, and whether a false and a true text tie for the best score.
+    """Which false text each row chooses instead of a true one, and whether a false and a true text tie for the best
+    score.
 
-    scores (n, m), masks true and false (n, m); returns shares (n, m) and bool (n,). A row that chooses a false text has shares
-    that sum to 1: false texts that tie for the best score share it evenly. Other rows have zeros.
+    scores (n, m), masks true and false (n, m); returns shares (n, m) and bool (n,). A row that chooses a false text has
+    shares that sum to 1: false texts that tie for the best score share it evenly. Other rows have zeros.
 
     >>> masks = np.array([[True, False, False]]), np.array([[False, True, True]])
     >>> wrong_choices(np.array([[0.1, 0.3, 0.2]]), *masks)[0].tolist()
@@ -72,9 +73,11 @@ def recall_at_k(
 
 
 def chance(n_true: np.ndarray, n_false: np.ndarray, k: int = 1) -> np.ndarray:
-    """Recall@k by chance (n,): the probability that fewer than k false texts precede the first true one in a random order.
+    """Recall@k by chance (n,): the probability that fewer than k false texts precede the first true one in a random
+    order.
 
-    >>> chance(np.array([1, 2]), np.array([4, 6])).round(6).tolist(), chance(np.array([1]), np.array([4]), 3).round(6).tolist()
+    >>> first, third = chance(np.array([1, 2]), np.array([4, 6])), chance(np.array([1]), np.array([4]), 3)
+    >>> first.round(6).tolist(), third.round(6).tolist()
     ([0.2, 0.25], [0.6])
     """
     before = np.ones(len(n_true))

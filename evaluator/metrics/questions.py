@@ -58,7 +58,8 @@ def group_score(scores: np.ndarray, tolerance: float = TOLERANCE) -> Won:
 
 
 def augmented_accuracy(c: np.ndarray, n: np.ndarray, p: np.ndarray, tolerance: float = TOLERANCE) -> Won:
-    """Whether both the caption and its hard positive beat the negative (Kamath et al. 2024, section 4.1). By chance 1/3.
+    """Whether both the caption and its hard positive beat the negative (Kamath et al. 2024, section 4.1). By chance
+    1/3.
 
     c, n, p: scores (n,) of the caption, the hard negative and the hard positive.
 

@@ -73,7 +73,8 @@ def load_cell(coefficient: Mapping[str, Any] | None, of: Mapping[str, Any] | Non
 
 
 def number(value: Any, unit: str, decimals: int = 1) -> str:
-    """A number in its unit: a share in percent, a difference in points with its sign, a score; a dash where there is none.
+    """A number in its unit: a share in percent, a difference in points with its sign, a score; a dash where there is
+    none.
 
     >>> number(0.5, "share"), number(-0.1, "difference"), number(0.21, "score"), number(None, "share")
     ('50.0', '-10.0', '0.210', '–')

@@ -70,6 +70,9 @@ class Evaluation:
     def _said(self) -> list[str]:
         """What stands above the table."""
         results = self.results
-        head = f"{results['model']} on {results['benchmark']} (dataset {results['certificate']}), {confidence(results)} intervals"
+        head = (
+            f"{results['model']} on {results['benchmark']} (dataset {results['certificate']}), "
+            f"{confidence(results)} intervals"
+        )
         limit = results.get("limit")
         return [head, *(limit_said(limit) if limit else ()), mark_of(results) or training_said(results)]

@@ -43,7 +43,7 @@ def write_pooled(entries: Sequence[Results], page: Path) -> tuple[Path, Path]:
     table, tex = page.with_suffix(".csv"), page.with_suffix(".tex")
     write_csv(table, pa.Table.from_pylist(rows))
     overview = side_by_side(entries, main_lines(entries))
-    first = environment([overview], " ".join(overview.said() + [overview.mark]), overview.mark)
+    first = environment([overview], " ".join([*overview.said(), overview.mark]), overview.mark)
     write_text(tex, "\n".join([first, *(text for entry in entries for text in latex_tables(entry).values())]))
     return table, tex
 
@@ -56,9 +56,12 @@ def _document(results: Results, name: str) -> str:
     channels = channel if between == channel else f"{channel} ({between} between images)"
     tables = protocol_tables(results, name)
     caption = [
-        f"{mark} {name}: {results['model']} on {results['benchmark']} (dataset {results['certificate']}), channel {channels}. "
-        f"In %, gaps in points, {confidence(results)} intervals of bindings like these; a mean ± has its standard deviation; "
-        f"scores that differ by no more than {results['rules']['tie_tolerance']:g} (relative to scores above 1) tie, and a tie "
+        f"{mark} {name}: {results['model']} on {results['benchmark']} (dataset {results['certificate']}), channel "
+        f"{channels}. "
+        f"In %, gaps in points, {confidence(results)} intervals of bindings like these; a mean ± has its standard "
+        f"deviation; "
+        f"scores that differ by no more than {results['rules']['tie_tolerance']:g} (relative to scores above 1) tie, "
+        f"and a tie "
         f"is never correct: at most {ties} ties and {unscored} unscored items a row, all in summary.csv.",
         *splits_said(results["rules"]),
         find_protocol(name).caption(results),

@@ -32,7 +32,8 @@ def write_model_card(entries: Sequence[Results], path: Path) -> int:
         card: Any = ModelCard.load(path) if path.exists() else ModelCard(f"---\n{ModelCardData()}\n---\n")
     except Exception as error:  # its parsers have errors of their own
         raise UserError(
-            f"{path} is no model card whose metadata can be read ({str(error).splitlines()[0]}); mend it or name another file."
+            f"{path} is no model card whose metadata can be read ({str(error).splitlines()[0]}); mend it or name "
+            f"another file."
         ) from None
     found = [each for entry in entries for each in _values(entry)]
     measured = {each.dataset_type for each in found}

@@ -107,7 +107,8 @@ def loads(fits: Rows) -> Table:
         cells = [load_cell(fit["coefficients"].get(count)) for count in COUNTS]
         lines.append(Line(_named(fit, labels), [*cells, sizes_cell([fit])]))
     note = [
-        f"Loads: standard error and p in brackets, p without correction; * p < .005, ** p < .001 after {fit['correction']} "
+        f"Loads: standard error and p in brackets, p without correction; * p < .005, ** p < .001 after "
+        f"{fit['correction']} "
         "over the table."
         for fit in fits[:1]
     ]

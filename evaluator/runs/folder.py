@@ -49,14 +49,16 @@ def open_run(folder: Path) -> Run:
         return Run(folder, record, None, with_splits(_part(_own_benchmark(folder, record), record), splits), splits)
     if is_url(str(record["dataset"])):
         raise UserError(
-            f"{folder / 'run.json'} names a dataset at a URL ({record['dataset']}), which is not opened for a file's sake; download "
+            f"{folder / 'run.json'} names a dataset at a URL ({record['dataset']}), which is not opened for a file's "
+            f"sake; download "
             f"it and write its folder there."
         )
     dataset = Dataset.open(Path(record["dataset"]))
     benchmark = dataset.benchmark(record["benchmark_name"])
     if (benchmark.digest, dataset.world.digest) != (record["benchmark"], record["world"]):
         raise UserError(
-            f"The dataset {record['dataset']} changed since {folder} was scored; run `score run` again with another --out."
+            f"The dataset {record['dataset']} changed since {folder} was scored; run `score run` again with another "
+            f"--out."
         )
     return Run(folder, record, dataset.world, _part(benchmark, record))
 
@@ -72,7 +74,8 @@ def split_run(folder: Path, partitions: Path) -> None:
     record = open_run(folder).record
     if record["dataset"] is not None:
         raise UserError(
-            f"{folder} was scored on {record['dataset']}, which has splits of its own; leave --splits out, or give a run of a benchmark of "
+            f"{folder} was scored on {record['dataset']}, which has splits of its own; leave --splits out, or give a "
+            f"run of a benchmark of "
             "others."
         )
     write_splits(folder, read_splits(partitions, _own_benchmark(folder, record)))

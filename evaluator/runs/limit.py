@@ -75,6 +75,7 @@ def what_is_left(whole: Benchmark, few: Benchmark, protocols: list[str], limit: 
 def limit_said(limit: dict[str, Any]) -> list[str]:
     """A sentence for each protocol of which a limit left a split without items."""
     return [
-        f"The limit of {limit['items']:,} items left '{protocol}' none of {', '.join(splits)}: take a larger one to measure that."
+        f"The limit of {limit['items']:,} items left '{protocol}' none of {', '.join(splits)}: take a larger one to "
+        f"measure that."
         for protocol, splits in limit["empty"].items()
     ]

@@ -144,7 +144,8 @@ def _log_unscored(measured: dict[str, ProtocolResults]) -> None:
             more = f" and {len(unscored) - _NAMED:,} more" * (len(unscored) > _NAMED)
             reasons = ", ".join(sorted(set(each.items.unscored.tolist()) - {""}))
             logger.info(
-                f"Unscored items of '{protocol}': {', '.join(unscored[:_NAMED])}{more} ({reasons}); tables/items.csv names all."
+                f"Unscored items of '{protocol}': {', '.join(unscored[:_NAMED])}{more} ({reasons}); tables/items.csv "
+                f"names all."
             )
 
 
@@ -180,7 +181,8 @@ def check_level(level: float | None) -> float:
         return LEVEL
     if not _LEVELS[0] <= level <= _LEVELS[1]:
         raise UserError(
-            f"Expected a level from {_LEVELS[0]} to {_LEVELS[1]}, got {level:g}; for intervals of 90% write --level 0.9."
+            f"Expected a level from {_LEVELS[0]} to {_LEVELS[1]}, got {level:g}; for intervals of 90% write --level "
+            f"0.9."
         )
     return level
 

@@ -188,7 +188,8 @@ def _chosen(request: Request) -> tuple[Dataset, Benchmark, tuple[str, ...]]:
     if not protocols:
         found = ", ".join(f"'{name}'" for name in unknown_protocols(benchmark)) or "none"
         raise UserError(
-            f"The benchmark {benchmark.name} has no items to measure (other protocols it has: {found}); write some with `gen describe`."
+            f"The benchmark {benchmark.name} has no items to measure (other protocols it has: {found}); write some "
+            f"with `gen describe`."
         )
     return dataset, benchmark, tuple(dict.fromkeys(protocols))
 
@@ -219,7 +220,8 @@ def _training(model: Model, dataset: Dataset, benchmark: Benchmark, needs: Needs
     training = training_of(model, dataset.world, benchmark, needs.images.to_pylist())
     if training["status"] == CONTAMINATED and not request.allow_contaminated:
         raise UserError(
-            f"{training['said'].removesuffix('.')} of {request.model_name}; score it on the benchmark whose train split it was trained on, or "
+            f"{training['said'].removesuffix('.')} of {request.model_name}; score it on the benchmark whose train "
+            f"split it was trained on, or "
             f"add --allow-contaminated, which says so on every table."
         )
     return training
@@ -236,7 +238,8 @@ def _without_pools(
     left = tuple(name for name in protocols if name not in pools)
     if pools and (request.protocols or not left):
         raise UserError(
-            f"{request.model_name} cannot be asked '{pools[0]}': {_FITTED}; leave it out, or take blind:length or blind:lm:NAME."
+            f"{request.model_name} cannot be asked '{pools[0]}': {_FITTED}; leave it out, or take blind:length or "
+            f"blind:lm:NAME."
         )
     raw = [f"raw retrieval of {name}" for name in left if find_protocol(name).folds(benchmark)]
     return left, dict.fromkeys([*pools, *raw], _FITTED)
@@ -299,5 +302,6 @@ def _check_unchanged(dataset: Dataset, identity: dict[str, Any], out: Path) -> N
     dataset = dataset.reopened()
     if (dataset.benchmark.digest, dataset.world.digest) != (identity["benchmark"], identity["world"]):
         raise UserError(
-            f"The dataset {dataset.source} changed while {out} was scored; finished scores are cached: run again with another --out."
+            f"The dataset {dataset.source} changed while {out} was scored; finished scores are cached: run again with "
+            f"another --out."
         )

@@ -12,9 +12,9 @@ SEPARATOR = ";"
 class Clusters:
     """The cluster, the scene and the bindings of n items, as numbers.
 
-    codes (n,): the cluster. scenes (n,): the scene. shown (n,): the row of `weights` of each item. weights (rows, bindings)
-    float64: how much each binding counts in a scene; the squares of a scene's weights add up to 1, or to 0 where no
-    bindings are known.
+    codes (n,): the cluster. scenes (n,): the scene. shown (n,): the row of `weights` of each item. weights (rows,
+    bindings) float64: how much each binding counts in a scene; the squares of a scene's weights add up to 1, or to 0
+    where no bindings are known.
     """
 
     codes: np.ndarray

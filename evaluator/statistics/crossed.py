@@ -12,7 +12,8 @@ from evaluator.statistics.clusters import Clusters
 
 @dataclass(frozen=True)
 class MeanEstimate:
-    """A mean with its variance, as the sum of what bindings, clusters and scenes contribute, and degrees of freedom of the sum.
+    """A mean with its variance, as the sum of what bindings, clusters and scenes contribute, and degrees of freedom of
+    the sum.
 
     Without variance, or with one scene, nothing can be said: `interval` and `p` are nan.
     """
@@ -54,7 +55,8 @@ def t_p(value: float, variance: float, freedom: float) -> float:
 
 
 def satterthwaite(parts: np.ndarray, freedom: np.ndarray) -> float:
-    """Degrees of freedom of a sum of independent variances (k,), each with its own (k,) (Satterthwaite 1946); 0 for none."""
+    """Degrees of freedom of a sum of independent variances (k,), each with its own (k,) (Satterthwaite 1946); 0 for
+    none."""
     used = parts != 0
     return float(parts.sum() ** 2 / (parts[used] ** 2 / freedom[used]).sum()) if used.any() else 0.0
 
@@ -65,13 +67,13 @@ TINY = 1e-20
 class CrossedMeans:
     """Weighted means of any outcome, and their variances.
 
-    Bindings, clusters and scenes have effects with unknown variances. The sums of squared residuals by binding, cluster and
-    scene have expectations that are linear in them (Henderson 1953); solved without negative variances.
+    Bindings, clusters and scenes have effects with unknown variances. The sums of squared residuals by binding, cluster
+    and scene have expectations that are linear in them (Henderson 1953); solved without negative variances.
 
     Satterthwaite's degrees of freedom take the variances as they were found. A variance that was found to be 0 then
-    counts as known, and intervals hold too rarely. Those of the sums of squares themselves count the uncertainty of every effect,
-    and are too few where there is no effect. The harmonic mean of both is used: in simulations its intervals of 95% hold in 93 to 99%
-    (`python -m bench --only comparing`).
+    counts as known, and intervals hold too rarely. Those of the sums of squares themselves count the uncertainty of
+    every effect, and are too few where there is no effect. The harmonic mean of both is used: in simulations its
+    intervals of 95% hold in 93 to 99% (`python -m bench --only comparing`).
     """
 
     def __init__(self, clusters: Clusters, weights: np.ndarray | None = None):
@@ -115,8 +117,8 @@ class CrossedMeans:
 
     @cached_property
     def _design(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What the sums of squares are expected to be for each variance (e, e), its factor in the variance of the mean (e,),
-        and degrees of freedom (e,).
+        """What the sums of squares are expected to be for each variance (e, e), its factor in the variance of the mean
+        (e,), and degrees of freedom (e,).
         """
         sums = [effect.T @ self._w for effect in self._effects]
         weighted = [sparse.diags_array(self._w) @ effect for effect in self._effects]

@@ -1,9 +1,9 @@
 """The difference of two models on the same items: one model of it gives its interval, its p and its power.
 
 Items are crossed with the trainings of each model. Bindings, clusters and scenes have effects on the difference
-(`CrossedMeans`), and so have trainings and blocks. Each is a variance with degrees of freedom; their sum is that of the difference,
-with Satterthwaite's degrees of freedom. Readers crossed with cases are compared in this way in radiology (Obuchowski
-and Rockette 1995).
+(`CrossedMeans`), and so have trainings and blocks. Each is a variance with degrees of freedom; their sum is that of the
+difference, with Satterthwaite's degrees of freedom. Readers crossed with cases are compared in this way in radiology
+(Obuchowski and Rockette 1995).
 """
 
 from collections.abc import Callable, Sequence
@@ -26,9 +26,9 @@ _MOST_BLOCKS = 100_000
 class Difference:
     """first − second, means over trainings, items and blocks; and what its variance is made of.
 
-    of_items: the variance by bindings, clusters and scenes, a value for each block. of_trainings: that by trainings, None where
-    each model has one run, so that it is unknown. of_blocks: that between blocks beyond the others, None for one block. freedom: of
-    the whole.
+    of_items: the variance by bindings, clusters and scenes, a value for each block. of_trainings: that by trainings,
+    None where each model has one run, so that it is unknown. of_blocks: that between blocks beyond the others, None for
+    one block. freedom: of the whole.
     low, high and p are nan where nothing can be said.
     """
 
@@ -56,7 +56,8 @@ Sides = tuple[np.ndarray, np.ndarray, Clusters]
 def model_difference(blocks: Sequence[Sides], level: float = LEVEL) -> Difference:
     """The difference of two models over blocks, each of which counts alike, and every run of a block.
 
-    Where no item tells the models apart, or all do in the same way, the interval is combined from those of the two means.
+    Where no item tells the models apart, or all do in the same way, the interval is combined from those of the two
+    means.
     """
     found = [_in_block(*sides) for sides in blocks]
     items = tuple(each for each, _, _ in found)
@@ -85,9 +86,11 @@ def model_difference(blocks: Sequence[Sides], level: float = LEVEL) -> Differenc
 
 
 def _in_block(first: np.ndarray, second: np.ndarray, clusters: Clusters) -> tuple[MeanEstimate, float | None, int]:
-    """The difference of the means over runs; the variance by trainings, None where none repeats; and its degrees of freedom.
+    """The difference of the means over runs; the variance by trainings, None where none repeats; and its degrees of
+    freedom.
 
-    Two trainings of a model differ by their items too, which the variance by items holds already; what is left is halved.
+    Two trainings of a model differ by their items too, which the variance by items holds already; what is left is
+    halved.
     """
     means = CrossedMeans(clusters)
     repeated = [runs for runs in (first, second) if len(runs) > 1]
@@ -110,7 +113,8 @@ def _from_means(blocks: Sequence[Sides], level: float) -> tuple[float, float, fl
 
 
 def mcnemar(first: np.ndarray, second: np.ndarray) -> float:
-    """McNemar's exact two-sided mid-p of outcomes (n,) of 0 and 1 of the same items, taken as independent (Fagerland et al. 2013).
+    """McNemar's exact two-sided mid-p of outcomes (n,) of 0 and 1 of the same items, taken as independent (Fagerland et
+    al. 2013).
 
     >>> mcnemar(np.array([1, 1, 1, 1, 1, 0, 0]), np.array([0, 0, 0, 0, 0, 0, 1]))
     0.125
@@ -122,7 +126,8 @@ def mcnemar(first: np.ndarray, second: np.ndarray) -> float:
 
 
 def detectable(found: Difference, level: float = LEVEL) -> float | None:
-    """The smallest true difference (0..1) that is shown in 80% of cases; None where none up to 1 is, or nothing is known."""
+    """The smallest true difference (0..1) that is shown in 80% of cases; None where none up to 1 is, or nothing is
+    known."""
     return _detectable(found.variance, found.freedom, level)
 
 
@@ -138,7 +143,8 @@ def block_seeds_needed(found: Difference, difference: float, level: float = LEVE
 
 
 def items_needed(found: Difference, difference: float, items: int, level: float = LEVEL) -> int | None:
-    """How many items of the same bindings and clusters show a true difference in 80% of cases; None where no number does.
+    """How many items of the same bindings and clusters show a true difference in 80% of cases; None where no number
+    does.
 
     More renders lower the variance by scenes alone.
     """
@@ -179,7 +185,8 @@ def _least(shown: Callable[[int], bool], start: int = 1) -> int | None:
 
 @dataclass(frozen=True)
 class Rank:
-    """A place in a ranking, 1 the best, and its 95% confidence set. Models with equal means share the best of their places."""
+    """A place in a ranking, 1 the best, and its 95% confidence set. Models with equal means share the best of their
+    places."""
 
     rank: int
     low: int
@@ -189,8 +196,8 @@ class Rank:
 def ranks(means: Sequence[float], differences: dict[tuple[int, int], Difference], level: float = LEVEL) -> list[Rank]:
     """The rank of each of k models, from the differences of each pair (i < j).
 
-    A model is surely behind another where their difference holds at 1 − (1 − level) / (k − 1), so that all k − 1 comparisons of a
-    model hold together (Mogstad et al. 2024, section 3.3, with Bonferroni's inequality).
+    A model is surely behind another where their difference holds at 1 − (1 − level) / (k − 1), so that all k − 1
+    comparisons of a model hold together (Mogstad et al. 2024, section 3.3, with Bonferroni's inequality).
     """
     k = len(means)
     alpha = (1 - level) / max(1, k - 1)

@@ -1,7 +1,8 @@
-"""Means and differences of outcomes with intervals: renders of one combination are not independent facts, nor are clusters.
+"""Means and differences of outcomes with intervals: renders of one combination are not independent facts, nor are
+clusters.
 
-`low` and `high` speak of bindings like these: of clusters and bindings that might have been drawn instead. `low_fixed` and
-`high_fixed` speak of these bindings alone: of new renders of the same combinations (docs/statistics.md).
+`low` and `high` speak of bindings like these: of clusters and bindings that might have been drawn instead. `low_fixed`
+and `high_fixed` speak of these bindings alone: of new renders of the same combinations (docs/statistics.md).
 """
 
 import math
@@ -55,8 +56,8 @@ def cluster_means(
 ) -> list[Estimate]:
     """`cluster_mean` of each column of outcomes (n, k).
 
-    shares (k,) says which columns are in 0..1, by default all: their interval is that of the mixed logistic model. Others
-    have one of Student's t, none where nothing varies. chance (k,): the values by chance of the shares, for p.
+    shares (k,) says which columns are in 0..1, by default all: their interval is that of the mixed logistic model.
+    Others have one of Student's t, none where nothing varies. chance (k,): the values by chance of the shares, for p.
     """
     if len(outcomes) == 0:
         return [_NOTHING] * outcomes.shape[1]
@@ -74,7 +75,8 @@ def cluster_means(
 def cluster_difference(
     first: tuple[np.ndarray, Grouping], second: tuple[np.ndarray, Grouping], level: float = LEVEL
 ) -> Estimate:
-    """Difference of two means of shares, first − second, each of (outcomes, clusters), its interval combined from both."""
+    """Difference of two means of shares, first − second, each of (outcomes, clusters), its interval combined from
+    both."""
     a, b = (cluster_mean(*side, level) for side in (first, second))
     return subtract(a, b, a.n_items + b.n_items, a.n_clusters + b.n_clusters, level)
 
@@ -82,7 +84,8 @@ def cluster_difference(
 def paired_difference(first: np.ndarray, second: np.ndarray, clusters: Grouping, level: float = LEVEL) -> Estimate:
     """Difference of the means of two outcomes (n,) in 0..1 of the same items, first − second.
 
-    Student's t over the differences of items. Where all are equal, the interval is combined from those of the two means.
+    Student's t over the differences of items. Where all are equal, the interval is combined from those of the two
+    means.
     """
     difference = first.astype(float) - second
     if len(difference) and np.ptp(difference) > 0:
@@ -91,7 +94,8 @@ def paired_difference(first: np.ndarray, second: np.ndarray, clusters: Grouping,
 
 
 def difference_of_means(first: np.ndarray, second: np.ndarray, clusters: Grouping, level: float = LEVEL) -> Estimate:
-    """The difference of two means of outcomes (n,) in 0..1 of the same items, its interval combined from those of both."""
+    """The difference of two means of outcomes (n,) in 0..1 of the same items, its interval combined from those of
+    both."""
     a, b = cluster_means(np.stack([first, second], axis=1), clusters, level)
     return subtract(a, b, a.n_items, a.n_clusters, level)
 
@@ -99,8 +103,8 @@ def difference_of_means(first: np.ndarray, second: np.ndarray, clusters: Groupin
 def means_over_strata(
     outcomes: np.ndarray, clusters: Grouping, strata: np.ndarray, shares: Sequence[bool], level: float = LEVEL
 ) -> tuple[list[Estimate], np.ndarray]:
-    """For each column of outcomes (n, k): the unweighted mean over strata (macro), with the intervals of `weighted_means`, and the means
-    (strata, k) themselves."""
+    """For each column of outcomes (n, k): the unweighted mean over strata (macro), with the intervals of
+    `weighted_means`, and the means (strata, k) themselves."""
     k = outcomes.shape[1]
     if len(outcomes) == 0:
         return [_NOTHING] * k, np.empty((0, k))
@@ -115,8 +119,8 @@ def weighted_means(
 ) -> list[Estimate]:
     """The mean of each column of outcomes (n, k) over n > 0 items by weights (n,) that sum to 1.
 
-    The interval of a share is that of the mean over items, in logits around the weighted mean, wider by as much as the unequal
-    weights make the standard error larger (Kish 1965). Others have one of Student's t over the weighted items.
+    The interval of a share is that of the mean over items, in logits around the weighted mean, wider by as much as the
+    unequal weights make the standard error larger (Kish 1965). Others have one of Student's t over the weighted items.
     """
     clusters = _grouped(clusters)
     wider = float(np.sqrt(len(weights) * np.square(weights).sum()))
@@ -133,7 +137,8 @@ def weighted_means(
 
 
 def subtract(a: Estimate, b: Estimate, n_items: int, n_clusters: int, level: float = LEVEL) -> Estimate:
-    """The difference a − b, its intervals combined from those of both (Newcombe 1998, method 10); p from the interval."""
+    """The difference a − b, its intervals combined from those of both (Newcombe 1998, method 10); p from the
+    interval."""
     value = a.value - b.value
     low, high = _newcombe(value, (a.value, a.low, a.high), (b.value, b.low, b.high))
     fixed = _newcombe(value, (a.value, a.low_fixed, a.high_fixed), (b.value, b.low_fixed, b.high_fixed))
@@ -149,9 +154,13 @@ def scaled(estimate: Estimate, factor: float) -> Estimate:
     Estimate(value=0.2, low=0.1, high=0.3, n_items=10, n_clusters=5, low_fixed=nan, high_fixed=nan, p=0.01)
     """
     return replace(
-        estimate, value=factor * estimate.value, low=factor * estimate.low, high=factor * estimate.high,
-        low_fixed=factor * estimate.low_fixed, high_fixed=factor * estimate.high_fixed,
-    )  # fmt: skip
+        estimate,
+        value=factor * estimate.value,
+        low=factor * estimate.low,
+        high=factor * estimate.high,
+        low_fixed=factor * estimate.low_fixed,
+        high_fixed=factor * estimate.high_fixed,
+    )
 
 
 def p_from_interval(value: float, low: float, high: float, level: float, freedom: float) -> float:
@@ -194,7 +203,8 @@ def _score(means: CrossedMeans, outcomes: np.ndarray, clusters: Clusters, level:
 
 
 def _binomial(outcomes: np.ndarray, clusters: Clusters, level: float) -> tuple[float, float]:
-    """The exact binomial interval (Clopper and Pearson 1934) with as many trials as scenes, or as their agreement leaves."""
+    """The exact binomial interval (Clopper and Pearson 1934) with as many trials as scenes, or as their agreement
+    leaves."""
     from statsmodels.stats.proportion import proportion_confint
 
     n, value = len(outcomes), outcomes.mean()

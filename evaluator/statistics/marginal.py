@@ -1,10 +1,10 @@
 """The likelihood of outcomes in cells with effects of clusters integrated out, and where it is largest.
 
-A cell has so many right outcomes of so many, and a logit: a constant plus effects, of its cluster and of the columns of a
-design. All effects are normal. Those of clusters are integrated out by adaptive quadrature, which makes the likelihood of
-the others log-concave (Prékopa 1973), so that Newton's method finds its maximum. The joint maximum over all effects is no
-substitute: with many clusters it is many standard errors from where the likelihood of the others is large (Breslow and
-Lin 1995).
+A cell has so many right outcomes of so many, and a logit: a constant plus effects, of its cluster and of the columns of
+a design. All effects are normal. Those of clusters are integrated out by adaptive quadrature, which makes the
+likelihood of the others log-concave (Prékopa 1973), so that Newton's method finds its maximum. The joint maximum over
+all effects is no substitute: with many clusters it is many standard errors from where the likelihood of the others is
+large (Breslow and Lin 1995).
 """
 
 from dataclasses import dataclass
@@ -23,8 +23,8 @@ _AT_ONCE = 300_000  # numbers of an array that stays in the cache
 class Population:
     """Standard deviations of effects, in logits, at k points.
 
-    of_columns (k, columns), the first of which, of the constant, is infinite; of_clusters (k,). shrink (k,): the constant times
-    this has the prior of a logit of a Beta(1/2, 1/2) share.
+    of_columns (k, columns), the first of which, of the constant, is infinite; of_clusters (k,). shrink (k,): the
+    constant times this has the prior of a logit of a Beta(1/2, 1/2) share.
     """
 
     of_columns: np.ndarray
@@ -38,9 +38,9 @@ class Population:
 
 @dataclass(frozen=True)
 class Fit:
-    """Effects (k, columns) where the density is largest; the log density (k,), integrated over the effects that were free by
-    Laplace's approximation; the covariance of the constant with all effects (k, columns), 0 where it was fixed; and the most
-    likely effects of clusters (k, clusters), given the others.
+    """Effects (k, columns) where the density is largest; the log density (k,), integrated over the effects that were
+    free by Laplace's approximation; the covariance of the constant with all effects (k, columns), 0 where it was fixed;
+    and the most likely effects of clusters (k, clusters), given the others.
     """
 
     effects: np.ndarray

@@ -1,10 +1,10 @@
 """The mean of a share over combinations like those measured: a logistic mixed model with crossed effects.
 
 Clusters share bindings, and both differ in how hard they are. Each has an effect in logits, drawn from a normal
-distribution. Neither the effects nor their standard deviations are known, so they are integrated out: the effects of clusters
-by quadrature (marginal.py), those of bindings by Laplace's approximation (Tierney and Kadane 1986), the standard
-deviations over a grid. The result is the posterior of the mean over all clusters and bindings of such a population.
-`python -m bench --only coverage` measures how often its intervals hold (docs/statistics.md).
+distribution. Neither the effects nor their standard deviations are known, so they are integrated out: the effects of
+clusters by quadrature (marginal.py), those of bindings by Laplace's approximation (Tierney and Kadane 1986), the
+standard deviations over a grid. The result is the posterior of the mean over all clusters and bindings of such a
+population. `python -m bench --only coverage` measures how often its intervals hold (docs/statistics.md).
 """
 
 from dataclasses import dataclass
@@ -98,9 +98,7 @@ class MixedLogistic:
         start = fit.effects[:, None] + steps[:, :, None] * along[:, None]
         point = np.repeat(np.arange(len(spreads)), len(_NODES))
         population = self._population(spreads[point])
-        nodes = self._cells.fit(
-            right, sizes, population, start.reshape(len(point), -1), fit.modes[point], fixed=1
-        )  # fmt: skip
+        nodes = self._cells.fit(right, sizes, population, start.reshape(len(point), -1), fit.modes[point], fixed=1)
         log_density = nodes.density + np.log(population.shrink)
         curves = CubicSpline(_NODES, log_density.reshape(steps.shape), axis=1)(_FINE)
         mass = curves + (weight + np.log(deviation))[:, None]

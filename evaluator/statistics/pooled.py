@@ -23,9 +23,9 @@ class Spread:
 class Pooled:
     """A mean of runs with its interval, nan where there is none.
 
-    over_blocks: the spread of the blocks' means. over_runs: that of runs within blocks, each around the mean of all; its
-    standard deviation is pooled over the blocks. level: of the interval. freedom: degrees of freedom of its moderated t, 0 for one
-    block.
+    over_blocks: the spread of the blocks' means. over_runs: that of runs within blocks, each around the mean of all;
+    its standard deviation is pooled over the blocks. level: of the interval. freedom: degrees of freedom of its
+    moderated t, 0 for one block.
     """
 
     value: float
@@ -56,11 +56,12 @@ def pool(
 
     blocks (r,): the block of each run. Every block counts alike, and every run of a block.
 
-    The runs of a block share its bindings, so their intervals are averaged; blocks are independent, so the distances of the
-    ends add up in squares (Zou and Donner 2008, MOVER). The spread of runs within blocks adds to them by Student's t. Several
-    blocks may differ more or less than these intervals say: each side is scaled as a moderated t (Smyth 2004, section 4)
-    scales it, whose variance is the weighted mean of the one that this side expects and the one seen between blocks. Near 100%
-    the upper side is far shorter than the lower one; one scale for both would shorten it further.
+    The runs of a block share its bindings, so their intervals are averaged; blocks are independent, so the distances of
+    the ends add up in squares (Zou and Donner 2008, MOVER). The spread of runs within blocks adds to them by Student's
+    t. Several blocks may differ more or less than these intervals say: each side is scaled as a moderated t (Smyth
+    2004, section 4) scales it, whose variance is the weighted mean of the one that this side expects and the one seen
+    between blocks. Near 100% the upper side is far shorter than the lower one; one scale for both would shorten it
+    further.
     """
     value, low, high = (np.asarray(each, dtype=float) for each in (values, lows, highs))
     code = np.unique(np.asarray(blocks, dtype=str), return_inverse=True)[1].reshape(-1)
@@ -84,11 +85,16 @@ def pool(
         ]
     around = mean + residual
     return Pooled(
-        mean, mean - reach[0], mean + reach[1], b, r,
+        mean,
+        mean - reach[0],
+        mean + reach[1],
+        b,
+        r,
         Spread(sd_blocks, float(means.min()), float(means.max())) if b > 1 else _ALONE,
         Spread(sd_runs, float(around.min()), float(around.max())) if r > b else _ALONE,
-        level, PRIOR_FREEDOM + b - 1 if b > 1 else 0,
-    )  # fmt: skip
+        level,
+        PRIOR_FREEDOM + b - 1 if b > 1 else 0,
+    )
 
 
 def _moderated(expected: float, seen: float, freedom: int, level: float) -> float:

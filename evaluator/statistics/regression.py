@@ -9,8 +9,8 @@ def clustered_least_squares(y: np.ndarray, x: np.ndarray, clusters: np.ndarray) 
     """Ordinary least squares of y (n,) on x (n, k), the constant among its columns, with errors by cluster.
 
     Returns statsmodels' RegressionResults. The covariance is the sandwich of Liang and Zeger (1986) times
-    G/(G−1) · (n−1)/(n−k) for G clusters (CR1); t has G − 1 degrees of freedom. Raises ValueError with the reason where the
-    data determine no fit.
+    G/(G−1) · (n−1)/(n−k) for G clusters (CR1); t has G − 1 degrees of freedom. Raises ValueError with the reason where
+    the data determine no fit.
     """
     names, codes = np.unique(clusters, return_inverse=True)
     if len(names) < 2 or len(y) <= x.shape[1]:

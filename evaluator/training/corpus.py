@@ -1,6 +1,7 @@
 """A corpus made elsewhere: a file of JSON lines with captions, negatives and positives of images beside it.
 
-    {"image": "images/0001.jpg", "caption": "a red car", "negatives": {"replace": ["a blue car"]}, "positives": {"swap": []}}
+    {"image": "images/0001.jpg", "caption": "a red car", "negatives": {"replace": ["a blue car"]}, "positives": {"swap":
+    []}}
 
 An image may have several lines. `negatives` and `positives` may be left out; their keys are the kinds of training
 texts. A negative that is a caption or a positive of its image, in any line, is left out.

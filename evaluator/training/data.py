@@ -74,7 +74,8 @@ class TrainingData:
         return np.unique(rows[rows >= 0])
 
     def of_each_class(self, most: int | None, seed: int) -> "TrainingData":
-        """At most so many images of each class, drawn by seed; a class is the images that the same captions describe."""
+        """At most so many images of each class, drawn by seed; a class is the images that the same captions
+        describe."""
         if most is None:
             return self
         classes: dict[tuple[int, ...], list[int]] = defaultdict(list)

@@ -180,7 +180,10 @@ def fit(
             value = loss.item()
             if not (math.isfinite(value) and math.isfinite(norm)):
                 kept, _, losses = checkpoint.resume(parts)
-                said = f"Training diverged at step {step + 1:,} of {len(steps):,}: its loss is {value:.3g} and its gradient {norm:.3g}."
+                said = (
+                    f"Training diverged at step {step + 1:,} of {len(steps):,}: its loss is {value:.3g} and its "
+                    f"gradient {norm:.3g}."
+                )
                 raise DivergedError(said, step + 1, kept, losses)
             if state is not None:  # the step before was good
                 checkpoint.keep(state)

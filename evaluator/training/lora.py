@@ -1,4 +1,5 @@
-"""Fine-tuning in less memory: low-rank adaptation (Hu et al. 2022) by the library peft, and activations computed twice."""
+"""Fine-tuning in less memory: low-rank adaptation (Hu et al. 2022) by the library peft, and activations computed
+twice."""
 
 from collections.abc import Callable
 from typing import Any

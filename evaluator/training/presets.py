@@ -23,7 +23,8 @@ class Preset:
 
 
 class Origin(TypedDict):
-    """Where the hyperparameters of a training come from, by name: its preset's source, choices made here, or the user."""
+    """Where the hyperparameters of a training come from, by name: its preset's source, choices made here, or the
+    user."""
 
     preset: str
     source: str

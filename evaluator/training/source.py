@@ -122,7 +122,8 @@ def read_training_data(
 
 
 def says_where(benchmark: Benchmark, texts: Collection[str]) -> bool:
-    """Whether some of these texts state a relation, or have no form that would tell: mirroring could make them false."""
+    """Whether some of these texts state a relation, or have no form that would tell: mirroring could make them
+    false."""
     form_of = dict(zip(benchmark.texts["text_id"].to_pylist(), benchmark.texts["form"].to_pylist(), strict=True))
     return any(form_of[text] is None or json.loads(form_of[text]).get("relations") for text in texts)
 

@@ -26,7 +26,8 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class LocalFolder(click.Path):
-    """A folder of this machine. The readers of tables take a relative name such as exp:1 for a URL, so it is made absolute.
+    """A folder of this machine. The readers of tables take a relative name such as exp:1 for a URL, so it is made
+    absolute.
 
     `written`: a folder to write. Raises UserError where nothing can be written.
     """
@@ -46,7 +47,8 @@ class LocalFolder(click.Path):
 
 
 class OutFile(click.Path):
-    """A file to write, with a name that ends in `suffix` if there is one. Raises UserError where it cannot be written."""
+    """A file to write, with a name that ends in `suffix` if there is one. Raises UserError where it cannot be
+    written."""
 
     def __init__(self, suffix: str = "") -> None:
         super().__init__(path_type=Path, dir_okay=False)
@@ -101,8 +103,8 @@ class DatasetFolder(click.ParamType):
 class OutFolder(DatasetFolder):
     """A folder to write a dataset to. A URL is turned into the local folder from which the dataset is copied there.
 
-    Raises UserError where nothing can be written, and for what is neither folder nor URL: a name that begins like a URL, such
-    as s3:/bucket or exp:1.
+    Raises UserError where nothing can be written, and for what is neither folder nor URL: a name that begins like a
+    URL, such as s3:/bucket or exp:1.
     """
 
     _local = _NEW_FOLDER
@@ -147,7 +149,8 @@ class Commands(click.Group):
                 raise
             except MemoryError as error:
                 raise _Mistake(
-                    "There is not enough memory; end other programs, or ask for less at a time. What is finished is kept: run the same "
+                    "There is not enough memory; end other programs, or ask for less at a time. What is finished is "
+                    "kept: run the same "
                     "command again to continue."
                 ) from error
             except OSError as error:
@@ -156,7 +159,8 @@ class Commands(click.Group):
                 what = "write" if error.errno in _FULL else "use"
                 where = visible(str(error.filename or "the output folder"))
                 raise _Mistake(
-                    f"Cannot {what} {where}: {reason_of(error)}. What is finished is kept: mend this and run the same command again."
+                    f"Cannot {what} {where}: {reason_of(error)}. What is finished is kept: mend this and run the same "
+                    f"command again."
                 ) from error
 
 

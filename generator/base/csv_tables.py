@@ -1,7 +1,8 @@
 """Writes tables as CSV whose cells no spreadsheet takes for formulas, and reads them again.
 
-A text that begins with `=`, `+`, `-`, `@`, a tab or a carriage return and is no number gets a leading apostrophe (OWASP, CSV
-Injection). So does one that begins with apostrophes and one of these, so that `read_csv` gives every text as it was.
+A text that begins with `=`, `+`, `-`, `@`, a tab or a carriage return and is no number gets a leading apostrophe
+(OWASP, CSV Injection). So does one that begins with apostrophes and one of these, so that `read_csv` gives every text
+as it was.
 """
 
 import os

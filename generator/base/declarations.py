@@ -47,7 +47,8 @@ def caught(check: Callable[[], None]) -> list[str]:
 
 
 def sentence_of(mistake: Mapping[str, Any]) -> str:
-    """One of the mistakes that pydantic found in a declaration, as a sentence that says what was expected and what came."""
+    """One of the mistakes that pydantic found in a declaration, as a sentence that says what was expected and what
+    came."""
     place = ".".join(str(part) for part in mistake["loc"])
     given = mistake["input"]
     if mistake["type"] == "missing":
@@ -74,7 +75,8 @@ def table_of(model: type[BaseModel], place: Sequence[str | int]) -> type[BaseMod
 
 
 def _within(annotation: Any) -> tuple[type[BaseModel], int] | None:
-    """The model inside a type such as dict[str, Model] | None, and how many dicts it is in; None where there is no model."""
+    """The model inside a type such as dict[str, Model] | None, and how many dicts it is in; None where there is no
+    model."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation, 0
     for inner in get_args(annotation):

@@ -37,8 +37,8 @@ _BLENDER = (3, 11)
 
 @contextmanager
 def extras_named() -> Iterator[None]:
-    """Context, or decorator, of code that may import packages of an extra. Raises UserError, with the pip command, for one that
-    is missing; another missing module stays a ModuleNotFoundError."""
+    """Context, or decorator, of code that may import packages of an extra. Raises UserError, with the pip command, for
+    one that is missing; another missing module stays a ModuleNotFoundError."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -63,8 +63,14 @@ def missing(package: str) -> str:
     extra = _OF_PACKAGE[package]
     where = ""
     if package == "bpy" and sys.version_info[:2] != _BLENDER:
-        where = f" in an environment of Python 3.11 (it exists for no other, and this is {sys.version_info[0]}.{sys.version_info[1]})"
-    return f"This needs the package {package}, which is not installed; install it{where} with: pip install 'jackalope[{extra}]'."
+        where = (
+            f" in an environment of Python 3.11 (it exists for no other, and this is "
+            f"{sys.version_info[0]}.{sys.version_info[1]})"
+        )
+    return (
+        f"This needs the package {package}, which is not installed; install it{where} with: pip install "
+        f"'jackalope[{extra}]'."
+    )
 
 
 _TIMEOUT = 10.0  # seconds
@@ -72,7 +78,8 @@ _TIMEOUT = 10.0  # seconds
 
 @contextmanager
 def connecting(address: str | None) -> Iterator[None]:
-    """Context of `ray.init(address)`, None for a cluster that starts here. Raises UserError soon if none answers: Ray would wait long."""
+    """Context of `ray.init(address)`, None for a cluster that starts here. Raises UserError soon if none answers:
+    Ray would wait long."""
     host, colon, port = (address or "").rpartition("//")[2].rpartition(":")
     try:
         if colon:

@@ -106,7 +106,8 @@ def locked(path: Path, busy: str | None = None) -> Iterator[None]:
 
 
 class Record(dict[str, Any]):
-    """An object of a JSON file. A key that it lacks is a UserError that names the file, so no reader has to look for it."""
+    """An object of a JSON file. A key that it lacks is a UserError that names the file, so no reader has to look for
+    it."""
 
     def __init__(self, pairs: Iterable[tuple[str, Any]], where: object):
         super().__init__(pairs)
@@ -119,8 +120,8 @@ class Record(dict[str, Any]):
 def parse_json(text: str | bytes, where: object = "This JSON") -> Any:
     """Parse JSON; its objects are Records of the file `where`.
 
-    Raises ValueError for JSON that is malformed or nested too deeply, and for repeated keys, of which two readers may take two
-    values.
+    Raises ValueError for JSON that is malformed or nested too deeply, and for repeated keys, of which two readers may
+    take two values.
     """
 
     def distinct(pairs: list[tuple[str, Any]]) -> Record:
@@ -147,7 +148,8 @@ def read_ids(path: Path) -> frozenset[str]:
 
 
 def read_toml(path: Path, what: str) -> dict[str, Any]:
-    """The TOML file at `path`; `what` it declares, such as "animal". Raises UserError where it cannot be read or is no TOML."""
+    """The TOML file at `path`; `what` it declares, such as "animal". Raises UserError where it cannot be read or is
+    no TOML."""
     try:
         return parse_toml(read_text(path, MOST_TOML))
     except OSError as error:
@@ -157,7 +159,8 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Parse TOML. Raises tomllib.TOMLDecodeError, a ValueError, for TOML that is malformed, nested too deeply, or has a number that is too long."""
+    """Parse TOML. Raises tomllib.TOMLDecodeError, a ValueError, for TOML that is malformed, nested too deeply, or
+    has a number that is too long."""
     if max((line.count(".") for line in text.splitlines()), default=0) > _MOST_DOTS:
         raise tomllib.TOMLDecodeError(
             f"a line has more than {_MOST_DOTS} dots"
@@ -208,7 +211,8 @@ def check_shape(data: Mapping[str, Any], shape: Any, path: Path) -> None:
 
 
 def check_output(path: Path, mend: str = "choose another place") -> None:
-    """Raise UserError where no file can be made at `path` or below it: before the work, not after it. Leaves nothing there."""
+    """Raise UserError where no file can be made at `path` or below it: before the work, not after it. Leaves nothing
+    there."""
     places = (path.absolute(), *path.absolute().parents)
     folder = next(each for each in places if each.is_dir() or (each != places[0] and os.path.lexists(each)))
     try:

@@ -1,7 +1,7 @@
 """Refuses files that cost more than they should: pipes and devices, sparse files, and files larger than any honest one.
 
-Every reader of files asks here first (docs/security.md). Tables are held to limits of their own (parquet.py), and so are
-PNG images and NumPy arrays, further down.
+Every reader of files asks here first (docs/security.md). Tables are held to limits of their own (parquet.py), and so
+are PNG images and NumPy arrays, further down.
 """
 
 import io
@@ -41,11 +41,13 @@ def check_file(path: Path, most: int | None = None) -> None:
         raise UserError(f"Expected {path} to be a regular file, got {_kind(found.st_mode)}; give a file.")
     if most is not None and found.st_size > most:
         raise UserError(
-            f"{path} has {found.st_size:,} bytes, expected at most {most:,} in such a file; take it from someone you trust."
+            f"{path} has {found.st_size:,} bytes, expected at most {most:,} in such a file; take it from someone you "
+            f"trust."
         )
     if found.st_size > _SPARSE_FROM and found.st_blocks * 512 * _SPARSE < found.st_size and _has_hole(path):
         raise UserError(
-            f"{path} is sparse: it has {found.st_size:,} bytes and stores {found.st_blocks * 512:,}; take it from someone you trust."
+            f"{path} is sparse: it has {found.st_size:,} bytes and stores {found.st_blocks * 512:,}; take it from "
+            f"someone you trust."
         )
 
 
@@ -99,7 +101,8 @@ _NUMBERS = "biuf"
 
 
 def read_npy(data: bytes) -> np.ndarray:
-    """The array of numbers in the bytes of a .npy file. Raises ValueError where it is damaged, or has other bytes too."""
+    """The array of numbers in the bytes of a .npy file. Raises ValueError where it is damaged, or has other bytes
+    too."""
     file = io.BytesIO(data)
     try:
         read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}

@@ -26,10 +26,11 @@ _DAMAGE = (OSError, ValueError, KeyError, MemoryError, pa.ArrowException)
 
 
 def read_table(path: Path, schema: pa.Schema | None = None, columns: Sequence[str] | None = None) -> pa.Table:
-    """A table, or some columns of it, in the given schema: what it lacks of the schema is null, what it has more left out.
+    """A table, or some columns of it, in the given schema: what it lacks of the schema is null, what it has more left
+    out.
 
-    Raises UserError where it is damaged, not of the schema, lacks one of `columns`, or would take more memory than a table
-    of its size may.
+    Raises UserError where it is damaged, not of the schema, lacks one of `columns`, or would take more memory than a
+    table of its size may.
     """
     with _opened(path) as file:
         wanted = file.schema_arrow.names if columns is None else columns
@@ -124,7 +125,8 @@ def _longest_row(file: pq.ParquetFile, path: Path) -> int:
 def _refuse_bomb(path: Path, taken: float, stored: int) -> None:
     if taken > FREE + TIMES * stored:
         raise UserError(
-            f"{path} would take more than {(FREE + TIMES * stored) >> 20:,} MiB of memory, and has {stored:,} bytes; no honest table "
+            f"{path} would take more than {(FREE + TIMES * stored) >> 20:,} MiB of memory, and has {stored:,} bytes; "
+            f"no honest table "
             "does, so take it from someone you trust."
         )
 
@@ -146,9 +148,9 @@ _DEEPEST = 8
 class Chunk:
     """A column in a row group.
 
-    `values`: how many it has, nulls included. `width`: bytes that each takes at least when it is decoded. `longest`: bytes of
-    the longest value that stands in the file once and may stand in the column many times. `nested`: whether a row may have
-    several values. `stored`: its bytes in the file.
+    `values`: how many it has, nulls included. `width`: bytes that each takes at least when it is decoded. `longest`:
+    bytes of the longest value that stands in the file once and may stand in the column many times. `nested`: whether a
+    row may have several values. `stored`: its bytes in the file.
     """
 
     group: int

@@ -1,4 +1,5 @@
-"""The checks of paths and names that come from a file, so that a dataset or run of someone else reaches nothing outside its folder."""
+"""The checks of paths and names that come from a file, so that a dataset or run of someone else reaches nothing
+outside its folder."""
 
 import os
 import re
@@ -44,7 +45,8 @@ def _below(root: Path, name: object, is_wanted: Callable[[int], bool], wanted: s
     parts = name.split("/") if isinstance(name, str) and "\0" not in name else [""]
     if any(part in ("", ".", "..") for part in parts):
         raise UserError(
-            f"A file in {root} names the {wanted} {name!r}, which is no path within that folder; take it from someone you trust."
+            f"A file in {root} names the {wanted} {name!r}, which is no path within that folder; take it from someone "
+            f"you trust."
         )
     path = str(root)
     for place, part in enumerate(parts, 1):
@@ -100,7 +102,8 @@ def check_names(table: "pa.Table | pa.RecordBatch", path: Path) -> None:
 
 
 def check_name(name: object, what: str) -> str:
-    """A name that becomes part of a file's name, such as a pool's or a channel's. Raises UserError unless it is plain."""
+    """A name that becomes part of a file's name, such as a pool's or a channel's. Raises UserError unless it is
+    plain."""
     if not isinstance(name, str) or not re.fullmatch(_PLAIN, name):
         raise UserError(f"Expected the {what} to be letters, digits, '_' and '-', got {name!r}.")
     return name

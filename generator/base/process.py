@@ -10,9 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from threading import Timer
 from types import TracebackType
-from typing import Any
-
-from typing_extensions import Self
+from typing import Any, Self
 
 _OUTSIDE_SIGNALS = {-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT, -signal.SIGHUP, -signal.SIGQUIT}
 _STOP = 60.0  # seconds that an idle process may take to end

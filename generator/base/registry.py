@@ -1,4 +1,5 @@
-"""Finds things by name: objects of a registry, loaded when first asked for, and data files that ship with the package."""
+"""Finds things by name: objects of a registry, loaded when first asked for, and data files that ship with the
+package."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,8 +1,8 @@
 """Datasets at a URL (s3://, gs://, file:// … through fsspec), each made and read in a folder of the user's cache.
 
-A dataset is written in its folder and copied to the URL when a component is finished. A URL has no renames, so manifests are
-copied last: a component there is finished when its manifest exists. The file `.origin` of a folder names its URL, and counts
-only where this module made that folder for that URL.
+A dataset is written in its folder and copied to the URL when a component is finished. A URL has no renames, so
+manifests are copied last: a component there is finished when its manifest exists. The file `.origin` of a folder names
+its URL, and counts only where this module made that folder for that URL.
 """
 
 import hashlib
@@ -124,7 +124,8 @@ def _folder_of(url: str) -> Path:
 
 
 def staging(url: str) -> Path:
-    """The local folder in which the dataset for a URL is made or read, with all files that are there but those of scenes."""
+    """The local folder in which the dataset for a URL is made or read, with all files that are there but those of
+    scenes."""
     store, root = Store(url), _folder_of(url)
     check_output(root, "set XDG_CACHE_HOME to another folder")
     root.mkdir(parents=True, exist_ok=True)
@@ -198,7 +199,8 @@ def publish_file(root: Path, path: str) -> None:
 def publish(root: Path) -> None:
     """Copy new files to the dataset's URL, manifests last; does nothing for a dataset without a URL.
 
-    Images that exist there in the same size are skipped. Benchmarks are replaced. Hidden files and links are not copied.
+    Images that exist there in the same size are skipped. Benchmarks are replaced. Hidden files and links are not
+    copied.
     """
     store = store_of(root)
     if store is None:

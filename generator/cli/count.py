@@ -15,7 +15,8 @@ from generator.cli.options import JSON
 @click.option("--benchmark", help="Benchmark to count, if DATASET has several.")
 @JSON
 def count(dataset: Path, benchmark: str | None, as_json: bool) -> None:
-    """Count the questions of a benchmark of DATASET, and the atoms and compounds that its captions name in training and in test.
+    """Count the questions of a benchmark of DATASET, and the atoms and compounds that its captions name in training and
+    in test.
 
     --json also has how many captions of each split name each atom.
     """

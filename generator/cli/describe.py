@@ -23,20 +23,23 @@ from generator.describe.protocols.registry import protocol_names
 @click.option(
     "--preset",
     metavar="NAME|FILE",
-    help="Texts as a paper asks for them: compass2026, crepe2023 or hard-positives2024, or a TOML file of yours (docs/language.md).",
+    help="Texts as a paper asks for them: compass2026, crepe2023 or hard-positives2024, or a TOML file of yours "
+    "(docs/language.md).",
 )
 @click.option(
     "--protocol",
     "protocols",
     multiple=True,
-    help=f"Protocol to write items for: {', '.join(protocol_names())}. Repeat for several.  [default: all that the world "
+    help=f"Protocol to write items for: {', '.join(protocol_names())}. Repeat for several.  [default: all that the "
+    f"world "
     "allows]",
 )
 @click.option(
     "--level",
     "levels",
     multiple=True,
-    help="What graded captions name: L1 (objects), OA (objects and attributes), OR (objects and relations) or OAR (all three). "
+    help="What graded captions name: L1 (objects), OA (objects and attributes), OR (objects and relations) or OAR "
+    "(all three). "
     "Repeat for several.  [default: all]",
 )
 @click.option(
@@ -49,7 +52,8 @@ from generator.describe.protocols.registry import protocol_names
     "--train",
     "training",
     multiple=True,
-    help="Kind of training captions: plain, relations, graded or synonyms. Repeat for several.  [default: all; labels alone "
+    help="Kind of training captions: plain, relations, graded or synonyms. Repeat for several.  [default: all; labels "
+    "alone "
     "for class lists]",
 )
 @click.option(
@@ -62,16 +66,19 @@ from generator.describe.protocols.registry import protocol_names
     "--positive",
     "positives",
     multiple=True,
-    help="Kind of training positives, captions said otherwise: swap, replace or converse. Repeat for several.  [default: all]",
+    help="Kind of training positives, captions said otherwise: swap, replace or converse. Repeat for several.  "
+    "[default: all]",
 )
 @click.option(
     "--captions",
-    help="Training captions that mention so much, such as density=0.5,completeness=0.7,saliency=1.0; instead of the other kinds "
+    help="Training captions that mention so much, such as density=0.5,completeness=0.7,saliency=1.0; instead of the "
+    "other kinds "
     "unless --train names some.",
 )
 @click.option(
     "--template",
-    help="Template for all texts, such as there-is; training captions that it cannot say have another.  [default: drawn at "
+    help="Template for all texts, such as there-is; training captions that it cannot say have another.  [default: "
+    "drawn at "
     "random, the same for a caption and its foils]",
 )
 @EXPOSED
@@ -104,8 +111,10 @@ def describe(context: click.Context, dataset: Path, replace: bool, as_json: bool
         say(f"{protocol} asks words that no training text has: {', '.join(words)}")
     dropped, refused = sum(done.dropped.values()), sum(done.refused.values())
     say(
-        f"{done.texts:,} texts, each decided on its scene; {refused:,} foils refused ({done.refused.get('true', 0):,} were true), "
-        f"{dropped:,} items dropped. {name}/manifest.json counts them by reason. Next: gen verify {shown(dataset)} --benchmark {name}"
+        f"{done.texts:,} texts, each decided on its scene; {refused:,} foils refused ({done.refused.get('true', 0):,} "
+        f"were true), "
+        f"{dropped:,} items dropped. {name}/manifest.json counts them by reason. Next: gen verify {shown(dataset)} "
+        f"--benchmark {name}"
     )
     data = {
         "dataset": shown(dataset),

@@ -71,8 +71,8 @@ def clevr(
 ) -> None:
     """Write DATASET in CLEVR's format: scenes/CLEVR_<split>_scenes.json and images/<split>/.
 
-    The family's objects must have shape, size, material and color. Scenes that the benchmark does not use are written as
-    the split none.
+    The family's objects must have shape, size, material and color. Scenes that the benchmark does not use are written
+    as the split none.
     """
     from generator.dataset.reader import Dataset
     from generator.exports.clevr import export_clevr

@@ -21,8 +21,10 @@ HOLDOUT = click.option(
     "holdout",
     multiple=True,
     default=(),
-    help="What to hold out: values x objects such as 3x3 or color:shape=2x4, relations x pairs such as relation:pair=2x3 (you "
-    "can give both), k1..7 (coverage), atoms=1x2 (systematicity), objects=3 (gzsl), or a holdout.json.  [default: 3x3, or the design's own]",
+    help="What to hold out: values x objects such as 3x3 or color:shape=2x4, relations x pairs such as "
+    "relation:pair=2x3 (you "
+    "can give both), k1..7 (coverage), atoms=1x2 (systematicity), objects=3 (gzsl), or a holdout.json.  [default: "
+    "3x3, or the design's own]",
 )
 DESIGN = click.option(
     "--design",
@@ -54,7 +56,8 @@ REPLACE = click.option(
 
 
 def given(context: click.Context) -> dict[str, str]:
-    """The parameters that stand on the command line: their name and their option, such as {"block_seed": "--block-seed"}."""
+    """The parameters that stand on the command line: their name and their option, such as {"block_seed":
+    "--block-seed"}."""
     return {
         each.name: each.opts[0] if isinstance(each, click.Option) else each.name.upper()
         for each in context.command.params
@@ -63,6 +66,7 @@ def given(context: click.Context) -> dict[str, str]:
 
 
 def given_values(context: click.Context, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the values of parameters that stand on the command line, as keyword arguments; the API has the defaults."""
+    """Those of the values of parameters that stand on the command line, as keyword arguments; the API has the
+    defaults."""
     options = given(context)
     return {name: value for name, value in values.items() if name in options}

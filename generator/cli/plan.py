@@ -17,18 +17,21 @@ _CONTENT_OPTIONS = (
     click.option("--family", default="clevr", help="World family: a name, or the path of your own TOML file."),
     click.option(
         "--assets",
-        help="Set of meshes: builtin, 0ad or one of your own (docs/assets.md).  [default: the family's own, else builtin]",
+        help="Set of meshes: builtin, 0ad or one of your own (docs/assets.md).  [default: the family's own, else "
+        "builtin]",
     ),
     click.option(
         "--environment",
         "environments",
         multiple=True,
-        help="The only environment of the scenes, such as desert in family pug. Repeat for several.  [default: all of the family]",
+        help="The only environment of the scenes, such as desert in family pug. Repeat for several.  [default: all of "
+        "the family]",
     ),
     click.option("--objects", default="2", help="Objects per scene: a number, or a range such as 3..10."),
     click.option(
         "--scenes",
-        help="Number of scenes: in all, by split as train=2000,seen=300,..., or grid for every arrangement of two objects once.  "
+        help="Number of scenes: in all, by split as train=2000,seen=300,..., or grid for every arrangement of two "
+        "objects once.  "
         "[default: train=2000, val=100, seen, partial, unseen=300]",
     ),
     click.option(
@@ -37,7 +40,8 @@ _CONTENT_OPTIONS = (
     click.option(
         "--pairs",
         is_flag=True,
-        help="Give scenes of val, seen, partial and unseen a twin in which two objects have exchanged values or positions. "
+        help="Give scenes of val, seen, partial and unseen a twin in which two objects have exchanged values or "
+        "positions. "
         "--scenes does not count twins.",
     ),
     click.option("--seed", type=SEED, default=0, help="Seed of the scenes."),

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 POWER = click.option(
     "--power",
     is_flag=True,
-    help="Write nothing. Print how wide intervals will be, and the smallest difference between two models that will show, by "
+    help="Write nothing. Print how wide intervals will be, and the smallest difference between two models that will "
+    "show, by "
     "accuracy and number of block seeds (docs/splits.md).",
 )
 
@@ -48,9 +49,11 @@ def print_power(holdouts: "Sequence[Holdout]", sizes: "Sequence[SplitSize]", as_
     assumed = {"binding_effect": BINDING_EFFECT, "cluster_effect": CLUSTER_EFFECT, "level": LEVEL, "power": POWER}
     lines = [
         *map(_table, designs),
-        f"±: half the expected {LEVEL:.0%} interval of an accuracy, in points. Δ: the smallest difference between two models of that "
+        f"±: half the expected {LEVEL:.0%} interval of an accuracy, in points. Δ: the smallest difference between two "
+        f"models of that "
         f"accuracy that shows in {POWER:.0%} of cases.",
-        f"Assumed: effects of bindings of {BINDING_EFFECT:g} logit and of groups of {CLUSTER_EFFECT:g}; models whose errors are "
+        f"Assumed: effects of bindings of {BINDING_EFFECT:g} logit and of groups of {CLUSTER_EFFECT:g}; models whose "
+        f"errors are "
         "independent (docs/splits.md).",
     ]
     result({"designs": designs, "assumed": assumed}, as_json, "\n".join(lines))

@@ -1,7 +1,7 @@
 """Writes the description of a dataset at its root: README.md for people, croissant.json for machines.
 
-README.md is card.md.jinja filled in; croissant.json is Croissant 1.1 (https://docs.mlcommons.org/croissant/): the constant
-parts in croissant.json beside this file, and one record set for each table (records.py).
+README.md is card.md.jinja filled in; croissant.json is Croissant 1.1 (https://docs.mlcommons.org/croissant/): the
+constant parts in croissant.json beside this file, and one record set for each table (records.py).
 """
 
 import json
@@ -242,7 +242,10 @@ def _scene_files(world: Path, request: Manifest, images: Node) -> Iterator[Node]
         path = output_path(output, "*")
         formats = {"png": "image/png", "json": "application/json"}
         yield {
-            **{"@type": "cr:FileSet", "@id": output, "name": output, **within},
+            "@type": "cr:FileSet",
+            "@id": output,
+            "name": output,
+            **within,
             "encodingFormat": formats.get(path.rpartition(".")[2], "application/octet-stream"),
             "includes": member_name(path) if within else f"world/{path}",
             "description": "One file a scene, named by its scene_id; docs/dataset.md says what it holds.",
@@ -255,7 +258,8 @@ def _file(name: str, path: str, digest: str | None, kind: str) -> Node:
 
 
 def _field(column: Column, place: str, path: str, within: str = "") -> Node:
-    """A column, or with `within` a field of the structs in that column. Maps are left out, which Croissant cannot describe."""
+    """A column, or with `within` a field of the structs in that column. Maps are left out, which Croissant cannot
+    describe."""
     name, kind = f"{place}/{column.name}", column.type
     field: Node = {"@type": "cr:Field", "@id": name, "name": name, "description": column.meaning}
     if pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind):

@@ -1,4 +1,5 @@
-"""What a benchmark counts: questions and their texts, and the atoms and compounds that captions name (CREPE, appendix A)."""
+"""What a benchmark counts: questions and their texts, and the atoms and compounds that captions name (CREPE,
+appendix A)."""
 
 import json
 from collections import Counter, defaultdict
@@ -23,8 +24,8 @@ _CONVERSES = {
 }
 _COUNTS = ("n_objects", "n_attributes", "n_relations")
 Name = tuple[str, ...]
-"""An atom: (kind, value), (category word, category) or ("relation", relation). A compound: (value, category) or (category,
-relation, category), of a relation and its converse the first in alphabetical order."""
+"""An atom: (kind, value), (category word, category) or ("relation", relation). A compound: (value, category) or
+(category, relation, category), of a relation and its converse the first in alphabetical order."""
 
 
 class Vocabulary(TypedDict):
@@ -45,8 +46,8 @@ def count_benchmark(benchmark: Benchmark, vocabulary: Vocabulary) -> dict[str, A
     """Counts of a benchmark, ready for JSON.
 
     `questions` (CREPE, tables 4 and 5): count_questions by protocol, kind and split. `names` (table 7): by split the
-    different atoms and compounds that captions name, and how many of them no training caption names. `atoms` (figure 4):
-    of each atom the captions of each split that name it. Captions are counted once for each image.
+    different atoms and compounds that captions name, and how many of them no training caption names. `atoms` (figure
+    4): of each atom the captions of each split that name it. Captions are counted once for each image.
     """
     texts = benchmark.texts
     names = {
@@ -67,11 +68,12 @@ def count_benchmark(benchmark: Benchmark, vocabulary: Vocabulary) -> dict[str, A
 
 
 def count_questions(benchmark: Benchmark, groupings: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
-    """How many questions a benchmark has. A grouping is some labels, and has a row for each of their values: protocol, kind, skill,
-    split, and level and n (the number of atoms) of the caption.
+    """How many questions a benchmark has. A grouping is some labels, and has a row for each of their values: protocol,
+    kind, skill, split, and level and n (the number of atoms) of the caption.
 
-    A row has its labels, `items`, their different `captions` (slot c, once for each image), their `false_texts`, and `set_size`, the
-    number of texts that an image is asked against; None where items differ. Training texts are no questions.
+    A row has its labels, `items`, their different `captions` (slot c, once for each image), their `false_texts`, and
+    `set_size`, the number of texts that an image is asked against; None where items differ. Training texts are no
+    questions.
     """
     columns = ("item_id", "protocol", "kind", "skill", "split")
     items = {

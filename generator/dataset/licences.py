@@ -15,7 +15,8 @@ def requirement_of(licence: str) -> str:
     """One or two sentences on what a licence requires of images; `licence` is the line that a mesh records.
 
     >>> requirement_of("CC BY-NC 4.0, A. Smith")
-    'Images of them are adaptations: whoever shares them names the authors and what was changed, and only without commercial aims.'
+    'Images of them are adaptations: whoever shares them names the authors and what was changed, and only without
+    commercial aims.'
     """
     if licence == UNDECLARED:
         return "Nobody said when they were imported what they stand under: find out before you share images of them."
@@ -53,10 +54,14 @@ def licence_section(assets: Mapping[str, Any] | None) -> str:
     """The section of a dataset's card on licences; `assets` as in `licences_of_others`."""
     lines = licences_of_others(assets)
     if not lines:
-        said = "Images and texts were made by a program. Whoever publishes them chooses their licence; none is declared here."
+        said = (
+            "Images and texts were made by a program. Whoever publishes them chooses their licence; none is "
+            "declared here."
+        )
         return f"## Licence\n\n{said}"
     said = (
-        "Images and texts were made by a program; whoever publishes the texts chooses their licence, and none is declared here. "
+        "Images and texts were made by a program; whoever publishes the texts chooses their licence, and none is "
+        "declared here. "
         "The images show meshes of others:"
     )
     return "\n".join(["## Licence", "", said, "", *lines])

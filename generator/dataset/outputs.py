@@ -1,7 +1,7 @@
 """The pixel outputs of a world: masks, depth, normals and boxes beside its images, and the files that hold them.
 
-All come from one ray through the centre of each pixel (generator/render/blender/passes.py), so they do not depend on the
-engine, its quality or its device. Rows run from the top of the image, columns from the left; the pixel in row r and
+All come from one ray through the centre of each pixel (generator/render/blender/passes.py), so they do not depend on
+the engine, its quality or its device. Rows run from the top of the image, columns from the left; the pixel in row r and
 column c has its centre at (c + 0.5, r + 0.5) of `generator.scene.projection`.
 """
 
@@ -28,9 +28,9 @@ class ObjectBoxes:
     `index`: its place in the scene, from 0. `center`: column and row, in pixels, of the middle of its body, at half its
     height above the point it stands on; it may lie outside the image, or in a hole of the object. `amodal_box`: left,
     top, right, bottom of the object as if nothing hid it, clipped to the image, in whole pixels, right and bottom
-    exclusive; it bounds the outline. `visible_box`: the same around the pixels whose centre shows the object, None where
-    no pixel does. `visible_pixels`: how many pixels show it. `visible_fraction`: that number over the number that would
-    show it if nothing hid it, 0..1.
+    exclusive; it bounds the outline. `visible_box`: the same around the pixels whose centre shows the object, None
+    where no pixel does. `visible_pixels`: how many pixels show it. `visible_fraction`: that number over the number that
+    would show it if nothing hid it, 0..1.
     """
 
     index: int
@@ -67,7 +67,8 @@ class _Format(NamedTuple):
 
 
 def parse_outputs(spec: str | None) -> tuple[str, ...]:
-    """The outputs that `--with masks,depth` names, each once, in the order of OUTPUTS. Raises UserError for any other name."""
+    """The outputs that `--with masks,depth` names, each once, in the order of OUTPUTS. Raises UserError for any
+    other name."""
     names = [name.strip() for name in spec.split(",")] if spec else []
     for name in names:
         if name not in OUTPUTS:

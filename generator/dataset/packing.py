@@ -26,7 +26,8 @@ class Packer:
     """Packs the files of a world's scenes into tars of at most `size` bytes, in order of scene_id.
 
     A scene's files stay in one tar, which is larger than `size` only where one scene is. A finished tar is noted in the
-    journal and its files are removed, so packing can be stopped and continued, and needs little more room than the images.
+    journal and its files are removed, so packing can be stopped and continued, and needs little more room than the
+    images.
     """
 
     def __init__(self, folder: Path, size: int, journal: Journal):

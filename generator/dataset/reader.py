@@ -35,8 +35,8 @@ _SCHEMAS = {"scenes": SCENES, "packed": PACKED, **BENCHMARK_TABLES}
 class Component:
     """A finished folder of a dataset: its manifest, sums and tables.
 
-    Raises UserError when it is unfinished, of another format, when a table's bytes are not those of its sums, and when a
-    file is a link or a name in a table could leave the folder (generator.base.paths).
+    Raises UserError when it is unfinished, of another format, when a table's bytes are not those of its sums, and when
+    a file is a link or a name in a table could leave the folder (generator.base.paths).
     """
 
     def __init__(self, folder: Path, resume: str, shape: Any):
@@ -46,7 +46,8 @@ class Component:
         self.manifest = read_json(self.path("manifest.json"))
         if self.manifest.get("format") != FORMAT:
             raise UserError(
-                f"{folder} has the format '{self.manifest.get('format')}', expected '{FORMAT}'; make it again with this version."
+                f"{folder} has the format '{self.manifest.get('format')}', expected '{FORMAT}'; make it again with "
+                f"this version."
             )
         check_shape(self.manifest, shape, self.path("manifest.json"))
         if not self.path(SUMS).exists() or sha256(folder / SUMS) != self.manifest["sums"]:
@@ -104,7 +105,8 @@ class World(Component):
             raise UserError(f"{path} cannot be read ({error}); restore it or render again.") from None
 
     def image_path(self, scene_id: str) -> Path:
-        """Path of a scene's image. Raises UserError when the images lie in tars; `image` reads them wherever they lie."""
+        """Path of a scene's image. Raises UserError when the images lie in tars; `image` reads them wherever they
+        lie."""
         if self._packed:
             raise UserError(
                 f"{self.folder} has its images in tars (shards/); read them with World.image or WebDataset."
@@ -114,8 +116,8 @@ class World(Component):
     def image(self, scene_id: str) -> Image.Image:
         """A scene's image, RGB.
 
-        Raises UserError when its file is missing or no PNG file, when its bytes are not those of its sum, and when it is larger
-        than the manifest says.
+        Raises UserError when its file is missing or no PNG file, when its bytes are not those of its sum, and when it
+        is larger than the manifest says.
         """
         path = f"images/{scene_id}.png"
         try:
@@ -137,9 +139,11 @@ class World(Component):
         return parse_outputs(",".join(self.manifest["request"].get("outputs", ())))
 
     def mask(self, scene_id: str) -> np.ndarray:
-        """uint8 [height, width]: 0 where the pixel's centre shows no object, i + 1 where it shows object i of the scene.
+        """uint8 [height, width]: 0 where the pixel's centre shows no object, i + 1 where it shows object i of the
+        scene.
 
-        Raises UserError, as `depth`, `normals` and `boxes` do, when the world has no such output or its file is damaged.
+        Raises UserError, as `depth`, `normals` and `boxes` do, when the world has no such output or its file is
+        damaged.
         """
         return np.asarray(self._output("masks", scene_id))
 
@@ -148,7 +152,8 @@ class World(Component):
         return np.asarray(self._output("depth", scene_id))
 
     def normals(self, scene_id: str) -> np.ndarray:
-        """float32 [height, width, 3]: unit normals as x to the right, y up, z towards the camera; 0 where depth is infinite."""
+        """float32 [height, width, 3]: unit normals as x to the right, y up, z towards the camera; 0 where depth is
+        infinite."""
         return np.asarray(self._output("normals", scene_id))
 
     def boxes(self, scene_id: str) -> list[ObjectBoxes]:
@@ -158,7 +163,8 @@ class World(Component):
     def _output(self, output: str, scene_id: str) -> Any:
         if output not in self.outputs:
             raise UserError(
-                f"{self.folder} has no {output}; `gen render --from {self.folder.parent} --with {output}` renders its scenes "
+                f"{self.folder} has no {output}; `gen render --from {self.folder.parent} --with {output}` renders its "
+                f"scenes "
                 f"again with them."
             )
         path = output_path(output, scene_id)
@@ -292,7 +298,8 @@ class Dataset:
         return sorted(check_benchmark_name(path.name) for path in folders if path.is_dir())
 
     def benchmark(self, name: str | None = None) -> Benchmark:
-        """The benchmark of that name, or without a name the only one. Raises UserError when there is none or a choice."""
+        """The benchmark of that name, or without a name the only one. Raises UserError when there is none or a
+        choice."""
         names = self.benchmark_names()
         if not names:
             raise UserError(f"{self.root} has no benchmark yet; make one with `gen split {self.root} --holdout 3x3`.")
@@ -305,7 +312,8 @@ class Dataset:
         return Benchmark(folder_in(self.root, f"benchmarks/{name}"))
 
     def block(self, name: str | None = None) -> dict[str, Any]:
-        """The held-out block of the benchmark of that name, or without a name the one that all share. Raises UserError otherwise."""
+        """The held-out block of the benchmark of that name, or without a name the one that all share. Raises
+        UserError otherwise."""
         blocks = [self.benchmark(each).holdout for each in self.benchmark_names()] if name is None else []
         if blocks and blocks[0] is not None and all(block == blocks[0] for block in blocks):
             return blocks[0]

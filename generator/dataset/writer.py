@@ -40,9 +40,9 @@ _REQUEST, _JOURNAL, _LOCK, _INDEX_LOCK = ".request.json", ".journal.db", ".lock"
 class WorldWriter:
     """Writes the world of a dataset while it is rendered, and keeps a journal of finished scenes.
 
-    Used as a context, it holds a lock on the folder. `request` holds everything that decides the files. A folder that was
-    begun with the same request is continued; one begun with another is refused with a UserError. With `tar_bytes` in the
-    request, the files of scenes are packed into tars of at most that many bytes, by `packer`.
+    Used as a context, it holds a lock on the folder. `request` holds everything that decides the files. A folder that
+    was begun with the same request is continued; one begun with another is refused with a UserError. With `tar_bytes`
+    in the request, the files of scenes are packed into tars of at most that many bytes, by `packer`.
     """
 
     def __init__(self, root: Path, request: Mapping[str, Any], packer: Callable[[Path, int, Journal], Packer] = Packer):
@@ -162,7 +162,8 @@ class WorldWriter:
                 begun = found["request"] if shape is WorldManifest else found
                 if begun != self._request:
                     raise UserError(
-                        f"{shown(self._root)} holds another world: {difference(begun, self._request)}; choose another --out, or put "
+                        f"{shown(self._root)} holds another world: {difference(begun, self._request)}; choose another "
+                        f"--out, or put "
                         f"another block over its images with `gen split`."
                     )
                 return
@@ -186,8 +187,9 @@ class WorldWriter:
 class BenchmarkWriter:
     """Writes the benchmark `name` over the world in `root`; `finish` replaces a benchmark of that name.
 
-    Rows go to disk as they are added, so memory does not grow with the benchmark. Used as a context, it holds a lock on the
-    benchmark; without `finish` it leaves no files behind. Raises UserError where another process writes the benchmark.
+    Rows go to disk as they are added, so memory does not grow with the benchmark. Used as a context, it holds a lock on
+    the benchmark; without `finish` it leaves no files behind. Raises UserError where another process writes the
+    benchmark.
     """
 
     def __init__(self, root: Path, name: str):
@@ -200,7 +202,10 @@ class BenchmarkWriter:
     def __enter__(self) -> "BenchmarkWriter":
         check_own_files(self._root)
         name = self.folder.name
-        busy = f"Another command is writing the benchmark {name} of {shown(self._root)}; wait for it, or choose another --name."
+        busy = (
+            f"Another command is writing the benchmark {name} of {shown(self._root)}; wait for it, or choose "
+            f"another --name."
+        )
         with self._open as opened:
             opened.enter_context(locked(self.folder.with_name(f".{name}.lock"), busy))
             self._recover()

@@ -31,8 +31,8 @@ def export_clevr(
     """Write scenes and images of the splits (all if none is named) into `out`; returns the number of scenes by split.
 
     Rendered scenes that the benchmark does not use are a split too, NO_SPLIT. Scenes are numbered within their split in
-    the order of their scene_ids. `info` has the date, version and license that CLEVR's files name. Raises UserError when
-    objects have other attributes than CLEVR's, when there is no such split, or when `out` holds something.
+    the order of their scene_ids. `info` has the date, version and license that CLEVR's files name. Raises UserError
+    when objects have other attributes than CLEVR's, when there is no such split, or when `out` holds something.
     """
     vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
     check_family(vocabulary)
@@ -52,7 +52,8 @@ def check_family(vocabulary: Vocabulary) -> None:
     if vocabulary.category != "shape" or sorted(vocabulary.attributes) != sorted(KINDS):
         raise UserError(
             f"CLEVR's objects have shape, {', '.join(KINDS)}; those of the family '{vocabulary.name}' have "
-            f"{', '.join((vocabulary.category, *vocabulary.attributes))}; export a family with CLEVR's, such as clevr-original."
+            f"{', '.join((vocabulary.category, *vocabulary.attributes))}; export a family with CLEVR's, such as "
+            f"clevr-original."
         )
 
 

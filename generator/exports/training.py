@@ -164,7 +164,8 @@ def _readme(title: str, splits: dict[str, int]) -> str:
             "",
             f"# {title}",
             "",
-            "A row a scene: `scene_id`, `image`, `captions` (texts that are true of it) and `negatives` (texts that are false).",
+            "A row a scene: `scene_id`, `image`, `captions` (texts that are true of it) and `negatives` (texts that "
+            "are false).",
             "",
             "| split | scenes |",
             "|---|---:|",

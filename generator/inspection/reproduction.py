@@ -341,9 +341,9 @@ def _rows(given: Path, made: Path) -> Iterator[tuple[str, str]]:
                 return
             for name in row:
                 if row[name] != due[name]:
-                    yield f"{name} {row[name]!r} in the row {[*row.values()][0]}", repr(due[name])
+                    yield f"{name} {row[name]!r} in the row {next(iter(row.values()))}", repr(due[name])
                     return
 
 
 def _row(row: Mapping[str, Any] | None) -> str:
-    return "no more rows" if row is None else f"the row {[*row.values()][0]}"
+    return "no more rows" if row is None else f"the row {next(iter(row.values()))}"

@@ -161,7 +161,8 @@ def _check_inputs(attributes: Attributes) -> None:
 
 
 def _needed(value: AttributeValue) -> set[str]:
-    """The inputs that all values of a kind have to set alike: a texture may be missing, and its colours be a plain one."""
+    """The inputs that all values of a kind have to set alike: a texture may be missing, and its colours be a plain
+    one."""
     needed = value.inputs().keys() - {"texture"}
     return needed | {"linear"} if value.texture is not None and value.texture.colors else needed
 
@@ -173,7 +174,8 @@ def _covered(attributes: Attributes, setters: Mapping[str, str]) -> bool:
     hidden = setters.get("linear")
     if covering and hidden not in (None, setters["texture"]) and len(attributes[hidden]) > 1:
         raise ValueError(
-            f"the textures of '{setters['texture']}' have colors, so that '{hidden}' would not be seen; leave out their "
+            f"the textures of '{setters['texture']}' have colors, so that '{hidden}' would not be seen; leave out "
+            f"their "
             f"colors, or name both kinds in paints, of which a world has one."
         )
     return covering

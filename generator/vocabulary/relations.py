@@ -146,7 +146,8 @@ class Relation(Declared):
 
 
 def check_relations(relations: Mapping[str, Relation]) -> None:
-    """Raise ValueError, naming all mistakes, unless opposites are declared alike and distances where they are needed."""
+    """Raise ValueError, naming all mistakes, unless opposites are declared alike and distances where they are
+    needed."""
     refuse(mistake for name in relations for mistake in caught(partial(_check_relation, name, relations)))
 
 
@@ -157,12 +158,14 @@ def _check_relation(name: str, relations: Mapping[str, Relation]) -> None:
         raise ValueError(f"relation '{name}' has the opposite '{relation.opposite}', which is not declared; add it.")
     if (opposite.margin, opposite.distance) != (relation.margin, relation.distance):
         raise ValueError(
-            f"relation '{name}' and its opposite '{opposite.name}' differ in margin or distance; give them the same, or "
+            f"relation '{name}' and its opposite '{opposite.name}' differ in margin or distance; give them the same, "
+            f"or "
             f"one would be in doubt where the other is not."
         )
     if (relation.distance is not None) != relation.axis.needs_distance:
         needing = [rule for rule, axis in AXIS_OF.items() if axis.needs_distance]
         raise ValueError(
-            f"relation '{name}' has distance = {relation.distance}; {' and '.join(needing)} need a distance, the others "
+            f"relation '{name}' has distance = {relation.distance}; {' and '.join(needing)} need a distance, the "
+            f"others "
             f"have none."
         )

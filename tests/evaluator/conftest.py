@@ -1,4 +1,5 @@
-"""A dataset drawn with rectangles instead of Blender, through the real planner and writer; and tiny open_clip models."""
+"""A dataset drawn with rectangles instead of Blender, through the real planner and writer; and tiny open_clip
+models."""
 
 import hashlib
 import io
@@ -140,9 +141,17 @@ def _write_drawn(
 ) -> list[Planned]:
     text = small_vocabulary_text()
     request = {
-        "family": vocabulary.name, "holdout": "3x3", "scenes": scenes, "width": SIZE, "height": SIZE, "seed": seed, "block_seed": 0,
-        "quality": {"name": "draft", "samples": 1, "bounces": 0, "denoise": ""}, "blender": "none", "vocabulary": text,
-    }  # fmt: skip
+        "family": vocabulary.name,
+        "holdout": "3x3",
+        "scenes": scenes,
+        "width": SIZE,
+        "height": SIZE,
+        "seed": seed,
+        "block_seed": 0,
+        "quality": {"name": "draft", "samples": 1, "bounces": 0, "denoise": ""},
+        "blender": "none",
+        "vocabulary": text,
+    }
     planned = list(plan_parts(vocabulary, parts, seed))
     with WorldWriter(root, request) as writer:
         for each in planned:

@@ -1,4 +1,5 @@
-"""A run without a model: a benchmark of every protocol with items drawn at random, and random scores with planted ties."""
+"""A run without a model: a benchmark of every protocol with items drawn at random, and random scores with planted
+ties."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,13 +19,20 @@ SPLITS = ("val", "seen", "partial", "unseen")
 LEVELS = {"O": (1, 0, 0), "OA": (1, 1, 0), "OR": (1, 0, 1), "OAR": (1, 1, 1)}
 
 FACTORS: Row = {
-    "model": "m", "treatment": {}, "training_seed": None, "design": {}, "block": "k", "block_seed": 0, "benchmark": "b/w",
-}  # fmt: skip
+    "model": "m",
+    "treatment": {},
+    "training_seed": None,
+    "design": {},
+    "block": "k",
+    "block_seed": 0,
+    "benchmark": "b/w",
+}
 """The factors of a run (evaluator.runs.factors)."""
 
 
 def find(results: Row, protocol: str, split: str, **labels: object) -> Row:
-    """The one row of results with these labels; of a protocol with one metric, that metric's row. A gap is "first - second"."""
+    """The one row of results with these labels; of a protocol with one metric, that metric's row. A gap is "first -
+    second"."""
     first, _, minus = split.partition(" - ")
     wanted = {"protocol": protocol, "split": first, "minus": minus or None, **labels}
     (found,) = [row for row in results["rows"] if all(row[name] == value for name, value in wanted.items())]
@@ -62,23 +70,45 @@ class Builder:
         level: str = "OA",
         counts: tuple[int, int, int] = (2, 2, 0),
     ) -> str:
-        """Add an item over a random scene; returns its id. Every scene has one cluster and one split, two scenes a cluster."""
+        """Add an item over a random scene; returns its id. Every scene has one cluster and one split, two scenes a
+        cluster."""
         scene = int(self.rng.integers(self.scenes))
         item_id = f"{protocol}-{len(self.items):06d}"
-        self.items.append({
-            "item_id": item_id, "protocol": protocol, "kind": kind, "skill": skill, "split": SPLITS[scene // 2 % 4],
-            "cluster_id": f"k{scene // 2}", "held_out_positive": 0, "held_out_negative": 0,
-        })  # fmt: skip
+        self.items.append(
+            {
+                "item_id": item_id,
+                "protocol": protocol,
+                "kind": kind,
+                "skill": skill,
+                "split": SPLITS[scene // 2 % 4],
+                "cluster_id": f"k{scene // 2}",
+                "held_out_positive": 0,
+                "held_out_negative": 0,
+            }
+        )
         for slot, truth, candidate_kind in candidates:
             text_id = f"t{len(self.texts):07d}"
-            self.texts.append({
-                "text_id": text_id, "text": f"text {text_id}", "level": level, "n_objects": counts[0], "n_attributes": counts[1],
-                "n_relations": counts[2],
-            })  # fmt: skip
-            self.candidates.append({
-                "item_id": item_id, "scene_id": f"s{scene:04d}", "text_id": text_id, "slot": slot, "truth": truth, "kind": candidate_kind,
-                "changed": [],
-            })  # fmt: skip
+            self.texts.append(
+                {
+                    "text_id": text_id,
+                    "text": f"text {text_id}",
+                    "level": level,
+                    "n_objects": counts[0],
+                    "n_attributes": counts[1],
+                    "n_relations": counts[2],
+                }
+            )
+            self.candidates.append(
+                {
+                    "item_id": item_id,
+                    "scene_id": f"s{scene:04d}",
+                    "text_id": text_id,
+                    "slot": slot,
+                    "truth": truth,
+                    "kind": candidate_kind,
+                    "changed": [],
+                }
+            )
         return item_id
 
     def counts(self, level: str, most: int = 3) -> tuple[int, int, int]:
@@ -140,7 +170,7 @@ def one_of_each(builder: Builder, times: int) -> Builder:
             zero_shot = [("zsl", truth, None if truth else "distractor") for truth in (True, False, False)]
             builder.add("gzsl", kind, [("c", True, None), *negatives, *(zero_shot if kind == "relational" else [])])
         builder.add("gzsl", "single", [("c", True, None), *[("n", False, "label")] * 5])
-    return builder  # fmt: skip
+    return builder
 
 
 def add_pair(builder: Builder, kind: str = "swap", lacking: int | None = None) -> str:
@@ -188,15 +218,33 @@ def write_run(
     rows = benchmark.candidates
     n = rows.num_rows
     values, wrong = score(n).astype(np.float32), np.isin(np.arange(n), broken)
-    table = pa.table({
-        "image_id": rows["scene_id"], "text_id": rows["text_id"], "channel": ["cosine"] * n, "score": pa.array(values, mask=wrong),
-        "unscored": pa.array(np.where(wrong, "the model's score is not a number", None), pa.string()),
-    }, schema=SCORES)  # fmt: skip
+    table = pa.table(
+        {
+            "image_id": rows["scene_id"],
+            "text_id": rows["text_id"],
+            "channel": ["cosine"] * n,
+            "score": pa.array(values, mask=wrong),
+            "unscored": pa.array(np.where(wrong, "the model's score is not a number", None), pa.string()),
+        },
+        schema=SCORES,
+    )
     folder.mkdir()
     write_table(folder / "scores.parquet", table.filter(pa.array(~np.isin(np.arange(n), absent))), SCORES)
     protocols = sorted(set(benchmark.items["protocol"].to_pylist()) - {"train", "unheard-of"})
-    write_json(folder / "run.json", {
-        "model": "random", "benchmark": benchmark.digest, "world": dataset.world.digest, "dataset": str(root), "benchmark_name": "all",
-        "protocols": protocols, "certificate": "not verified", "indistinct_texts": indistinct or {}, "info": {}, "python": "", "versions": {},
-    })  # fmt: skip
+    write_json(
+        folder / "run.json",
+        {
+            "model": "random",
+            "benchmark": benchmark.digest,
+            "world": dataset.world.digest,
+            "dataset": str(root),
+            "benchmark_name": "all",
+            "protocols": protocols,
+            "certificate": "not verified",
+            "indistinct_texts": indistinct or {},
+            "info": {},
+            "python": "",
+            "versions": {},
+        },
+    )
     return folder

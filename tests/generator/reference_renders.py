@@ -1,4 +1,5 @@
-"""Renders scenes of CLEVR's own again, in a process that may import bpy: python -m tests.generator.reference_renders OUT SAMPLES NAME...
+"""Renders scenes of CLEVR's own again, in a process that may import bpy: python -m tests.generator.reference_renders
+OUT SAMPLES NAME...
 
 For each scene OUT/NAME.npz holds `image` (height, width, 3), `mask` (height, width; 0 the floor, i + 1 object i), and
 `without` (objects, height, width, 3): what the camera would see if it saw through object i, with all shadows and
@@ -27,11 +28,13 @@ def scene_of(record: dict) -> Scene:
     """A scene of the reference in this project's terms: camera and lamps without jitter."""
     objects = tuple(
         SceneObject(
-            o["shape"], {kind: o[kind] for kind in ("color", "material", "size")}, (o["x"], o["y"], 0.0),
+            o["shape"],
+            {kind: o[kind] for kind in ("color", "material", "size")},
+            (o["x"], o["y"], 0.0),
             math.radians(o["rotation_degrees"]),
         )
         for o in record["objects"]
-    )  # fmt: skip
+    )
     camera, lamps = VOCABULARY.camera, VOCABULARY.lamps
     return Scene(
         objects,

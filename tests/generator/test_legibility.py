@@ -1,4 +1,5 @@
-"""The measure of legibility: what its classifier sees, that it learns what is there and nothing else, and that images show it."""
+"""The measure of legibility: what its classifier sees, that it learns what is there and nothing else, and that
+images show it."""
 
 import tomllib
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""The audit of a benchmark against a corpus: buckets, rates, asymmetry, caveats, and their files (BindSplit, appendix B)."""
+"""The audit of a benchmark against a corpus: buckets, rates, asymmetry, caveats, and their files (BindSplit,
+appendix B)."""
 
 import re
 from collections import Counter
@@ -53,8 +54,8 @@ class Audit:
     def summary(self) -> dict[str, Any]:
         """The figures as JSON: shares in 0..1, None where there is nothing to divide.
 
-        Of `bindings_mixed` are the mixed samples alone (figure 3, right); of `asymmetry_of` those of one true caption, where questions
-        have several. `duplicates` repeat the image and both captions of another (appendix B.8).
+        Of `bindings_mixed` are the mixed samples alone (figure 3, right); of `asymmetry_of` those of one true caption,
+        where questions have several. `duplicates` repeat the image and both captions of another (appendix B.8).
         """
         samples = [each for each in self.samples if not each.again]
         overlaps = [each for each in self.overlaps if not each.sample.again]
@@ -62,21 +63,29 @@ class Audit:
         partitions = Counter(each.partition for each in overlaps if each.bucket != CLOSE_ONLY)
         slots = sorted({each.sample.slot for each in overlaps})
         found = {
-            "samples": len(samples), "excluded": dict(Counter(each.excluded for each in samples if each.excluded)),
+            "samples": len(samples),
+            "excluded": dict(Counter(each.excluded for each in samples if each.excluded)),
             "buckets": {name: buckets[name] for name in BUCKETS.values()},
             "partitions": {name: partitions[name] for name in (SEEN, MIXED, UNSEEN)},
-            "rates": rates(overlaps), "bindings": shares(overlaps),
+            "rates": rates(overlaps),
+            "bindings": shares(overlaps),
             "bindings_mixed": shares([each for each in overlaps if each.partition == MIXED]),
             "asymmetry": _asymmetry(overlaps),
             "asymmetry_of": {
-                slot: _asymmetry([each for each in overlaps if each.sample.slot == slot]) for slot in slots if len(slots) > 1
+                slot: _asymmetry([each for each in overlaps if each.sample.slot == slot])
+                for slot in slots
+                if len(slots) > 1
             },
             "corpus": {
-                "captions": self.counted.captions, "phrases": self.counted.phrases, "bare": self.counted.bare, "bindings": self.pairs,
+                "captions": self.counted.captions,
+                "phrases": self.counted.phrases,
+                "bare": self.counted.bare,
+                "bindings": self.pairs,
                 "function_words": self.function_words,
             },
-            "duplicates": len(overlaps) - len({(each.sample.cluster or i, each.sample.texts) for i, each in enumerate(overlaps)}),
-        }  # fmt: skip
+            "duplicates": len(overlaps)
+            - len({(each.sample.cluster or i, each.sample.texts) for i, each in enumerate(overlaps)}),
+        }
         cleaned: dict[str, Any] = _without_nan(found)
         return cleaned
 
@@ -136,8 +145,8 @@ def _write_tsv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[objec
 
 
 def _asymmetry(overlaps: Sequence[Overlap]) -> dict[str, float]:
-    """How much more of a positive's bindings are perfect than of its negative's: the mean over samples, and its 95% interval by
-    clusters of samples, NaN for a single one."""
+    """How much more of a positive's bindings are perfect than of its negative's: the mean over samples, and its 95%
+    interval by clusters of samples, NaN for a single one."""
     each = np.array([_perfect(o.positive) - _perfect(o.negative) for o in overlaps])
     clusters = Clusters.of([o.sample.cluster or f"sample {i}" for i, o in enumerate(overlaps)])
     low, high = CrossedMeans(clusters).interval(each, LEVEL) if len(each) else (np.nan, np.nan)

@@ -81,7 +81,8 @@ _READERS = {".txt": of_text, ".caption": of_text, ".json": of_json}
 
 
 class _Header(tarfile.TarInfo):
-    """tarfile takes a header that is cut off or damaged for the end of the archive; here only the end block is its end."""
+    """tarfile takes a header that is cut off or damaged for the end of the archive; here only the end block is its
+    end."""
 
     @classmethod
     def fromtarfile(cls, archive: tarfile.TarFile) -> "_Header":
@@ -94,7 +95,8 @@ class _Header(tarfile.TarInfo):
 
 
 def samples(file: Path) -> Iterator[Entry]:
-    """The phrases or the caption of each sample: members beside each other whose names are the same up to the first dot.
+    """The phrases or the caption of each sample: members beside each other whose names are the same up to the first
+    dot.
 
     Raises tarfile.TarError for a tar that is damaged or not whole.
     """
@@ -151,8 +153,8 @@ _LINE = 1 << 24
 
 @dataclass(frozen=True)
 class Part:
-    """Some texts of a corpus: `texts` from `start` of a file. kind: CAPTIONS or PHRASES. left_out: how many entries beside them were left
-    out, by reason."""
+    """Some texts of a corpus: `texts` from `start` of a file. kind: CAPTIONS or PHRASES. left_out: how many entries
+    beside them were left out, by reason."""
 
     file: Path
     start: int
@@ -164,7 +166,8 @@ class Part:
 def parts(file: Path, size: int = _PART) -> Iterator[Part]:
     """The texts of a file in parts of at most `size` texts and about 16 MB, always the same ones.
 
-    An entry of the wrong form is left out and counted. Raises UserError for a file that cannot be read as what its name says.
+    An entry of the wrong form is left out and counted. Raises UserError for a file that cannot be read as what its name
+    says.
     """
     start, kind, characters = 0, CAPTIONS, 0
     texts: list[str] = []
@@ -244,8 +247,8 @@ def _json(file: Path) -> Iterator[Entry]:
 
 
 def _shallow(events: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """ijson's events; it keeps the path to each in memory, which takes the square of the depth. Raises ValueError for depths that no
-    caption has."""
+    """ijson's events; it keeps the path to each in memory, which takes the square of the depth. Raises ValueError for
+    depths that no caption has."""
     depth = 0
     for event in events:
         depth += _STEPS.get(event[0], 0)
@@ -282,7 +285,14 @@ def _parquet(file: Path) -> Iterator[Entry]:
 
 
 READERS: dict[str, Callable[[Path], Iterator[Entry]]] = {
-    ".json": _json, ".json.gz": _json, ".jsonl": _lines(of_json), ".jsonl.gz": _lines(of_json), ".txt": _lines(of_text),
-    ".txt.gz": _lines(of_text), ".parquet": _parquet, ".tar": samples, ".tar.gz": samples,
-}  # fmt: skip
+    ".json": _json,
+    ".json.gz": _json,
+    ".jsonl": _lines(of_json),
+    ".jsonl.gz": _lines(of_json),
+    ".txt": _lines(of_text),
+    ".txt.gz": _lines(of_text),
+    ".parquet": _parquet,
+    ".tar": samples,
+    ".tar.gz": samples,
+}
 """By the end of a file's name."""

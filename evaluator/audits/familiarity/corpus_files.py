@@ -15,13 +15,16 @@ COUNTS_TAG = "CACHEDIR.TAG"
 _RESULT = "per_sample_overlap.tsv"
 _RESULTS = ("splits", "counts", "summary.json", "excluded.tsv", _RESULT)
 _STATS = "_stats.json"
-_FORMS = "COCO's JSON, JSON lines, Parquet, WebDataset (.tar), one caption a line (.txt), or a table of counts (.csv, .parquet)"
+_FORMS = (
+    "COCO's JSON, JSON lines, Parquet, WebDataset (.tar), one caption a line (.txt), or a table of counts (.csv, "
+    ".parquet)"
+)
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """references: what was named. files: each once. not_read: how many files of folders are of another form, by suffix. repeated: how many
-    repeat the captions of the file beside them, by suffix."""
+    """references: what was named. files: each once. not_read: how many files of folders are of another form, by suffix.
+    repeated: how many repeat the captions of the file beside them, by suffix."""
 
     references: tuple[Path, ...]
     files: tuple[Path, ...]
@@ -35,8 +38,9 @@ class Corpus:
 def find_corpus(references: Sequence[Path]) -> Corpus:
     """The files of references: files, and those of folders and their subfolders, by name.
 
-    Left out are hidden files, what `score familiarity` wrote, and in img2dataset's layout the files that repeat the captions of a tar,
-    folder or text file beside them. Raises UserError for a reference without a file that can be read.
+    Left out are hidden files, what `score familiarity` wrote, and in img2dataset's layout the files that repeat the
+    captions of a tar, folder or text file beside them. Raises UserError for a reference without a file that can be
+    read.
     """
     files: dict[Path, Path] = {}
     not_read: Counter[str] = Counter()

@@ -1,4 +1,5 @@
-"""How often a reference corpus shows each binding: each file is counted once, by a farm; a corpus is the sum of its files, on disk."""
+"""How often a reference corpus shows each binding: each file is counted once, by a farm; a corpus is the sum of its
+files, on disk."""
 
 import glob
 import hashlib
@@ -28,8 +29,8 @@ from generator.base.progress import SILENT, Progress
 
 @dataclass(frozen=True)
 class Counted:
-    """What was counted: captions, their phrases and those made elsewhere, how many of these are bare nouns, and tables of counts. left_out:
-    entries that are none of these, by reason."""
+    """What was counted: captions, their phrases and those made elsewhere, how many of these are bare nouns, and tables
+    of counts. left_out: entries that are none of these, by reason."""
 
     captions: int = 0
     phrases: int = 0
@@ -78,10 +79,11 @@ def _phrases(part: Part, reading: Reading) -> Iterator[str]:
 def count_on_ray(
     parts: Iterable[Part], reading: Reading, workers: int | None, address: str | None
 ) -> Iterator[tuple[Part, pa.Table, Counted]]:
-    """The counts of each part, as they are done, by tasks of one core each; as many as `workers` run, and as many wait. None: as many as
-    the cluster has cores.
+    """The counts of each part, as they are done, by tasks of one core each; as many as `workers` run, and as many wait.
+    None: as many as the cluster has cores.
 
-    Ray repeats the tasks of a lost node. Raises UserError if there is no cluster at `address`, or its nodes cannot count.
+    Ray repeats the tasks of a lost node. Raises UserError if there is no cluster at `address`, or its nodes cannot
+    count.
     """
     import ray
 
@@ -128,8 +130,8 @@ PartCounts = tuple[Part, pa.Table, Counted]
 
 @dataclass(frozen=True)
 class Farm:
-    """`workers` processes on this machine, or (`ray`) tasks on the Ray cluster at `address`, None to start one here. Without a number
-    there is one for each core of the machine or cluster."""
+    """`workers` processes on this machine, or (`ray`) tasks on the Ray cluster at `address`, None to start one here.
+    Without a number there is one for each core of the machine or cluster."""
 
     workers: int | None = 1
     ray: bool = False
@@ -161,8 +163,8 @@ def _count_here(parts: Iterable[Part], reading: Reading, workers: int) -> Iterat
 
 
 def _end_with_parent() -> None:
-    """End this process when its parent does. A worker of a parent that was killed would wait for its next part forever, since it holds
-    the other end of its own queue."""
+    """End this process when its parent does. A worker of a parent that was killed would wait for its next part forever,
+    since it holds the other end of its own queue."""
 
     def watch() -> None:
         parent = parent_process()
@@ -177,7 +179,10 @@ VERSION = 2
 """Files are counted again where this is another number: what is read of them, their parts, and what a binding is."""
 _MEMORY = "512MB"
 """What the merge keeps in memory; the rest is on disk."""
-_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Counts of corpora, made by `score familiarity`, which makes them again.\n"
+_TAG = (
+    "Signature: 8a477f597d28d172789f06886806bc55\n# Counts of corpora, made by `score familiarity`, which makes "
+    "them again.\n"
+)
 _WHOLE = "counted.json"
 
 HERE = Farm()
@@ -188,10 +193,10 @@ def count_corpus(
 ) -> tuple[Path, Counted]:
     """Count the bindings of a corpus; returns its `pair_counts.parquet` (PAIR_COUNTS, sorted) and what was counted.
 
-    `out`/files has the counts of each file, in a folder that is named after the file's place, size and time and the reading: no
-    file is counted twice, and a count that was stopped goes on with the parts that it lacks, on any farm. `out`/DIGEST has their
-    sum; DIGEST names the files. Raises UserError for files that cannot be read, a corpus that has no phrase, where duckdb or textblob is
-    not installed, and as `Farm.count` does.
+    `out`/files has the counts of each file, in a folder that is named after the file's place, size and time and the
+    reading: no file is counted twice, and a count that was stopped goes on with the parts that it lacks, on any farm.
+    `out`/DIGEST has their sum; DIGEST names the files. Raises UserError for files that cannot be read, a corpus that
+    has no phrase, where duckdb or textblob is not installed, and as `Farm.count` does.
     """
     check_installed("duckdb")
     check_installed("ijson")
@@ -215,8 +220,8 @@ def count_corpus(
 
 
 def _count(folder_of: Mapping[Path, Path], farm: Farm, reading: Reading) -> Iterator[Counted]:
-    """Count the parts that are not counted yet. A part's counts are written before its record, and the record of a file after those of
-    its parts."""
+    """Count the parts that are not counted yet. A part's counts are written before its record, and the record of a file
+    after those of its parts."""
     waiting: Counter[Path] = Counter()
 
     def lacking() -> Iterator[Part]:
@@ -266,7 +271,8 @@ def _read(record: Path) -> Counted:
 def _nothing(corpus: Corpus, total: Counted) -> str:
     left_out = f" (left out: {by_number(total.left_out)})" if total.left_out else ""
     return (
-        f"{corpus} has no phrase in {total.captions:,} captions{left_out}; give captions in English ({', '.join(CAPTION_NAMES)}) or "
+        f"{corpus} has no phrase in {total.captions:,} captions{left_out}; give captions in English "
+        f"({', '.join(CAPTION_NAMES)}) or "
         f"phrases ({', '.join(PHRASE_NAMES)})."
     )
 
@@ -284,7 +290,8 @@ def _merge(tables: Iterable[Path], table: Path) -> None:
             database.execute(
                 "COPY (SELECT attr, obj_lemma, CAST(sum(perfect_count) AS BIGINT) AS perfect_count, "
                 "CAST(sum(close_count) AS BIGINT) AS close_count FROM read_parquet(?) GROUP BY attr, obj_lemma "
-                f"ORDER BY attr, obj_lemma) TO '{str(draft).replace(chr(39), chr(39) * 2)}' (FORMAT parquet, COMPRESSION zstd)",
+                f"ORDER BY attr, obj_lemma) TO '{str(draft).replace(chr(39), chr(39) * 2)}' (FORMAT parquet, "
+                f"COMPRESSION zstd)",
                 [[glob.escape(str(each)) for each in tables]],
             )
         except duckdb.Error as error:

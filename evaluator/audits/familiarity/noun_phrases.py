@@ -1,7 +1,9 @@
-"""Noun phrases of captions by rules over a lexicon: "a small white dog on a red couch" has "small white dog" and "red couch".
+"""Noun phrases of captions by rules over a lexicon: "a small white dog on a red couch" has "small white dog" and "red
+couch".
 
-A phrase is a noun and the adjectives, participles and nouns before it. Articles, possessives, quantities and adverbs are left out,
-and so is the "and" between two adjectives (BindSplit, appendix B.2; the published extractor is a language model).
+A phrase is a noun and the adjectives, participles and nouns before it. Articles, possessives, quantities and adverbs
+are left out, and so is the "and" between two adjectives (BindSplit, appendix B.2; the published extractor is a language
+model).
 """
 
 import re
@@ -22,8 +24,8 @@ _FILE = "en/en-lexicon.txt"
 def parts_of_speech() -> dict[str, str]:
     """Tags of the Penn Treebank by word, of those that are written in lower case as such.
 
-    The lexicon is that of Brill's tagger (Brill 1992; Brown corpus and Penn Treebank), MIT licence. Raises UserError where
-    textblob is not installed. The package is not imported: only its file is read.
+    The lexicon is that of Brill's tagger (Brill 1992; Brown corpus and Penn Treebank), MIT licence. Raises UserError
+    where textblob is not installed. The package is not imported: only its file is read.
     """
     check_installed("textblob")
     spec = find_spec("textblob")
@@ -46,51 +48,350 @@ _COMPLEX = re.compile(
     r"\b(?:in front|on top|on the top|at the top|in back) of\b|\bnext to\b|\b(?:a|the) (?:lot|number) of\b"
 )
 
-# What a word can be: determiner, quantity, adjective, noun, -ing, past participle, other verb, preposition, before a verb,
-# conjunction, comma, adverb, or the end of any phrase.
+# What a word can be: determiner, quantity, adjective, noun, -ing, past participle, other verb, preposition, before a
+# verb, conjunction, comma, adverb, or the end of any phrase.
 _DET, _QUANTITY, _ADJ, _NOUN, _ING, _PAST, _VERB, _PREP, _LINK, _AND, _COMMA, _ADV, _END = range(13)
 _MODIFIES = frozenset((_ADJ, _NOUN, _ING, _PAST))
 _OPENS = frozenset((_DET, _QUANTITY, _ADJ))
 
 _WORDS: dict[str, int] = {
-    **dict.fromkeys(["a", "an", "the", "his", "her", "its", "their", "my", "your", "our", "'s", "this", "these", "those"], _DET),
     **dict.fromkeys(
-        ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "dozen", "dozens", "hundred", "hundreds", "several", "many", "few", "some", "any", "all", "both", "each", "every", "another", "other", "others", "more", "most", "much", "multiple", "numerous", "various", "half", "such", "no", "lots"],
+        ["a", "an", "the", "his", "her", "its", "their", "my", "your", "our", "'s", "this", "these", "those"], _DET
+    ),
+    **dict.fromkeys(
+        [
+            "one",
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+            "dozen",
+            "dozens",
+            "hundred",
+            "hundreds",
+            "several",
+            "many",
+            "few",
+            "some",
+            "any",
+            "all",
+            "both",
+            "each",
+            "every",
+            "another",
+            "other",
+            "others",
+            "more",
+            "most",
+            "much",
+            "multiple",
+            "numerous",
+            "various",
+            "half",
+            "such",
+            "no",
+            "lots",
+        ],
         _QUANTITY,
     ),
     **dict.fromkeys(["and", "or", "&", "/"], _AND),
     **dict.fromkeys(
-        ["to", "while", "by", "for", "before", "after", "when", "as", "without", "from", "who", "that", "which", "not", "n't", "is", "are", "was", "were", "be", "been", "being", "am", "has", "have", "had", "having", "does", "do", "did", "can", "could", "will", "would", "may", "might", "out", "up", "down", "off", "over", "around", "along", "about"],
+        [
+            "to",
+            "while",
+            "by",
+            "for",
+            "before",
+            "after",
+            "when",
+            "as",
+            "without",
+            "from",
+            "who",
+            "that",
+            "which",
+            "not",
+            "n't",
+            "is",
+            "are",
+            "was",
+            "were",
+            "be",
+            "been",
+            "being",
+            "am",
+            "has",
+            "have",
+            "had",
+            "having",
+            "does",
+            "do",
+            "did",
+            "can",
+            "could",
+            "will",
+            "would",
+            "may",
+            "might",
+            "out",
+            "up",
+            "down",
+            "off",
+            "over",
+            "around",
+            "along",
+            "about",
+        ],
         _LINK,
     ),
     **dict.fromkeys(
-        ["looks", "seems", "appears", "gets", "makes", "sits", "stands", "has", "rides", "walks", "plays", "holds", "lies", "lays", "eats", "runs", "wears", "watches", "hangs", "flies", "uses", "takes", "looks", "shows", "waits", "poses", "jumps", "talks", "drinks", "reaches", "drives", "rests", "throws", "catches", "swings", "hits", "cuts", "travels", "crosses", "grazes", "displays", "sleeps", "smiles", "leans", "carries", "pulls", "blows", "pushes", "rolls", "chases", "approaches", "stares", "wears", "touches", "turns", "serves", "prepares", "performs", "depicts", "contains", "features", "sit", "stand", "lay", "lie", "hang", "let", "lets", "put"],
+        [
+            "looks",
+            "seems",
+            "appears",
+            "gets",
+            "makes",
+            "sits",
+            "stands",
+            "has",
+            "rides",
+            "walks",
+            "plays",
+            "holds",
+            "lies",
+            "lays",
+            "eats",
+            "runs",
+            "wears",
+            "watches",
+            "hangs",
+            "flies",
+            "uses",
+            "takes",
+            "looks",
+            "shows",
+            "waits",
+            "poses",
+            "jumps",
+            "talks",
+            "drinks",
+            "reaches",
+            "drives",
+            "rests",
+            "throws",
+            "catches",
+            "swings",
+            "hits",
+            "cuts",
+            "travels",
+            "crosses",
+            "grazes",
+            "displays",
+            "sleeps",
+            "smiles",
+            "leans",
+            "carries",
+            "pulls",
+            "blows",
+            "pushes",
+            "rolls",
+            "chases",
+            "approaches",
+            "stares",
+            "wears",
+            "touches",
+            "turns",
+            "serves",
+            "prepares",
+            "performs",
+            "depicts",
+            "contains",
+            "features",
+            "sit",
+            "stand",
+            "lay",
+            "lie",
+            "hang",
+            "let",
+            "lets",
+            "put",
+        ],
         _VERB,
     ),
     **dict.fromkeys(
-        ["near", "like", "past", "inside", "outside", "behind", "beneath", "beside", "alongside", "atop", "among", "amongst", "amid", "onto", "into", "upon", "through", "throughout", "toward", "towards", "underneath", "above", "below", "under", "across", "against", "between", "beyond", "during", "with", "within", "on", "in", "at", "of", "via", "per"],
+        [
+            "near",
+            "like",
+            "past",
+            "inside",
+            "outside",
+            "behind",
+            "beneath",
+            "beside",
+            "alongside",
+            "atop",
+            "among",
+            "amongst",
+            "amid",
+            "onto",
+            "into",
+            "upon",
+            "through",
+            "throughout",
+            "toward",
+            "towards",
+            "underneath",
+            "above",
+            "below",
+            "under",
+            "across",
+            "against",
+            "between",
+            "beyond",
+            "during",
+            "with",
+            "within",
+            "on",
+            "in",
+            "at",
+            "of",
+            "via",
+            "per",
+        ],
         _PREP,
     ),
     **dict.fromkeys(["close", "next", "very", "so", "too", "together", "apart", "away", "also", "just", "ready"], _ADV),
     **dict.fromkeys(
-        ["red", "orange", "yellow", "green", "blue", "purple", "pink", "white", "black", "brown", "gray", "grey", "tan", "beige", "silver", "gold", "golden", "wooden", "stuffed", "front", "young", "little", "dark", "light", "open", "male", "female", "flat", "left", "right", "top", "bottom", "back", "round"],
+        [
+            "red",
+            "orange",
+            "yellow",
+            "green",
+            "blue",
+            "purple",
+            "pink",
+            "white",
+            "black",
+            "brown",
+            "gray",
+            "grey",
+            "tan",
+            "beige",
+            "silver",
+            "gold",
+            "golden",
+            "wooden",
+            "stuffed",
+            "front",
+            "young",
+            "little",
+            "dark",
+            "light",
+            "open",
+            "male",
+            "female",
+            "flat",
+            "left",
+            "right",
+            "top",
+            "bottom",
+            "back",
+            "round",
+        ],
         _ADJ,
     ),
     **dict.fromkeys(
-        ["he", "she", "it", "they", "them", "him", "you", "we", "us", "i", "me", "someone", "something", "himself", "herself", "itself", "themselves", "there", "here", "what", "where", "how"],
+        [
+            "he",
+            "she",
+            "it",
+            "they",
+            "them",
+            "him",
+            "you",
+            "we",
+            "us",
+            "i",
+            "me",
+            "someone",
+            "something",
+            "himself",
+            "herself",
+            "itself",
+            "themselves",
+            "there",
+            "here",
+            "what",
+            "where",
+            "how",
+        ],
         _END,
     ),
     **dict.fromkeys(
-        ["stop", "skate", "match", "prop", "bear", "bears", "sink", "building", "buildings", "ceiling", "wedding", "railing", "clothing", "awning", "parking", "living", "dining", "evening", "morning", "bed", "shed", "sled"],
+        [
+            "stop",
+            "skate",
+            "match",
+            "prop",
+            "bear",
+            "bears",
+            "sink",
+            "building",
+            "buildings",
+            "ceiling",
+            "wedding",
+            "railing",
+            "clothing",
+            "awning",
+            "parking",
+            "living",
+            "dining",
+            "evening",
+            "morning",
+            "bed",
+            "shed",
+            "sled",
+        ],
         _NOUN,
     ),
-}  # fmt: skip
+}
 """Words of captions that the lexicon, of newspapers, has otherwise or not at all, and those that end phrases."""
 _PENN = {
-    "NN": _NOUN, "NNS": _NOUN, "NNP": _NOUN, "NNPS": _NOUN, "FW": _NOUN, "JJ": _ADJ, "JJR": _ADJ, "JJS": _ADJ, "VBG": _ING,
-    "VBN": _PAST, "VBD": _PAST, "VB": _VERB, "VBP": _VERB, "VBZ": _VERB, "MD": _VERB, "IN": _PREP, "TO": _LINK, "RP": _PREP,
-    "CC": _AND, "RB": _ADV, "RBR": _ADV, "RBS": _ADV, "DT": _DET, "PRP$": _DET, "PDT": _QUANTITY, "CD": _QUANTITY, ",": _COMMA,
-}  # fmt: skip
+    "NN": _NOUN,
+    "NNS": _NOUN,
+    "NNP": _NOUN,
+    "NNPS": _NOUN,
+    "FW": _NOUN,
+    "JJ": _ADJ,
+    "JJR": _ADJ,
+    "JJS": _ADJ,
+    "VBG": _ING,
+    "VBN": _PAST,
+    "VBD": _PAST,
+    "VB": _VERB,
+    "VBP": _VERB,
+    "VBZ": _VERB,
+    "MD": _VERB,
+    "IN": _PREP,
+    "TO": _LINK,
+    "RP": _PREP,
+    "CC": _AND,
+    "RB": _ADV,
+    "RBR": _ADV,
+    "RBS": _ADV,
+    "DT": _DET,
+    "PRP$": _DET,
+    "PDT": _QUANTITY,
+    "CD": _QUANTITY,
+    ",": _COMMA,
+}
 
 
 class NounPhrases:
@@ -128,7 +429,8 @@ def _guess(word: str) -> int:
 
 
 def _resolved(words: Sequence[str], classes: Sequence[int]) -> list[int]:
-    """The classes of a caption's words where each stands: a form of a verb may modify a noun or be one, a noun be a verb."""
+    """The classes of a caption's words where each stands: a form of a verb may modify a noun or be one, a noun be a
+    verb."""
     found: list[int] = []
     before = _END
     for place, own in enumerate(classes):
@@ -208,12 +510,12 @@ _UNUSED = ("ner", "lemmatizer")
 
 
 class SpacyPhrases:
-    """The extractor: spaCy's noun chunks up to their head, without determiners, numbers, adverbs and conjunctions. version: which pipeline
-    it is."""
+    """The extractor: spaCy's noun chunks up to their head, without determiners, numbers, adverbs and conjunctions.
+    version: which pipeline it is."""
 
     def __init__(self, model: str) -> None:
-        """model: the name of an installed pipeline, or its folder. Raises UserError where there is none, or it has no parser or
-        no parts of speech."""
+        """model: the name of an installed pipeline, or its folder. Raises UserError where there is none, or it has no
+        parser or no parts of speech."""
         check_installed("spacy")
         import spacy
 
@@ -234,5 +536,6 @@ class SpacyPhrases:
         """The phrases of a caption in its order, words separated by single spaces, in lower case."""
         return [
             " ".join(word.lower_ for word in chunk if word.pos_ in _KEPT)
-            for chunk in self._pipeline(caption).noun_chunks if chunk.root.pos_ in _NOUNS
-        ]  # fmt: skip
+            for chunk in self._pipeline(caption).noun_chunks
+            if chunk.root.pos_ in _NOUNS
+        ]

@@ -14,9 +14,14 @@ from generator.base.errors import UserError
 from generator.base.limits import check_file
 from generator.base.parquet import read_batches
 
-PAIR_COUNTS = pa.schema([
-    ("attr", pa.string()), ("obj_lemma", pa.string()), ("perfect_count", pa.int64()), ("close_count", pa.int64()),
-])  # fmt: skip
+PAIR_COUNTS = pa.schema(
+    [
+        ("attr", pa.string()),
+        ("obj_lemma", pa.string()),
+        ("perfect_count", pa.int64()),
+        ("close_count", pa.int64()),
+    ]
+)
 CSV = ".csv"
 _FUNCTION_WORDS = pa.array(
     [
@@ -47,8 +52,8 @@ _FUNCTION_WORDS = pa.array(
 
 @dataclass(frozen=True)
 class Shown:
-    """What a corpus shows of the bindings that were asked: the perfect and close count of each that it has. bindings: how many different
-    ones it has in all; function_words: how many of these have a function word for an attribute."""
+    """What a corpus shows of the bindings that were asked: the perfect and close count of each that it has. bindings:
+    how many different ones it has in all; function_words: how many of these have a function word for an attribute."""
 
     counts: Mapping[Binding, tuple[int, int]]
     bindings: int

@@ -37,9 +37,9 @@ def normalised(text: str) -> str:
 
 
 def of_phrase(phrase: str, noun: Callable[[str], str] = singular) -> list[Binding]:
-    """Each attribute of a phrase with its object, the last word; an attribute that is repeated twice, since the number of words
-    decides: one binding is a perfect one, of several each is a close one, a bare noun has none (appendix B.5). noun: what an object
-    is matched by.
+    """Each attribute of a phrase with its object, the last word; an attribute that is repeated twice, since the number
+    of words decides: one binding is a perfect one, of several each is a close one, a bare noun has none (appendix B.5).
+    noun: what an object is matched by.
 
     >>> of_phrase("small white dogs"), of_phrase("red couch"), of_phrase("chairs")
     ([('small', 'dog'), ('white', 'dog')], [('red', 'couch')], [])
@@ -70,7 +70,8 @@ def unique(bindings: Iterable[Binding]) -> list[Binding]:
 
 RULES, SPACY = "rules", "spacy:"
 LEMMAS, EXACT = "lemmas", "exact"
-"""Nouns in the singular, as BindSplit matches them (appendix B.3), or as they stand. Attributes stand as they are in both."""
+"""Nouns in the singular, as BindSplit matches them (appendix B.3), or as they stand. Attributes stand as they are in
+both."""
 MATCHES: dict[str, Callable[[str], str]] = {LEMMAS: singular, EXACT: str}
 
 
@@ -129,7 +130,8 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Synonyms:
-    """For each word those of all its groups, itself among them; nouns as `reading` matches them. groups: how many there are."""
+    """For each word those of all its groups, itself among them; nouns as `reading` matches them. groups: how many
+    there are."""
 
     attributes: Mapping[str, frozenset[str]]
     objects: Mapping[str, frozenset[str]]
@@ -156,8 +158,9 @@ class Synonyms:
 def read_synonyms(path: Path, reading: Reading) -> Synonyms:
     """Groups of words from a text file: one a line, words separated by commas; lines that start with # are comments.
 
-    A word may be in several groups; it matches the words of each. Raises UserError for a line with less than two words, and for
-    a file that cannot be read. Names of several words match nothing, since an object is one word; how many there are is logged.
+    A word may be in several groups; it matches the words of each. Raises UserError for a line with less than two words,
+    and for a file that cannot be read. Names of several words match nothing, since an object is one word; how many
+    there are is logged.
     """
     try:
         lines = read_text(path, MOST_LIST).splitlines()

@@ -37,11 +37,13 @@ CLOSE_ONLY = "amb_close_only"
 
 @dataclass(frozen=True)
 class Sample:
-    """A true and a false caption with the bindings of each. excluded: why the sample is in no bucket; "" where it is in one.
+    """A true and a false caption with the bindings of each. excluded: why the sample is in no bucket; "" where it is in
+    one.
 
-    question: whose captions these are, by default `item`. captions: the digest of all captions of the question. cluster: equal for
-    samples that are not independent, such as those of one image, "" for a sample of its own. texts: the two captions. slot: that of the
-    true one. again: whether another question asks the same once more, so that the sample counts there.
+    question: whose captions these are, by default `item`. captions: the digest of all captions of the question.
+    cluster: equal for samples that are not independent, such as those of one image, "" for a sample of its own. texts:
+    the two captions. slot: that of the true one. again: whether another question asks the same once more, so that the
+    sample counts there.
     """
 
     item: str
@@ -92,8 +94,8 @@ def overlap(sample: Sample, counts: Mapping[Binding, tuple[int, int]]) -> Overla
 
 
 def rates(overlaps: Sequence[Overlap]) -> dict[str, dict[str, float]]:
-    """Shares of samples all of whose bindings are seen, and of those none of whose are (table 20): `strict` counts perfect
-    matches alone, `loose` close ones too. NaN without samples."""
+    """Shares of samples all of whose bindings are seen, and of those none of whose are (table 20): `strict` counts
+    perfect matches alone, `loose` close ones too. NaN without samples."""
     n = len(overlaps) or float("nan")
     found = {}
     for name, counted in (("strict", {PERFECT}), ("loose", {PERFECT, CLOSE})):
@@ -119,7 +121,8 @@ ALIKE = "both captions have the same bindings"
 
 @dataclass
 class _Told:
-    """The captions of a question: the slot and text of each true one, and the false ones. The other fields as of Sample."""
+    """The captions of a question: the slot and text of each true one, and the false ones. The other fields as of
+    Sample."""
 
     item: str
     cluster: str = ""
@@ -131,11 +134,12 @@ class _Told:
 def read_samples(
     source: Source, form: str | None = None, reading: Reading = DEFAULT
 ) -> tuple[list[Sample], str, dict[str, Any]]:
-    """A sample for each pair of a true and a false caption of a question, the form of reading, and how the benchmark was read
-    (evaluator.benchmarks.reading).
+    """A sample for each pair of a true and a false caption of a question, the form of reading, and how the benchmark
+    was read (evaluator.benchmarks.reading).
 
-    form: STRICT or FREE; by default STRICT for ARO's attributes, whose captions have that form, else FREE. Raises UserError for a
-    benchmark that has no such pair, or whose files cannot be read, and for filters that it does not have.
+    form: STRICT or FREE; by default STRICT for ARO's attributes, whose captions have that form, else FREE. Raises
+    UserError for a benchmark that has no such pair, or whose files cannot be read, and for filters that it does not
+    have.
     """
     questions, as_read = _questions(source)
     form = form or (STRICT if source.name == "aro" else FREE)
@@ -148,8 +152,17 @@ def read_samples(
             name = told.item if len(pairs) == 1 else f"{told.item}/{i}"
             positive, negative = read(true), read(false)
             sample = Sample(
-                name, positive, negative, _excluded(positive, negative, form), told.item, digest, told.cluster, (true, false), slot, told.again,
-            )  # fmt: skip
+                name,
+                positive,
+                negative,
+                _excluded(positive, negative, form),
+                told.item,
+                digest,
+                told.cluster,
+                (true, false),
+                slot,
+                told.again,
+            )
             samples.append(sample)
     if not samples:
         raise UserError(
@@ -205,8 +218,8 @@ def _dataset(path: Path) -> list[_Told]:
 
 
 def _of_question(question: Question) -> _Told:
-    """The captions of a question. Of two images caption 0 is the true one. Captions in other slots, such as the decomposed ones, say
-    parts of these once more."""
+    """The captions of a question. Of two images caption 0 is the true one. Captions in other slots, such as the
+    decomposed ones, say parts of these once more."""
     told = _Told(question.item, question.group, again=question.again)
     for text, true, slot in zip(question.texts, question.truth[0], question.slot_of, strict=True):
         if slot in COMPARED:
@@ -215,7 +228,8 @@ def _of_question(question: Question) -> _Told:
 
 
 def _table(path: Path) -> list[_Told]:
-    """The questions of a table with the columns item, text and truth or slot, and cluster or image where samples are not independent."""
+    """The questions of a table with the columns item, text and truth or slot, and cluster or image where samples are
+    not independent."""
     table = read_table(path)
     require(table, ["item", "text"], path)
     given = "truth" in table.column_names

@@ -109,7 +109,10 @@ def _of_vismin(columns: Sequence[Part], of: Labels) -> Callable[[Sequence[Label]
 
 
 def _read_as(audit: Any) -> str:
-    return f"{audit['benchmark']} against {audit['reference']}, captions read as {audit['captions']}, match by {audit['match']}"
+    return (
+        f"{audit['benchmark']} against {audit['reference']}, captions read as {audit['captions']}, match by "
+        f"{audit['match']}"
+    )
 
 
 def _mixed(audit: Any) -> int:

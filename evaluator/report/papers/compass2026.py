@@ -35,7 +35,8 @@ _SKILLS = tuple(part(skill, skill=skill) for skill in _NAMES)
 _LOADS = tuple(part(f"β {count.removeprefix('n_')}", load(count)) for count in COUNTS)
 _EFFECT = ("r", "Interpretation", "pairs")
 _STARS = (
-    "Standard error and p without correction in brackets; * p < .005, ** p < .001 after Holm; in bold the load of a skill by its "
+    "Standard error and p without correction in brackets; * p < .005, ** p < .001 after Holm; in bold the load of a "
+    "skill by its "
     "own count."
 )
 

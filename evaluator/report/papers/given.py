@@ -97,7 +97,8 @@ class Label:
         if len(found) > 1:
             why = " ".join(differences([entry for _, entry in found])) or "Their trainings differ."
             raise UserError(
-                f"Several runs of '{self.name}' answer the same question ({labels['protocol']}) and cannot be averaged. {why} "
+                f"Several runs of '{self.name}' answer the same question ({labels['protocol']}) and cannot be "
+                f"averaged. {why} "
                 "Give each its own label as LABEL=RUN."
             )
         return found[0] if found else (None, {})
@@ -231,7 +232,8 @@ def _elsewhere(before: Sequence[str], after: Sequence[str]) -> dict[str, list[Re
                 weights.setdefault(label, set()).add(info.get("weights_sha256", ""))
             elif info.get("trained_on", {}).get("base", {}).get("weights_sha256") not in weights.get(label, ()):
                 raise UserError(
-                    f"The model of {path} did not start from one that --before gives for '{label}'; score the model that it "
+                    f"The model of {path} did not start from one that --before gives for '{label}'; score the model "
+                    f"that it "
                     "started from on the same benchmark."
                 )
             factors = {**named.results["factors"], "training_seed": named.run.record["model"]}

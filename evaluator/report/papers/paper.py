@@ -276,7 +276,8 @@ def notes_of(entries: Sequence[Results], cells: Sequence[Cell]) -> list[str]:
     limited = [each for each in entries if each["rules"].get("limit")]
     names = ", ".join(dict.fromkeys(entry["model"] for entry in unknown))
     return [
-        f"In %, differences in points, {confidence(entries[0])} intervals of bindings like these. A tie is never correct; ties "
+        f"In %, differences in points, {confidence(entries[0])} intervals of bindings like these. A tie is never "
+        f"correct; ties "
         f"of a cell: at most {ties:,}.",
         f"Datasets: {_by_value(entries, lambda entry: entry['certificate'])}.",
         *([f"Pooled: {runs}."] if runs else []),
@@ -292,7 +293,8 @@ def notes_of(entries: Sequence[Results], cells: Sequence[Cell]) -> list[str]:
 def _by_value(entries: Sequence[Mapping[str, Any]], said: Callable[[Mapping[str, Any]], str]) -> str:
     """What is said of the models, with their names where it differs.
 
-    >>> _by_value([{"model": "a", "x": "1"}, {"model": "b", "x": "2"}, {"model": "c", "x": "1"}], lambda each: each["x"])
+    >>> runs = [{"model": "a", "x": "1"}, {"model": "b", "x": "2"}, {"model": "c", "x": "1"}]
+    >>> _by_value(runs, lambda each: each["x"])
     '1 (a, c); 2 (b)'
     """
     names: dict[str, dict[str, None]] = {}

@@ -106,7 +106,10 @@ class Productivity(Protocol):
 
     name = "productivity"
     kinds = ("atom", "swap", "neg", "all")
-    needs = "captions of 4 to 12 atoms with five foils of a kind need scenes of three or more objects that differ in category"
+    needs = (
+        "captions of 4 to 12 atoms with five foils of a kind need scenes of three or more objects that differ in "
+        "category"
+    )
     graded = True
 
     def __init__(self, captioner: Captioner, cells: Sequence[Cell]):

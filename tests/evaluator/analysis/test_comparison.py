@@ -1,4 +1,5 @@
-"""Comparison of models: rows against pandas and statsmodels, seeds, flips and their error rate, power, what is refused."""
+"""Comparison of models: rows against pandas and statsmodels, seeds, flips and their error rate, power, what is
+refused."""
 
 from itertools import combinations
 from pathlib import Path
@@ -21,12 +22,16 @@ from tests.paths import CHECKOUT
 def write(path: Path, correct: dict[str, np.ndarray], groups: int = 10) -> str:
     """A table of one model: outcomes by split, in groups of a split."""
     parts = [
-        pd.DataFrame({
-            "item": [f"{split}-{i}" for i in range(len(values))], "correct": values.astype(int),
-            "cluster": [f"{split}-{i % groups}" for i in range(len(values))], "split": split,
-        })
+        pd.DataFrame(
+            {
+                "item": [f"{split}-{i}" for i in range(len(values))],
+                "correct": values.astype(int),
+                "cluster": [f"{split}-{i % groups}" for i in range(len(values))],
+                "split": split,
+            }
+        )
         for split, values in correct.items()
-    ]  # fmt: skip
+    ]
     pd.concat(parts).to_csv(path, index=False)
     return str(path)
 
@@ -266,7 +271,8 @@ def _flip_rate(tmp_path: Path, lead: float, draws: int) -> float:
 @pytest.mark.full
 @pytest.mark.parametrize(("lead", "most"), [(0, 0.01), (0.35, 0.025 + 0.017)])
 def test_flips_are_claimed_no_more_often_than_their_level(tmp_path: Path, lead: float, most: float) -> None:
-    """With a sure lead on one split a flip needs an error on the other, in one direction: 2.5%, and 2 standard errors."""
+    """With a sure lead on one split a flip needs an error on the other, in one direction: 2.5%, and 2 standard
+    errors."""
     assert _flip_rate(tmp_path, lead, 330) <= most
 
 

@@ -17,10 +17,20 @@ def made_run(value: float | None = 0.5, model: str = "m", rows: tuple[Row, ...] 
     low = None if value is None else value - 0.1
     row = {**ROW, "value": value, "low": low, "high": None if value is None else value + 0.05}
     return {
-        "model": f"{model}@{found['training_seed']}", "benchmark": f"bench-{found['block']}", "certificate": "clean", "factors": found,
-        "training": unknown_training(), "rules": {"level": 0.95, "tie_tolerance": 1e-5}, "rows": [row, *({**ROW, **each} for each in rows)], "cells": [], "fits": [],
-        "unknown_protocols": {}, "not_asked": {}, "channel": "cosine", "sampled_pools": {},
-    }  # fmt: skip
+        "model": f"{model}@{found['training_seed']}",
+        "benchmark": f"bench-{found['block']}",
+        "certificate": "clean",
+        "factors": found,
+        "training": unknown_training(),
+        "rules": {"level": 0.95, "tie_tolerance": 1e-5},
+        "rows": [row, *({**ROW, **each} for each in rows)],
+        "cells": [],
+        "fits": [],
+        "unknown_protocols": {},
+        "not_asked": {},
+        "channel": "cosine",
+        "sampled_pools": {},
+    }
 
 
 def trained(value: float, block: str, seed: int, **more: Any) -> Row:
@@ -31,7 +41,13 @@ def test_blocks_and_training_seeds_are_told_apart() -> None:
     values = {("a", 0): 0.4, ("a", 1): 0.6, ("b", 0): 0.7, ("b", 1): 0.7, ("c", 0): 0.9, ("c", 1): 0.7}
     (entry,) = pool_runs([trained(value, block, seed) for (block, seed), value in values.items()])
     (row,) = entry["rows"]
-    expected = pool(list(values.values()), [v - 0.1 for v in values.values()], [v + 0.05 for v in values.values()], [b for b, _ in values], 0.95)  # fmt: skip
+    expected = pool(
+        list(values.values()),
+        [v - 0.1 for v in values.values()],
+        [v + 0.05 for v in values.values()],
+        [b for b, _ in values],
+        0.95,
+    )
     assert (entry["runs"], entry["blocks"], entry["benchmark"]) == (6, 3, "bench-a, bench-b, bench-c")
     assert (row["value"], row["low"], row["high"]) == pytest.approx(
         (expected.value, expected.low, expected.high), abs=1e-6

@@ -20,26 +20,40 @@ Entry = dict[str, Any]
 def write(root: Path, entries: Iterable[Entry], atoms: int | None = 4) -> Path:
     """A dataset without images, whose one benchmark has an item for each entry.
 
-    An entry has `texts`, a list of (slot, truth, text[, of[, kind]]), and may have protocol, kind, skill, split, cluster, negatives,
-    level.
+    An entry has `texts`, a list of (slot, truth, text[, of[, kind]]), and may have protocol, kind, skill, split,
+    cluster, negatives, level.
     """
     with WorldWriter(root, {"width": 8, "height": 8, "family": "none"}) as writer:
         writer.finish("")
     texts, items, candidates = {}, [], []
     for i, entry in enumerate(entries):
         item_id = entry.get("item_id", f"i{i:05}")
-        items.append({
-            "item_id": item_id, "protocol": entry.get("protocol", "binary"), "kind": entry.get("kind", "swap"),
-            "skill": entry.get("skill"), "split": entry.get("split", "unseen"), "cluster_id": entry.get("cluster", item_id),
-        })  # fmt: skip
+        items.append(
+            {
+                "item_id": item_id,
+                "protocol": entry.get("protocol", "binary"),
+                "kind": entry.get("kind", "swap"),
+                "skill": entry.get("skill"),
+                "split": entry.get("split", "unseen"),
+                "cluster_id": entry.get("cluster", item_id),
+            }
+        )
         for slot, truth, text, *of in entry["texts"]:
             text_id = text_id_of(text)
             counts = {"n_objects": atoms, "n_attributes": 0, "n_relations": 0} if atoms is not None else {}
             texts[text_id] = {"text_id": text_id, "text": text, "level": entry.get("level"), **counts}
-            candidates.append({
-                "item_id": item_id, "scene_id": entry.get("scene", item_id), "text_id": text_id, "slot": slot, "truth": truth,
-                "changed": [], "of": text_id_of(of[0]) if of and of[0] else None, "kind": of[1] if len(of) > 1 else None,
-            })  # fmt: skip
+            candidates.append(
+                {
+                    "item_id": item_id,
+                    "scene_id": entry.get("scene", item_id),
+                    "text_id": text_id,
+                    "slot": slot,
+                    "truth": truth,
+                    "changed": [],
+                    "of": text_id_of(of[0]) if of and of[0] else None,
+                    "kind": of[1] if len(of) > 1 else None,
+                }
+            )
     write_benchmark(root, "b", {"texts": list(texts.values()), "items": items, "candidates": candidates}, None, {})
     return root
 

@@ -1,4 +1,5 @@
-"""What a text-only model can tell: planted artefacts are found, clean benchmarks are not accused, and every number checked."""
+"""What a text-only model can tell: planted artefacts are found, clean benchmarks are not accused, and every number
+checked."""
 
 import gc
 import itertools
@@ -119,10 +120,13 @@ def test_a_clean_kind_beside_a_hackable_one(tmp_path: Path) -> None:
     entries += [pair(true, false, cluster="one", protocol="few") for true, false, _ in swaps(9)]
     results = audited(tmp_path, entries)
     assert [(kind["name"], kind["blind"]["verdict"]) for kind in results["kinds"]] == [
-        ("binary/negation/attribute", "hackable"), ("binary/swap", "not above chance"), ("few/swap", "fewer than 10 groups"),
-    ]  # fmt: skip
+        ("binary/negation/attribute", "hackable"),
+        ("binary/swap", "not above chance"),
+        ("few/swap", "fewer than 10 groups"),
+    ]
     assert results["sentence"] == (
-        "Hackable without looking at the image: binary/negation/attribute (100.0%). Not judged, because they have too few groups: few/swap."
+        "Hackable without looking at the image: binary/negation/attribute (100.0%). Not judged, because they have too "
+        "few groups: few/swap."
     )
     clean = audited(tmp_path / "clean", entries[:100])
     assert clean["sentence"] == "No kind is hackable: no blind test is above chance."
@@ -159,22 +163,33 @@ def test_the_centre_of_several_negatives_is_told(tmp_path: Path) -> None:
 
 def test_every_slot_is_paired_as_its_protocol_compares_it(tmp_path: Path) -> None:
     hard_positive = {
-        "protocol": "hard_positives", "kind": "replace",
+        "protocol": "hard_positives",
+        "kind": "replace",
         "texts": [("c", True, "a red cube"), ("n", False, "a blue cube", "a red cube"), ("p", True, "a crimson cube")],
-    }  # fmt: skip
+    }
     decomposed = {
-        "protocol": "integration", "kind": "OA", "skill": None,
+        "protocol": "integration",
+        "kind": "OA",
+        "skill": None,
         "texts": [
-            ("c", True, "a red cube and a ball"), ("n", False, "a red cone and a ball"), ("n", False, "a red cube and a bat"),
-            ("d1", True, "there is a cube"), ("d1", False, "there is a cone"), ("d2", True, "there is a ball"), ("d2", False, "there is a bat"),
+            ("c", True, "a red cube and a ball"),
+            ("n", False, "a red cone and a ball"),
+            ("n", False, "a red cube and a bat"),
+            ("d1", True, "there is a cube"),
+            ("d1", False, "there is a cone"),
+            ("d2", True, "there is a ball"),
+            ("d2", False, "there is a bat"),
         ],
-    }  # fmt: skip
+    }
     results = audited(
         tmp_path, [{**entry, "cluster": f"k{i}"} for i in range(12) for entry in (hard_positive, decomposed)]
     )
     assert names(results) == {
-        "hard_positives/replace": 12, "hard_positives/replace/p": 12, "integration/OA": 12, "integration/OA/d": 12,
-    }  # fmt: skip
+        "hard_positives/replace": 12,
+        "hard_positives/replace/p": 12,
+        "integration/OA": 12,
+        "integration/OA/d": 12,
+    }
     positives, with_p, composed, single = results["kinds"]
     assert [kind["role"] for kind in results["kinds"]] == ["c", "p", "c", "d"]
     assert [kind["negatives_an_item"] for kind in results["kinds"]] == [1, 1, 2, 1]
@@ -185,9 +200,14 @@ def test_every_slot_is_paired_as_its_protocol_compares_it(tmp_path: Path) -> Non
 
 def test_negatives_stand_against_the_text_they_were_made_from(tmp_path: Path) -> None:
     first, second = "a red cube and a ball", "a ball and a red cube"
-    entry = {"texts": [
-        ("c", True, first), ("n", False, "a blue cube and a ball", first), ("c", True, second), ("n", False, "a ball and a blue cube", second),
-    ]}  # fmt: skip
+    entry = {
+        "texts": [
+            ("c", True, first),
+            ("n", False, "a blue cube and a ball", first),
+            ("c", True, second),
+            ("n", False, "a ball and a blue cube", second),
+        ]
+    }
     kind = only(audited(tmp_path, [{**entry, "cluster": f"k{i}"} for i in range(20)]))
     assert kind["negatives_an_item"] == 1
     assert kind["difference"]["ngrams"]["1"] == 2
@@ -198,13 +218,20 @@ def test_two_images_of_an_item_are_asked_apart(tmp_path: Path) -> None:
     texts = {text: text_id_of(text) for text in ("a red cube and a blue ball", "a blue cube and a red ball")}
     one, other = texts.values()
     rows = [("0", one, "0", True), ("0", other, "1", False), ("1", one, "0", False), ("1", other, "1", True)]
-    write_benchmark(root, "b", {
-        "texts": [{"text_id": text_id, "text": text} for text, text_id in texts.items()],
-        "items": [{"item_id": "i", "protocol": "pairs", "kind": "swap", "split": "seen"}],
-        "candidates": [
-            {"item_id": "i", "scene_id": scene, "text_id": text, "slot": slot, "truth": truth} for scene, text, slot, truth in rows
-        ],
-    }, None, {})  # fmt: skip
+    write_benchmark(
+        root,
+        "b",
+        {
+            "texts": [{"text_id": text_id, "text": text} for text, text_id in texts.items()],
+            "items": [{"item_id": "i", "protocol": "pairs", "kind": "swap", "split": "seen"}],
+            "candidates": [
+                {"item_id": "i", "scene_id": scene, "text_id": text, "slot": slot, "truth": truth}
+                for scene, text, slot, truth in rows
+            ],
+        },
+        None,
+        {},
+    )
     kind = only(audit(Request(root)))
     assert (kind["name"], kind["sampled"], kind["difference"]["ngrams"]["2"]) == ("pairs/swap", 1, 4)
 

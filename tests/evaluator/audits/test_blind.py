@@ -41,9 +41,12 @@ def test_learners_do_not_depend_on_the_order_of_a_pair(name: str) -> None:
     learn = LEARNERS[name]
     # learned on true texts that have the word less often, asked about a pair given the other way round
     both = Pairs(
-        vstack([pairs.differences[train], swapped.differences[test]]).tocsr(), pairs.names,
-        np.concatenate([pairs.true[train], swapped.true[test]]), np.concatenate([pairs.false[train], swapped.false[test]]), pairs.clusters,
-    )  # fmt: skip
+        vstack([pairs.differences[train], swapped.differences[test]]).tocsr(),
+        pairs.names,
+        np.concatenate([pairs.true[train], swapped.true[test]]),
+        np.concatenate([pairs.false[train], swapped.false[test]]),
+        pairs.clusters,
+    )
     with threadpool_limits(1):  # small fits are slow in several threads
         assert learn(both, train, test) == pytest.approx(-learn(pairs, train, test))
 

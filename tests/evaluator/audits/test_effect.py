@@ -18,8 +18,15 @@ def test_r_is_that_of_scipy() -> None:
 
 @pytest.mark.parametrize(
     ("r", "size"),
-    [(0, "negligible"), (-0.0999, "negligible"), (0.1, "small"), (-0.2999, "small"), (0.3, "medium or large"), (-1, "medium or large")],
-)  # fmt: skip
+    [
+        (0, "negligible"),
+        (-0.0999, "negligible"),
+        (0.1, "small"),
+        (-0.2999, "small"),
+        (0.3, "medium or large"),
+        (-1, "medium or large"),
+    ],
+)
 def test_sizes_of_effects(r: float, size: str) -> None:
     assert size_of(r) == size
 

@@ -50,8 +50,10 @@ class _Known:
 def test_the_filter_is_that_of_compass() -> None:
     assert [threshold(n) for n in (1, 5, 6, 12)] == [0.95, 0.95, 0.9, 0.9]
     questions: list[Any] = [
-        question("1", "0.96", "0.94", atoms=5), question("1", "0.94", "0.8", atoms=6), question("1", "0.99", atoms=None),
-    ]  # fmt: skip
+        question("1", "0.96", "0.94", atoms=5),
+        question("1", "0.94", "0.8", atoms=6),
+        question("1", "0.99", atoms=None),
+    ]
     found = audit_similarity(questions, _Known())  # type: ignore[arg-type]
     assert found == {"mean": pytest.approx(0.926), "negatives": 5, "above": 0.5, "atoms_unknown": 1}
     assert audit_similarity(questions[2:], _Known())["above"] is None  # type: ignore[arg-type]
@@ -59,10 +61,12 @@ def test_the_filter_is_that_of_compass() -> None:
 
 def test_an_item_is_listed_if_one_of_its_negatives_is_too_similar() -> None:
     questions: list[Any] = [
-        replace(question("1", "0.96", "0.1", atoms=5), item_id="b"), replace(question("1", "0.94", atoms=5), item_id="c"),
-        replace(question("1", "0.94", atoms=6), item_id="a"), replace(question("1", "0.1", atoms=6), item_id="a"),
+        replace(question("1", "0.96", "0.1", atoms=5), item_id="b"),
+        replace(question("1", "0.94", atoms=5), item_id="c"),
+        replace(question("1", "0.94", atoms=6), item_id="a"),
+        replace(question("1", "0.1", atoms=6), item_id="a"),
         replace(question("1", "0.99", atoms=None), item_id="d"),
-    ]  # fmt: skip
+    ]
     assert similar_items(questions, _Known()) == ["a", "b"]  # type: ignore[arg-type]
 
 

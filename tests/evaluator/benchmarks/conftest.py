@@ -70,10 +70,17 @@ def write_aro(folder: Path) -> Path:
         other = list(COLORS)[n - 1]
         rows.append(
             {
-                "image_id": 1, "image_path": "1.jpg", "bbox_x": left, "bbox_y": upper, "bbox_w": 24, "bbox_h": 24,
-                "relation_name": "on", "true_caption": f"the {color} cup is on the table", "false_caption": f"the {other} cup is on the table",
+                "image_id": 1,
+                "image_path": "1.jpg",
+                "bbox_x": left,
+                "bbox_y": upper,
+                "bbox_w": 24,
+                "bbox_h": 24,
+                "relation_name": "on",
+                "true_caption": f"the {color} cup is on the table",
+                "false_caption": f"the {other} cup is on the table",
             }
-        )  # fmt: skip
+        )
     whole.save(folder / "images" / "1.jpg", quality=95)
     (folder / "visual_genome_relation.json").write_text(json.dumps(rows))
     return folder
@@ -108,11 +115,14 @@ def write_bivlc(folder: Path, shown: Sequence[tuple[str, str]] | None = None) ->
     for n, pairs in enumerate((shown[:2], shown[2:])):
         table = pa.table(
             {
-                "image": _cells([a for a, _ in pairs]), "caption": [f"a {a} hat" for a, _ in pairs],
-                "negative_caption": [f"a {b} hat" for _, b in pairs], "negative_image": _cells([b for _, b in pairs]),
-                "type": ["Replace"] * len(pairs), "subtype": ["Attribute"] * len(pairs),
+                "image": _cells([a for a, _ in pairs]),
+                "caption": [f"a {a} hat" for a, _ in pairs],
+                "negative_caption": [f"a {b} hat" for _, b in pairs],
+                "negative_image": _cells([b for _, b in pairs]),
+                "type": ["Replace"] * len(pairs),
+                "subtype": ["Attribute"] * len(pairs),
             }
-        )  # fmt: skip
+        )
         pq.write_table(table, folder / "data" / f"test-{n:05d}-of-00002.parquet", row_group_size=1)
     return folder
 
@@ -123,11 +133,14 @@ def write_vismin(folder: Path) -> Path:
     pairs = _pairs()
     table = pa.table(
         {
-            "image_0": _cells([a for a, _ in pairs]), "text_0": [f"{a} apple on the left" for a, _ in pairs],
-            "image_1": _cells([b for _, b in pairs]), "text_1": [f"{b} apple on the left" for _, b in pairs],
-            "id": [f"x{n}" for n in range(3)], "category": ["attribute", "counting", "attribute"],
+            "image_0": _cells([a for a, _ in pairs]),
+            "text_0": [f"{a} apple on the left" for a, _ in pairs],
+            "image_1": _cells([b for _, b in pairs]),
+            "text_1": [f"{b} apple on the left" for _, b in pairs],
+            "id": [f"x{n}" for n in range(3)],
+            "category": ["attribute", "counting", "attribute"],
         }
-    )  # fmt: skip
+    )
     pq.write_table(table, folder / "test.parquet")
     return folder
 
@@ -158,16 +171,20 @@ def _photo(path: Path, color: str) -> None:
 
 
 def write_sugarcrepe_pp(folder: Path) -> Path:
-    """Two files of one image a row. In the second the other true caption is read as another colour, and ties with the false one."""
+    """Two files of one image a row. In the second the other true caption is read as another colour, and ties with
+    the false one."""
     for number, color in enumerate(COLORS):
         _photo(folder / "images" / f"{number:012d}.jpg", color)
     rows = [
         {
-            "id": n, "filename": f"{n:012d}.jpg", "caption": f"a {color} car", "caption2": f"The car is {color} .",
+            "id": n,
+            "filename": f"{n:012d}.jpg",
+            "caption": f"a {color} car",
+            "caption2": f"The car is {color} .",
             "negative_caption": f"a {other} car",
         }
         for n, (color, other) in enumerate(zip(COLORS, reversed(COLORS), strict=True))
-    ]  # fmt: skip
+    ]
     write_json(folder / "data" / "replace_att.json", rows)
     write_json(folder / "data" / "swap_obj.json", [{**rows[0], "caption2": "a blue or red car"}])
     return folder
@@ -185,7 +202,8 @@ def _quarters(path: Path) -> list[tuple[int, int]]:
 
 
 def write_crepe(folder: Path) -> Path:
-    """Productivity of four and five atoms. Captions of the negated negatives are read as the first colour: true, so that they tie."""
+    """Productivity of four and five atoms. Captions of the negated negatives are read as the first colour: true, so
+    that they tie."""
     places = _quarters(folder / "images" / "VG_100K_2" / "7.jpg")
     for n in (4, 5):
         for kind in ("atom", "swap", "negate"):
@@ -202,19 +220,25 @@ def write_crepe(folder: Path) -> Path:
 
 
 def write_crepe_systematicity(folder: Path, corpora: Sequence[str] = ("laion",)) -> Path:
-    """Seen and unseen compounds of some corpora. Of unseen ones the second caption has no negatives of compounds, and the first is
-    read as another colour."""
+    """Seen and unseen compounds of some corpora. Of unseen ones the second caption has no negatives of compounds, and
+    the first is read as another colour."""
     places = _quarters(folder / "images" / "VG_100K" / "7.jpg")
     for corpus in corpora:
         for split in ("seen", "unseen"):
             rows = [
                 {
-                    "region_id": str(n), "image_id": "7", "caption": f"a {color} cup", "x": str(x), "y": str(y), "width": "24", "height": "24",
+                    "region_id": str(n),
+                    "image_id": "7",
+                    "caption": f"a {color} cup",
+                    "x": str(x),
+                    "y": str(y),
+                    "width": "24",
+                    "height": "24",
                     "valid_hard_negs_atom": [f"a {other} cup" for other in COLORS if other != color],
                     "valid_hard_negs_comp": [f"a {list(COLORS)[n - 1]} hat and a {color} cup"],
                 }
                 for n, (color, (x, y)) in enumerate(zip(COLORS, places, strict=True))
-            ]  # fmt: skip
+            ]
             if split == "unseen":
                 rows[0]["caption"], rows[1]["valid_hard_negs_comp"] = "an old gray cup", []
             write_json(folder / "syst" / f"syst_vg_hard_negs_{split}_compounds_in_{corpus}.json", rows)
@@ -222,7 +246,8 @@ def write_crepe_systematicity(folder: Path, corpora: Sequence[str] = ("laion",))
 
 
 def write_vl_checklist(folder: Path) -> Path:
-    """Two capabilities: colours of two corpora, and large objects of three roles; one role is wrong, and so is one of VAW's."""
+    """Two capabilities: colours of two corpora, and large objects of three roles; one role is wrong, and so is one
+    of VAW's."""
     for number, color in enumerate(COLORS):
         for root in ("vg/VG_100K", "swig"):
             _photo(folder / "images" / root / f"{number}.jpg", color)
@@ -251,11 +276,13 @@ def write_hard_positives(folder: Path) -> Path:
     for name, colors in (("attributes", list(COLORS)), ("relations", ["red"])):
         rows = [
             {
-                "image_id": str(n), "image_path": f"data/VG_100K/{n}.jpg", "true_caption": f"{color} car",
+                "image_id": str(n),
+                "image_path": f"data/VG_100K/{n}.jpg",
+                "true_caption": f"{color} car",
                 "false_caption": f"{list(COLORS)[n - 1]} car",
             }
             for n, color in enumerate(colors)
-        ]  # fmt: skip
+        ]
         swapped = [
             {**row, "true_caption": "green or red car" if name == "relations" else f"a {row['true_caption']}"}
             for row in rows
@@ -266,7 +293,8 @@ def write_hard_positives(folder: Path) -> Path:
 
 
 def write_compass(folder: Path) -> Path:
-    """Two images. The caption of the first wins composed and decomposed; the second is shown another colour, and has too few negatives."""
+    """Two images. The caption of the first wins composed and decomposed; the second is shown another colour, and has
+    too few negatives."""
     for name, color in (("11", "red"), ("12", "blue")):
         _photo(folder / "images" / f"{name}.jpg", color)
         parts = [
@@ -281,15 +309,21 @@ def write_compass(folder: Path) -> Path:
 
 
 def write_pearson(folder: Path) -> Path:
-    """Two-object prompts; the model, which knows colours alone, ties on the shape. Two images of one label, one of another."""
+    """Two-object prompts; the model, which knows colours alone, ties on the shape. Two images of one label, one of
+    another."""
     for label, images in (("red_cube_blue_sphere", 2), ("gray_cone_green_cube", 1)):
         color, shape, color2, shape2 = label.split("_")
         for n in range(images):
             _photo(folder / "images" / label / f"{color} {shape}" / f"{n}.png", color)
         others = sorted({"red", "green", "blue", "gray"} - {color, color2})
         names = [
-            f"{color} {shape}", f"{color2} {shape}", f"{color} {shape2}", f"{others[0]} cylinder", f"{others[1]} cylinder", f"{color2} {shape2}",
-        ]  # fmt: skip
+            f"{color} {shape}",
+            f"{color2} {shape}",
+            f"{color} {shape2}",
+            f"{others[0]} cylinder",
+            f"{others[1]} cylinder",
+            f"{color2} {shape2}",
+        ]
         lines = [
             ",prompt,class_name,classidx\n",
             *(f"{n},a photo of {name},{name},{n}\n" for n, name in enumerate(names)),
@@ -301,7 +335,8 @@ def write_pearson(folder: Path) -> Path:
 def write_pug_spare(folder: Path) -> Path:
     """Labels of two worlds, and images in a folder of each."""
     lines = [
-        "filename,world_name,character_name,character2_name,character_texture,character2_texture,character_pos,character2_pos"
+        "filename,world_name,character_name,character2_name,character_texture,character2_texture,"
+        "character_pos,character2_pos"
     ]
     for world in ("Desert", "Island"):
         for n, color in enumerate(COLORS):

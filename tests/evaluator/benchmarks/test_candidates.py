@@ -62,7 +62,9 @@ def test_labels_counts_and_words_are_kept_and_empty_scores_are_no_scores() -> No
         "level": "OA",
         "n_objects": 2,
     }
-    found = tables({**row, "truth": True, "text": "a cube", "score": None}, {**row, "truth": False, "text": "a ball", "score": 1})  # fmt: skip
+    found = tables(
+        {**row, "truth": True, "text": "a cube", "score": None}, {**row, "truth": False, "text": "a ball", "score": 1}
+    )
     assert found.items.select(["kind", "skill", "split"]).to_pylist() == [
         {"kind": "k", "skill": "object", "split": "seen"}
     ]
@@ -83,15 +85,21 @@ OK = {"item": "a", "protocol": "binary", "truth": True, "score": 0.5}
         ([{**OK, "item": None}], "Row 1 of scores.csv has no item"),
         ([{**OK, "protocol": None}], "Row 1 of scores.csv has no protocol"),
         ([{**OK, "protocol": "binery"}], "did you mean 'binary'"),
-        ([{**OK, "slot": "q"}], "Expected a slot c, n, p, context, zsl, 0, 1, d1, d2 … in row 1 of scores.csv, got 'q'"),
+        (
+            [{**OK, "slot": "q"}],
+            "Expected a slot c, n, p, context, zsl, 0, 1, d1, d2 … in row 1 of scores.csv, got 'q'",
+        ),
         ([OK, {**OK, "truth": None}], "Row 2 of scores.csv needs a slot or a truth"),
         ([{**OK, "slot": "d1", "truth": None}], "Row 1 of scores.csv needs a truth: slot 'd1'"),
         ([{**OK, "protocol": "pairs", "truth": None, "slot": "0"}], "needs a truth or the number of its image, 0 or 1"),
         ([{**OK, "protocol": "pairs"}], "needs 0 or 1, the number of the caption"),
-        ([{**OK, "split": "seen"}, {**OK, "split": "unseen"}], "has the split 'seen' in one row and 'unseen' in another"),
+        (
+            [{**OK, "split": "seen"}, {**OK, "split": "unseen"}],
+            "has the split 'seen' in one row and 'unseen' in another",
+        ),
         ([{**OK, "protocol": "pairs", "slot": "0"}] * 2, "several scores of caption 0 with its own image"),
     ],
-)  # fmt: skip
+)
 def test_what_contradicts_itself_is_one_sentence(rows: list[dict[str, Any]], said: str) -> None:
     with pytest.raises(UserError) as error:
         tables(*rows)
@@ -107,8 +115,10 @@ def rows(table: pa.Table) -> set[tuple[object, ...]]:
 
 
 EXPECTED = {
-    (item, "pairs", caption, image, float(f"{item}.{caption}{image}")) for item in ("3", "14") for caption, image in PLACES
-}  # fmt: skip
+    (item, "pairs", caption, image, float(f"{item}.{caption}{image}"))
+    for item in ("3", "14")
+    for caption, image in PLACES
+}
 
 
 def test_labels_as_winoground_publishes_them() -> None:

@@ -19,10 +19,14 @@ def test_a_caption_stands_with_its_negatives_and_its_parts(tmp_path: Path) -> No
     question = first
     assert (question.item, question.level, question.counts) == ("l2-OA/11/2", "OA", (1, 1, 0))
     assert list(zip(question.slot_of, question.truth[0], question.texts, strict=True)) == [
-        ("c", True, "a red cube"), ("n", False, "a green cube"), ("n", False, "a gray thing"),
-        ("d1", True, "There is a red cube."), ("d1", False, "There is a green cube."),
-        ("d2", True, "There is a red thing in the image."), ("d2", False, "There is a gray thing in the image."),
-    ]  # fmt: skip
+        ("c", True, "a red cube"),
+        ("n", False, "a green cube"),
+        ("n", False, "a gray thing"),
+        ("d1", True, "There is a red cube."),
+        ("d1", False, "There is a green cube."),
+        ("d2", True, "There is a red thing in the image."),
+        ("d2", False, "There is a gray thing in the image."),
+    ]
     assert [each.labels["complete"] for each in (first, second)] == ["yes", "no"]
 
 

@@ -14,19 +14,30 @@ from tests.evaluator.benchmarks.conftest import write_hard_positives, write_json
 def test_rows_of_two_files_are_one_question(tmp_path: Path) -> None:
     asked = list(read_hard_positives(write_hard_positives(tmp_path)))
     assert [(each.item, each.kind, each.skill) for each in asked][3:] == [
-        ("vl_checklist_attributes/3", "replace", "attribute"), ("vl_checklist_relations/0", "replace", "relation"),
-    ]  # fmt: skip
+        ("vl_checklist_attributes/3", "replace", "attribute"),
+        ("vl_checklist_relations/0", "replace", "relation"),
+    ]
     first = asked[0]
     assert list(zip(first.slot_of, first.truth[0], first.texts, strict=True)) == [
-        ("c", True, "red car"), ("n", False, "gray car"), ("p", True, "a red car"),
-    ]  # fmt: skip
+        ("c", True, "red car"),
+        ("n", False, "gray car"),
+        ("p", True, "a red car"),
+    ]
 
 
 def test_one_file_finds_its_hard_positives(tmp_path: Path) -> None:
     write_hard_positives(tmp_path)
     (asked,) = read_hard_positives(tmp_path / "data" / "vl_checklist_relations.json")
     assert asked.texts[2] == "green or red car"
-    row = {"image_path": "1.jpg", "true_caption": "the red cup and the blue hat", "false_caption": "the blue cup and the red hat", "bbox_x": 1, "bbox_y": 1, "bbox_w": 2, "bbox_h": 2}  # fmt: skip
+    row = {
+        "image_path": "1.jpg",
+        "true_caption": "the red cup and the blue hat",
+        "false_caption": "the blue cup and the red hat",
+        "bbox_x": 1,
+        "bbox_y": 1,
+        "bbox_w": 2,
+        "bbox_h": 2,
+    }
     write_json(tmp_path / "beside" / "visual_genome_attribution.json", [row])
     write_json(
         tmp_path / "beside" / "visual_genome_attribution.swapped.json",
@@ -40,10 +51,13 @@ def test_one_file_finds_its_hard_positives(tmp_path: Path) -> None:
     ("spoil", "said"),
     [
         (lambda rows: rows[:-1], "has 4 rows and .* 3; give two files of one version"),
-        (lambda rows: [{**rows[0], "false_caption": "x"}, *rows[1:]], "Row 0 of .* has the false_caption 'gray car', row 0 of .* 'x'"),
+        (
+            lambda rows: [{**rows[0], "false_caption": "x"}, *rows[1:]],
+            "Row 0 of .* has the false_caption 'gray car', row 0 of .* 'x'",
+        ),
         (lambda rows: rows[::-1], "has the image_path 'data/VG_100K/0.jpg', .* 'data/VG_100K/3.jpg'"),
     ],
-)  # fmt: skip
+)
 def test_files_of_two_versions_are_refused(tmp_path: Path, spoil: Callable[[list[object]], object], said: str) -> None:
     file = write_hard_positives(tmp_path) / "swapped_data" / "vl_checklist_attributes.json"
     file.write_text(json.dumps(spoil(json.loads(file.read_text()))))

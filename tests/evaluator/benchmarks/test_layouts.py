@@ -31,14 +31,24 @@ from tests.evaluator.benchmarks.conftest import (
 from tests.evaluator.synthetic import find
 
 EXPECTED = {
-    "sugarcrepe": [("accuracy", "replace_att", 1), ("accuracy", "swap_obj", 0), ("accuracy", None, 4 / 5), ("accuracy, mean of categories", None, 1 / 2)],
+    "sugarcrepe": [
+        ("accuracy", "replace_att", 1),
+        ("accuracy", "swap_obj", 0),
+        ("accuracy", None, 4 / 5),
+        ("accuracy, mean of categories", None, 1 / 2),
+    ],
     "sugarcrepe_pp": [
-        ("original accuracy", None, 1), ("augmented accuracy", None, 4 / 5), ("augmented accuracy, mean of categories", None, 1 / 2),
+        ("original accuracy", None, 1),
+        ("augmented accuracy", None, 4 / 5),
+        ("augmented accuracy, mean of categories", None, 1 / 2),
         ("augmented accuracy", "swap_obj", 0),
     ],
     "vl_checklist": [
-        ("accuracy", None, 9 / 11), ("accuracy", "Attribute color", 4 / 5), ("accuracy, mean of categories", "Attribute color", 1 / 2),
-        ("accuracy", "Object Size large", 5 / 6), ("accuracy, mean of categories", "Object Size large", 3 / 4),
+        ("accuracy", None, 9 / 11),
+        ("accuracy", "Attribute color", 4 / 5),
+        ("accuracy, mean of categories", "Attribute color", 1 / 2),
+        ("accuracy", "Object Size large", 5 / 6),
+        ("accuracy, mean of categories", "Object Size large", 3 / 4),
         ("accuracy, mean of categories", None, 5 / 8),
     ],
     "hard_positives": [("original accuracy", "replace", 1), ("augmented accuracy", "replace", 4 / 5)],
@@ -49,7 +59,7 @@ EXPECTED = {
     "winoground": [(metric, None, 1) for metric in ("text", "image", "group")],
     "vismin": [(metric, None, 1) for metric in ("text", "image", "group")],
     "bivlc": [(metric, "Replace Attribute", 1) for metric in ("text", "image", "group")],
-}  # fmt: skip
+}
 """Metric, kind and value of the model that knows colours alone, in benchmarks with one protocol and split."""
 
 
@@ -100,9 +110,14 @@ def test_cells_of_a_file_that_was_written_again_are_read_again(tmp_path: Path) -
 def test_negatives_of_one_image_are_one_cluster(tmp_path: Path) -> None:
     dataset = Dataset.open(f"sugarcrepe:{write_sugarcrepe(tmp_path / 'files')}")
     items = dataset.benchmark.items.to_pylist()
-    assert [(row["item_id"], row["cluster_id"], row["kind"]) for row in items if row["cluster_id"].startswith("000000000000")] == [
-        ("replace_att/0", "000000000000.jpg", "replace_att"), ("swap_obj/7", "000000000000.jpg", "swap_obj"),
-    ]  # fmt: skip
+    assert [
+        (row["item_id"], row["cluster_id"], row["kind"])
+        for row in items
+        if row["cluster_id"].startswith("000000000000")
+    ] == [
+        ("replace_att/0", "000000000000.jpg", "replace_att"),
+        ("swap_obj/7", "000000000000.jpg", "swap_obj"),
+    ]
 
 
 def test_only_the_box_of_an_image_is_shown(tmp_path: Path) -> None:
@@ -118,9 +133,18 @@ def test_only_the_box_of_an_image_is_shown(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (lambda folder: (folder / "images" / "000000000001.jpg").unlink(), r"names the image 000000000001.jpg, which is not in"),
-        (lambda folder: (folder / "images" / "000000000001.jpg").write_bytes(b"no image"), "cannot be read as JPEG, PNG, WEBP"),
-        (lambda folder: (folder / "replace_att.json").write_text('{"0": {"filename": "a.jpg"}}'), "has no 'caption'|names the image"),
+        (
+            lambda folder: (folder / "images" / "000000000001.jpg").unlink(),
+            r"names the image 000000000001.jpg, which is not in",
+        ),
+        (
+            lambda folder: (folder / "images" / "000000000001.jpg").write_bytes(b"no image"),
+            "cannot be read as JPEG, PNG, WEBP",
+        ),
+        (
+            lambda folder: (folder / "replace_att.json").write_text('{"0": {"filename": "a.jpg"}}'),
+            "has no 'caption'|names the image",
+        ),
         (lambda folder: (folder / "replace_att.json").write_text('{"0": 3}'), "Expected an object as row 0"),
         (lambda folder: (folder / "replace_att.json").write_text("{"), "is damaged"),
         (lambda folder: (folder / "replace_att.json").write_text("[]"), "has no rows"),
@@ -132,12 +156,14 @@ def test_only_the_box_of_an_image_is_shown(tmp_path: Path) -> None:
         ),
         (
             lambda folder: (folder / "replace_att.json").write_text(
-                json.dumps([{"filename": "000000000001.jpg", "caption": ["a red car"], "negative_caption": "a blue car"}])
+                json.dumps(
+                    [{"filename": "000000000001.jpg", "caption": ["a red car"], "negative_caption": "a blue car"}]
+                )
             ),
             "as its 'caption'; expected a text",
         ),
     ],
-)  # fmt: skip
+)
 def test_files_that_are_not_as_published_are_refused(spoil, said: str, tmp_path: Path, colors: Colors) -> None:
     folder = write_sugarcrepe(tmp_path / "files")
     spoil(folder)

@@ -20,9 +20,12 @@ def _prompts(path: Path, *names: str) -> Path:
 def test_the_other_object_of_an_image_is_no_wrong_label(tmp_path: Path) -> None:
     _, question = (each for each in read_pearson(write_pearson(tmp_path)))
     assert list(zip(question.texts, question.candidate_kinds, question.slot_of, strict=True)) == [
-        ("a photo of a red cube", "", "c"), ("a photo of a blue cube", "color", "n"), ("a photo of a red sphere", "shape", "n"),
-        ("a photo of a gray cylinder", "distractor", "n"), ("a photo of a green cylinder", "distractor", "n"),
-    ]  # fmt: skip
+        ("a photo of a red cube", "", "c"),
+        ("a photo of a blue cube", "color", "n"),
+        ("a photo of a red sphere", "shape", "n"),
+        ("a photo of a gray cylinder", "distractor", "n"),
+        ("a photo of a green cylinder", "distractor", "n"),
+    ]
     assert (question.kind, question.protocol, question.cluster) == ("two-object", "gzsl", "blue red cube sphere")
     _, about = read_texts("pearson2025", tmp_path)
     assert about["excluded"] == {"a wrong label that is true of the image": 2}

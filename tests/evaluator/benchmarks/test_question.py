@@ -34,8 +34,11 @@ def test_two_images_are_asked_as_pairs() -> None:
     question = Question("7", (Shown(("a",)), Shown(("b",))), ("x", "y"), ((True, False), (False, True)))
     rows = candidates_of([question], HERE).to_pylist()
     assert [(row["image"], row["slot"], row["truth"]) for row in rows] == [
-        ("a", "0", True), ("a", "1", False), ("b", "0", False), ("b", "1", True)
-    ]  # fmt: skip
+        ("a", "0", True),
+        ("a", "1", False),
+        ("b", "0", False),
+        ("b", "1", True),
+    ]
     assert {row["protocol"] for row in rows} == {"pairs"}
 
 

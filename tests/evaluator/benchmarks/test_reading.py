@@ -1,4 +1,5 @@
-"""What is kept of a benchmark's questions, and what is counted of the others. test_layouts has the readings of real layouts."""
+"""What is kept of a benchmark's questions, and what is counted of the others. test_layouts has the readings of real
+layouts."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -61,7 +62,8 @@ def test_an_id_that_occurs_twice_is_refused_even_where_it_is_left_out() -> None:
 def test_a_benchmark_of_which_nothing_is_left_is_refused() -> None:
     with pytest.raises(
         UserError,
-        match=r"None of the 2 questions of here is left \(1: no truth; 1: its half is not c\); its labels are half: a, b",
+        match=r"None of the 2 questions of here is left \(1: no truth; 1: its half is not c\); its labels are half: "
+        r"a, b",
     ):
         _read(_layout(_asked("1", excluded="no truth"), _asked("2", "b")), "half=c")
 

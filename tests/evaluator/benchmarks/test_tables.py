@@ -60,9 +60,14 @@ def test_words_for_truths_are_read_and_others_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "content", "said"),
-    [("a.txt", "x", "ends in .csv"), ("a.csv", "a,score\n", "has no rows"), ("a.jsonl", "{", "cannot be read as jsonl"),
-     ("a.jsonl", "[1]", "expected an object in each line"), ("a.parquet", "no parquet", "is damaged (Parquet magic bytes")],
-)  # fmt: skip
+    [
+        ("a.txt", "x", "ends in .csv"),
+        ("a.csv", "a,score\n", "has no rows"),
+        ("a.jsonl", "{", "cannot be read as jsonl"),
+        ("a.jsonl", "[1]", "expected an object in each line"),
+        ("a.parquet", "no parquet", "is damaged (Parquet magic bytes"),
+    ],
+)
 def test_files_that_are_no_tables_are_refused(tmp_path: Path, name: str, content: str, said: str) -> None:
     (tmp_path / name).write_text(content, encoding="utf-8")
     with pytest.raises(UserError, match=re.escape(said)):

@@ -16,9 +16,12 @@ ROW = ["1.jpg", {"POS": ["a"], "NEG": ["b"]}]
 def test_capabilities_are_those_that_the_authors_chart(tmp_path: Path) -> None:
     asked = list(read_vl_checklist(write_vl_checklist(tmp_path) / "data"))
     assert Counter((each.kind, each.skill) for each in asked) == {
-        ("Attribute color", "vg"): 4, ("Attribute color", "vaw"): 1, ("Object Size large", "swig/agent"): 2,
-        ("Object Size large", "swig/item"): 1, ("Object Size large", "vg/subj"): 3,
-    }  # fmt: skip
+        ("Attribute color", "vg"): 4,
+        ("Attribute color", "vaw"): 1,
+        ("Object Size large", "swig/agent"): 2,
+        ("Object Size large", "swig/item"): 1,
+        ("Object Size large", "vg/subj"): 3,
+    }
 
 
 @pytest.mark.parametrize(
@@ -39,7 +42,16 @@ def test_published_names_are_understood(tmp_path: Path, path: str, kind: str, sk
     assert asked.images[0].names == (f"{skill.split('/')[0]}/1.jpg", "1.jpg")
 
 
-@pytest.mark.parametrize("row", [["1.jpg"], {"POS": ["a"], "NEG": ["b"]}, ["1.jpg", {"POS": [], "NEG": ["b"]}], ["1.jpg", {"POS": ["a"], "NEG": [3]}], "x"])  # fmt: skip
+@pytest.mark.parametrize(
+    "row",
+    [
+        ["1.jpg"],
+        {"POS": ["a"], "NEG": ["b"]},
+        ["1.jpg", {"POS": [], "NEG": ["b"]}],
+        ["1.jpg", {"POS": ["a"], "NEG": [3]}],
+        "x",
+    ],
+)
 def test_rows_of_another_form_are_refused(tmp_path: Path, row: object) -> None:
     file = tmp_path / "Attribute" / "vg" / "color.json"
     file.parent.mkdir(parents=True)

@@ -11,11 +11,22 @@ from evaluator.cli.audit_table import print_audit
 def _kind(name: str, verdict: str) -> dict[str, Any]:
     side = {"r": 0.25}
     return {
-        "name": name, "sampled": 1200, "clusters": 30, "length": {"words": side}, "perplexity": {"r": None}, "difference": {"jaccard": 0.875},
+        "name": name,
+        "sampled": 1200,
+        "clusters": 30,
+        "length": {"words": side},
+        "perplexity": {"r": None},
+        "difference": {"jaccard": 0.875},
         "similarity": {"above": 0.1},
-        "blind": {"value": 0.625, "low": 0.5, "high": 0.75, "verdict": verdict, "examples": [{"true": "a [red] cube", "false": "a cube"}],
-                  "give_aways": [{"feature": "red", "in_truth": 0.9, "pairs": 1100}]},
-    }  # fmt: skip
+        "blind": {
+            "value": 0.625,
+            "low": 0.5,
+            "high": 0.75,
+            "verdict": verdict,
+            "examples": [{"true": "a [red] cube", "false": "a cube"}],
+            "give_aways": [{"feature": "red", "in_truth": 0.9, "pairs": 1100}],
+        },
+    }
 
 
 def test_kinds_give_aways_and_the_sentence_are_printed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,11 +10,33 @@ MODELS = ("a model [1]", "another", "third")
 
 def _row(**more: object) -> Row:
     return {
-        "protocol": "binary", "metric": "accuracy", "kind": "swap", "split": "seen", "first": MODELS[0], "second": MODELS[1], "items": 1200,
-        "clusters": 30, "first_mean": 0.75, "second_mean": 0.5, "difference": 0.25, "low": 0.125, "high": 0.375, "only_first": 400,
-        "only_second": 100, "p": 1e-9, "p_clusters": 0.0125, "q": 2e-9, "q_clusters": 0.025, "leader": MODELS[0], "discordance": 0.4,
-        "design_effect": 3.0, "detectable": 0.0625, "block_seeds_needed": 1234, "items_needed": None, **more,
-    }  # fmt: skip
+        "protocol": "binary",
+        "metric": "accuracy",
+        "kind": "swap",
+        "split": "seen",
+        "first": MODELS[0],
+        "second": MODELS[1],
+        "items": 1200,
+        "clusters": 30,
+        "first_mean": 0.75,
+        "second_mean": 0.5,
+        "difference": 0.25,
+        "low": 0.125,
+        "high": 0.375,
+        "only_first": 400,
+        "only_second": 100,
+        "p": 1e-9,
+        "p_clusters": 0.0125,
+        "q": 2e-9,
+        "q_clusters": 0.025,
+        "leader": MODELS[0],
+        "discordance": 0.4,
+        "design_effect": 3.0,
+        "detectable": 0.0625,
+        "block_seeds_needed": 1234,
+        "items_needed": None,
+        **more,
+    }
 
 
 def _comparison(rows: list[Row], models: int = 2, detect: float | None = None) -> Row:
@@ -23,16 +45,33 @@ def _comparison(rows: list[Row], models: int = 2, detect: float | None = None) -
     ]
     questions = {row["split"]: row for row in rows}.values()
     flip = {
-        "protocol": "binary", "metric": "accuracy", "kind": "swap", "first": MODELS[0], "second": MODELS[1], "splits": ["seen", "unseen"], "differences": [0.25, -0.125],
+        "protocol": "binary",
+        "metric": "accuracy",
+        "kind": "swap",
+        "first": MODELS[0],
+        "second": MODELS[1],
+        "splits": ["seen", "unseen"],
+        "differences": [0.25, -0.125],
         "p_flip": 0.0125,
-    }  # fmt: skip
+    }
     return {
         "models": {name: [f"{name}.csv"] * (i + 1) for i, name in enumerate(MODELS[:models])},
-        "items": {"items": 1300, "compared": 1200, "missing": {"x": {"items": 99, "first": ["i1", "i2", "i3"]}}, "unscored": {},
-                  "mismatched": {"split": {"items": 1, "first": ["i9"]}}},
-        "q": 0.05, "detect": detect, "rows": rows, "flips": [{**flip, "significant": True}, {**flip, "kind": "hidden", "significant": False}],
-        "rankings": [{**{name: row[name] for name in ("protocol", "metric", "kind", "split")}, "models": ranks} for row in questions],
-    }  # fmt: skip
+        "items": {
+            "items": 1300,
+            "compared": 1200,
+            "missing": {"x": {"items": 99, "first": ["i1", "i2", "i3"]}},
+            "unscored": {},
+            "mismatched": {"split": {"items": 1, "first": ["i9"]}},
+        },
+        "q": 0.05,
+        "detect": detect,
+        "rows": rows,
+        "flips": [{**flip, "significant": True}, {**flip, "kind": "hidden", "significant": False}],
+        "rankings": [
+            {**{name: row[name] for name in ("protocol", "metric", "kind", "split")}, "models": ranks}
+            for row in questions
+        ],
+    }
 
 
 def test_rows_flips_and_what_is_left_out_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -44,11 +83,23 @@ def test_rows_flips_and_what_is_left_out_are_printed(capsys: pytest.CaptureFixtu
         "1,200 of 1,300 items are compared.",
         "x lacks 99 items (i1, i2, i3, …).",
         "The split differs between runs for 1 item (i9).",
-        "75.0", "50.0", "+25.0*", "+25.0 ", "+12.5, +37.5", "< .0001", ".0125", ".0250", "6.2", "none", "1,234", "never",
-        "block seeds for 2", "items for 2",
+        "75.0",
+        "50.0",
+        "+25.0*",
+        "+25.0 ",
+        "+12.5, +37.5",
+        "< .0001",
+        ".0125",
+        ".0250",
+        "6.2",
+        "none",
+        "1,234",
+        "never",
+        "block seeds for 2",
+        "items for 2",
         "Flip in binary, accuracy, swap: A leads on seen by 25.0, B leads on unseen by 12.5; p_flip .0125.",
         "Significant differences: 1 of 2. Significant flips: 1 of 2.\n",
-    ):  # fmt: skip
+    ):
         assert part in printed, part
     for part in ("…\n", "hidden", "Ranks", "--full"):
         assert part not in printed, part

@@ -52,8 +52,10 @@ def test_references_are_united_and_what_is_left_out_is_said(files: tuple[str, Pa
         summary = json.loads(done.stdout)
         assert summary["corpus"]["captions"] == 4
         assert summary["left_out"] == {
-            "entries": {"no JSON": 1, "a caption or phrase that is no text": 1}, "not_read": {".jpg": 1}, "repeated": {".parquet": 1},
-        }  # fmt: skip
+            "entries": {"no JSON": 1, "a caption or phrase that is no text": 1},
+            "not_read": {".jpg": 1},
+            "repeated": {".parquet": 1},
+        }
         assert summary["reference"] == ", ".join(map(str, (corpus, folder, tmp_path / "counts.csv")))
         assert summary["bindings"]["negative"] == {"perfect": 0.5, "close": 0.5, "none": 0}
     assert "left out: 1 a caption or phrase that is no text, 1 no JSON." in done.stderr
@@ -69,8 +71,10 @@ def test_the_match_is_named_and_synonyms_are_seen(files: tuple[str, Path], tmp_p
     asked = ("familiarity", benchmark, "--reference", corpus, "--workers", 1, "--json", "--counts", tmp_path / "counts")
     shares = {}
     for name, more in {
-        "lemmas": (), "exact": ("--match", "exact"), "synonyms": ("--synonyms", tmp_path / "words.txt"),
-    }.items():  # fmt: skip
+        "lemmas": (),
+        "exact": ("--match", "exact"),
+        "synonyms": ("--synonyms", tmp_path / "words.txt"),
+    }.items():
         done = score_command(*asked, "--out", tmp_path / name, *more)
         assert done.exit_code == 0, done.output
         summary = json.loads(done.stdout)
@@ -94,8 +98,14 @@ def test_mistakes_are_one_sentence(files: tuple[str, Path], tmp_path: Path) -> N
         score_command("familiarity", benchmark, "--reference", corpus, "--address", "auto"), "add --farm ray"
     )
     out = tmp_path / "other"
-    assert_one_sentence(score_command("familiarity", benchmark, "--reference", tmp_path / "bad.jsonl", "--out", out, "--workers", 1), "left out: 1 without a caption")  # fmt: skip
-    assert_one_sentence(score_command("familiarity", benchmark, "--reference", tmp_path / "bad.csv", "--out", out, "--workers", 1), "expected the columns attr")  # fmt: skip
+    assert_one_sentence(
+        score_command("familiarity", benchmark, "--reference", tmp_path / "bad.jsonl", "--out", out, "--workers", 1),
+        "left out: 1 without a caption",
+    )
+    assert_one_sentence(
+        score_command("familiarity", benchmark, "--reference", tmp_path / "bad.csv", "--out", out, "--workers", 1),
+        "expected the columns attr",
+    )
 
 
 def test_filters_and_what_they_leave_out_are_said(tmp_path: Path) -> None:

@@ -61,9 +61,18 @@ def test_every_command_and_option_says_what_it_does(path: tuple[str, ...], comma
 
 @pytest.mark.parametrize(
     "arguments",
-    [["run"], ["run", "x"], ["run", "x", "--model", "y:z", "--batch-size", "0"], ["measure"], ["report"], ["nonsense"], ["train", "scratch", "x"],
-     ["train", "scratch", "x", "--out", "y", "--epochs", "0"], ["train", "scratch", "x", "--out", "y", "--seed", "-1"]],
-)  # fmt: skip
+    [
+        ["run"],
+        ["run", "x"],
+        ["run", "x", "--model", "y:z", "--batch-size", "0"],
+        ["measure"],
+        ["report"],
+        ["nonsense"],
+        ["train", "scratch", "x"],
+        ["train", "scratch", "x", "--out", "y", "--epochs", "0"],
+        ["train", "scratch", "x", "--out", "y", "--seed", "-1"],
+    ],
+)
 def test_what_cannot_be_meant_exits_with_2(arguments: list[str]) -> None:
     done = score_command(*arguments)
     assert done.exit_code == 2

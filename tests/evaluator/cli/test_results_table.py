@@ -11,10 +11,17 @@ from tests.evaluator.synthetic import FACTORS, Row
 
 def results(*rows: Row) -> Row:
     return {
-        "model": "a model", "benchmark": "b", "certificate": "clean", "rules": {"tie_tolerance": 1e-5, "level": 0.9}, "cells": [], "fits": [],
-        "factors": {**FACTORS, "model": "a model"}, "training": unknown_training(), "rows": [{**ROW, **row} for row in rows],
+        "model": "a model",
+        "benchmark": "b",
+        "certificate": "clean",
+        "rules": {"tie_tolerance": 1e-5, "level": 0.9},
+        "cells": [],
+        "fits": [],
+        "factors": {**FACTORS, "model": "a model"},
+        "training": unknown_training(),
+        "rows": [{**ROW, **row} for row in rows],
         "unknown_protocols": {"unheard-of": 2},
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize("full", [True, False])
@@ -28,8 +35,13 @@ def test_names_are_printed_as_they_are(full: bool, capsys: pytest.CaptureFixture
 
 
 def test_every_metric_of_every_protocol_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = ({}, {"metric": "hidden", "n": 4}, {"kind": "swap", "value": 0.25}, {**GAP, "value": -0.1, "low": None},
-            {"protocol": "pairs", "metric": "group"})  # fmt: skip
+    rows = (
+        {},
+        {"metric": "hidden", "n": 4},
+        {"kind": "swap", "value": 0.25},
+        {**GAP, "value": -0.1, "low": None},
+        {"protocol": "pairs", "metric": "group"},
+    )
     print_results([results(*rows)], full=True)
     printed = capsys.readouterr().out
     for part in (
@@ -61,7 +73,12 @@ def lines(printed: str) -> list[list[str]]:
 
 
 def test_the_short_table_has_ten_lines_from_all_protocols_in_turn(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [{"protocol": p, "kind": f"k{i}", "split": split} for p in ("binary", "pairs") for i in range(9) for split in ("seen", "unseen")]  # fmt: skip
+    rows = [
+        {"protocol": p, "kind": f"k{i}", "split": split}
+        for p in ("binary", "pairs")
+        for i in range(9)
+        for split in ("seen", "unseen")
+    ]
     rows += [{"protocol": "confusion", "metric": "R@1"}]
     print_results([results(*rows)])
     printed = capsys.readouterr().out
@@ -75,8 +92,12 @@ def test_the_short_table_has_ten_lines_from_all_protocols_in_turn(capsys: pytest
 
 
 def test_a_line_has_a_column_for_each_split_with_two_decimals(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [{"split": "seen", "value": 0.87512, "ties": 2}, {"split": "unseen", "value": 0.5, "chance": 0.25, "unscored": 3},
-            {"split": "val", "ties": 100}, {**GAP, "value": 0.37512, "low": 0.1, "high": 0.5}]  # fmt: skip
+    rows = [
+        {"split": "seen", "value": 0.87512, "ties": 2},
+        {"split": "unseen", "value": 0.5, "chance": 0.25, "unscored": 3},
+        {"split": "val", "ties": 100},
+        {**GAP, "value": 0.37512, "low": 0.1, "high": 0.5},
+    ]
     print_results([results(*rows)])
     printed = capsys.readouterr().out
     for part in (

@@ -62,7 +62,10 @@ def test_a_preset_is_changed_by_options_and_says_what_was_chosen(
 ) -> None:
     done = score_command("train", "labclip", "open_clip:a@b", drawn, "--out", tmp_path / "m", "--batch", "8")
     assert done.exit_code == 0, done.stderr
-    said = "Preset labclip-pug. Published (Koishigarina et al. 2026): epochs, rate, decay, negatives. Given by you: batch.\n"
+    said = (
+        "Preset labclip-pug. Published (Koishigarina et al. 2026): epochs, rate, decay, negatives. Given by you: "
+        "batch.\n"
+    )
     assert said in done.stderr
     assert trained[0][0] == Labclip(epochs=50, batch=8, rate=1e-2)
     assert trained[0][3] == "open_clip:a@b"

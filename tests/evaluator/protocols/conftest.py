@@ -47,6 +47,12 @@ def asked(root: Path, folder: Path) -> list[PlainItem]:
     for row in benchmark.candidates.to_pylist():
         rows[row["item_id"]].append(row)
     return [
-        PlainItem(item, rows[item["item_id"]], score, read, texts[next(r["text_id"] for r in rows[item["item_id"]] if r["slot"] == "c")])
+        PlainItem(
+            item,
+            rows[item["item_id"]],
+            score,
+            read,
+            texts[next(r["text_id"] for r in rows[item["item_id"]] if r["slot"] == "c")],
+        )
         for item in benchmark.items.to_pylist()
-    ]  # fmt: skip
+    ]

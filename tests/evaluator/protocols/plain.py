@@ -50,13 +50,14 @@ class PlainItem:
                 return MISSING
             if score[row["scene_id"], row["text_id"]] is None:
                 return NOT_A_NUMBER
-        return ""  # fmt: skip
+        return ""
 
     def of(self, slot: str, truth: bool, kinds: tuple[str, ...] = ()) -> list[float]:
         return [
-            s for s, r in zip(self.score, self.rows, strict=True)
+            s
+            for s, r in zip(self.score, self.rows, strict=True)
             if r["slot"] == slot and r["truth"] == truth and (not kinds or r["kind"] in kinds)
-        ]  # fmt: skip
+        ]
 
     def recall(
         self, kinds: tuple[str, ...] = (), k: int = 1, slot: str = "c", against: str = "n"
@@ -83,10 +84,11 @@ def check_rows(
     grouped_by_skill: Sequence[str] = (),
     apart: tuple[str, str] | None = None,
 ) -> None:
-    """Every row of a protocol (micro averages) is what a plain loop over its items gives, and gaps are differences of rows.
+    """Every row of a protocol (micro averages) is what a plain loop over its items gives, and gaps are differences of
+    rows.
 
-    groupings: the labels by which rows are grouped. grouped_by_skill: where not empty, the only kinds with rows by skill.
-    apart: a kind and skill whose items are in no row of all skills.
+    groupings: the labels by which rows are grouped. grouped_by_skill: where not empty, the only kinds with rows by
+    skill. apart: a kind and skill whose items are in no row of all skills.
     """
     values: dict[Key, list[Value]] = defaultdict(list)
     clusters, unscored = defaultdict(set), defaultdict(int)
@@ -106,9 +108,10 @@ def check_rows(
             for metric, value in definition(q).items():
                 values[metric, *place].append(value)
     rows = {
-        (row["metric"], row["kind"], row["skill"], row["level"], row["n"], row["split"]): row for row in results["rows"]
+        (row["metric"], row["kind"], row["skill"], row["level"], row["n"], row["split"]): row
+        for row in results["rows"]
         if row["protocol"] == protocol and not row["error"] and not row["is_gap"] and row["average"].startswith("micro")
-    }  # fmt: skip
+    }
     assert {key for key, row in rows.items() if row["items"]} == set(values)
     for key, row in rows.items():
         found, place = values[key], key[1:]
@@ -119,7 +122,7 @@ def check_rows(
             if found[0][2] is None:
                 assert row["chance"] is None
             else:
-                assert row["chance"] == pytest.approx(statistics.fmean(chance for _, _, chance in found), abs=2e-6)  # type: ignore[arg-type]
+                assert row["chance"] == pytest.approx(statistics.fmean(chance for _, _, chance in found), abs=2e-6)
             assert row["low"] is None or row["low"] - 1e-6 <= row["value"] <= row["high"] + 1e-6
     assert sum(row["ties"] for row in rows.values() if row["unit"] == "share")
     check_gaps(protocol, results)
@@ -138,7 +141,8 @@ def check_gaps(protocol: str, results: Row) -> None:
 
 
 def winners(q: PlainItem) -> dict[str, float]:
-    """The kind of the false text on top, shared by all that tie for it; "tie" with a true one; nothing where it is right."""
+    """The kind of the false text on top, shared by all that tie for it; "tie" with a true one; nothing where it is
+    right."""
     scored = [(s, r) for s, r in zip(q.score, q.rows, strict=True) if r["slot"] in ("c", "n")]
     true = max(s for s, r in scored if r["truth"])
     false = [(s, r["kind"]) for s, r in scored if not r["truth"]]

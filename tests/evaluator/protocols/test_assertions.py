@@ -11,12 +11,16 @@ from generator.dataset.writer import write_benchmark
 from tests.evaluator.synthetic import Builder
 
 HOLDOUT = {
-    "kind": "color", "category": "shape", "bindings": [["red", "cube"], ["blue", "cone"]],
+    "kind": "color",
+    "category": "shape",
+    "bindings": [["red", "cube"], ["blue", "cone"]],
     "triples": [["cube", "left", "cone"], ["cone", "right", "cube"]],
-}  # fmt: skip
+}
 
 
-def thing(category: str | None, *, count: int = 1, without: dict[str, str] | None = None, **attributes: str) -> dict[str, object]:  # fmt: skip
+def thing(
+    category: str | None, *, count: int = 1, without: dict[str, str] | None = None, **attributes: str
+) -> dict[str, object]:
     form: dict[str, object] = {"category": category, "attributes": attributes}
     if without:
         form["without"] = without
@@ -53,16 +57,31 @@ def test_held_out_bindings_and_triples_are_counted(written: Benchmark) -> None:
     assert said.held_out is not None
     counts = dict(zip(FORMS, said.held_out.tolist(), strict=True))
     assert counts == {
-        "two": 2, "swapped": 0, "reversed": 2, "another": 1, "left": 1, "right": 0, "denied": 1, "no cube": 1, "three": 0, "one": 0,
-    }  # fmt: skip
+        "two": 2,
+        "swapped": 0,
+        "reversed": 2,
+        "another": 1,
+        "left": 1,
+        "right": 0,
+        "denied": 1,
+        "no cube": 1,
+        "three": 0,
+        "one": 0,
+    }
 
 
 @pytest.mark.parametrize(
     ("one", "other", "differ"),
-    [("two", "swapped", [False] * 3), ("two", "reversed", [False] * 3), ("two", "another", [False, True, False]),
-     ("left", "right", [False, False, True]), ("two", "left", [True, False, True]), ("three", "one", [True, True, False]),
-     ("denied", "left", [True, True, True])],
-)  # fmt: skip
+    [
+        ("two", "swapped", [False] * 3),
+        ("two", "reversed", [False] * 3),
+        ("two", "another", [False, True, False]),
+        ("left", "right", [False, False, True]),
+        ("two", "left", [True, False, True]),
+        ("three", "one", [True, True, False]),
+        ("denied", "left", [True, True, True]),
+    ],
+)
 def test_atoms_differ_where_texts_name_others(written: Benchmark, one: str, other: str, differ: list[bool]) -> None:
     said = read_assertions(written, [one, other])
     assert said is not None

@@ -28,7 +28,7 @@ def _mean(values: Sequence[tuple[tuple[str, ...], float]]) -> float:
 
 
 @given(PATHS, st.randoms(use_true_random=False))
-def test_weights_are_those_of_a_mean_of_means(paths: list[tuple[str, ...]], random) -> None:  # type: ignore[no-untyped-def]
+def test_weights_are_those_of_a_mean_of_means(paths: list[tuple[str, ...]], random) -> None:
     values = [random.random() for _ in paths]
     weights = category_weights(paths)
     assert weights.sum() == pytest.approx(1)
@@ -43,9 +43,22 @@ def _items(kind: list[str], skill: list[str], unscored: list[str]) -> Items:
 
     names, empty = column([f"i{k}" for k in range(n)]), np.zeros((n, 2))
     return Items(
-        names, names, names, column(kind), column(skill), column(["all"] * n), column([""] * n), np.full((n, 3), -1), empty, empty.astype(bool),
-        empty.astype(bool), empty.astype(object), empty.astype(object), empty.astype(object), column(unscored),
-    )  # fmt: skip
+        names,
+        names,
+        names,
+        column(kind),
+        column(skill),
+        column(["all"] * n),
+        column([""] * n),
+        np.full((n, 3), -1),
+        empty,
+        empty.astype(bool),
+        empty.astype(bool),
+        empty.astype(object),
+        empty.astype(object),
+        empty.astype(object),
+        column(unscored),
+    )
 
 
 def test_each_kind_with_several_categories_has_a_row_and_all_kinds_have_one() -> None:
@@ -55,8 +68,9 @@ def test_each_kind_with_several_categories_has_a_row_and_all_kinds_have_one() ->
     score = Outcome("mean score", value, np.zeros(5, dtype=bool), np.full(5, np.nan), "score")
     rows = category_means(items, [outcome, score], kinds_and_skills(items))
     assert [(row["metric"], row["kind"], row["value"], row["items"], row["ties"], row["unscored"]) for row in rows] == [
-        ("accuracy, mean of categories", None, 0.625, 4, 1, 1), ("accuracy, mean of categories", "a", 0.25, 3, 1, 0),
-    ]  # fmt: skip
+        ("accuracy, mean of categories", None, 0.625, 4, 1, 1),
+        ("accuracy, mean of categories", "a", 0.25, 3, 1, 0),
+    ]
     assert all(row["average"] == "macro (over categories)" and row["chance"] == 0.5 for row in rows)
     assert all(row["low"] <= row["value"] <= row["high"] for row in rows)
     assert [row["kind"] for row in category_means(items, [outcome], kinds_and_skills(items), overall=False)] == ["a"]

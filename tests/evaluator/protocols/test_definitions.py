@@ -24,7 +24,8 @@ def context(q: PlainItem) -> dict[str, Value]:
 
 
 def gzsl(q: PlainItem) -> dict[str, Value]:
-    """ZSL is asked of the slot of its own where an item has it, else of the distractors; of one object it is not asked."""
+    """ZSL is asked of the slot of its own where an item has it, else of the distractors; of one object it is not
+    asked."""
     zero_shot = {
         "two-object": lambda: {"ZSL": q.recall(("distractor",))},
         "three-object": lambda: {"ZSL": q.recall(("distractor",))},
@@ -49,8 +50,10 @@ def hard_positives(q: PlainItem) -> dict[str, Value]:
         "augmented accuracy": (float(augmented[0]), augmented[1] and not augmented[0], 1 / 3),
         "augmented - original": (float(augmented[0]) - float(original[0]), tied[0] or tied[1], 1 / 3 - 1 / 2),
         "brittleness": (float(brittle), (up[1] or down[1]) and not brittle, 1 / 3),
-        "mean score c": (c, False, None), "mean score n": (n, False, None), "mean score p": (p, False, None),
-    }  # fmt: skip
+        "mean score c": (c, False, None),
+        "mean score n": (n, False, None),
+        "mean score p": (p, False, None),
+    }
 
 
 def integration(q: PlainItem) -> dict[str, Value]:
@@ -129,9 +132,12 @@ def test_the_mean_over_n_is_unweighted_with_the_sample_deviation(results: Row) -
     assert len(macro) == 3 * 2 * 4
     for row in macro:
         parts = [
-            other for other in results["rows"] if other["n"] is not None and other["items"]
+            other
+            for other in results["rows"]
+            if other["n"] is not None
+            and other["items"]
             and all(other[name] == row[name] for name in ("protocol", "metric", "level", "split"))
-        ]  # fmt: skip
+        ]
         assert row["value"] == pytest.approx(statistics.fmean(part["value"] for part in parts), abs=2e-6)
         assert row["chance"] == pytest.approx(statistics.fmean(part["chance"] for part in parts), abs=2e-6)
         assert row["sd"] == pytest.approx(statistics.stdev(part["value"] for part in parts), abs=2e-6)

@@ -66,8 +66,11 @@ def hand_made(request: pytest.FixtureRequest, tmp_path: Path) -> Row:
 def test_a_hand_made_table_has_its_known_outcome(hand_made: Row) -> None:
     rows = {(row["metric"], row["error"]): row for row in hand_made["rows"] if row["metric"] in METRICS}
     assert set(rows) == {
-        (BY_FAMILIARITY, "more familiar"), (BY_ATOM, "attribute"), (BY_ATOM, "object"), (BY_ATOM, "attribute and object"),
-    }  # fmt: skip
+        (BY_FAMILIARITY, "more familiar"),
+        (BY_ATOM, "attribute"),
+        (BY_ATOM, "object"),
+        (BY_ATOM, "attribute and object"),
+    }
     expected = {
         "more familiar": (6, 1.0),
         "attribute": (1.5, 1 / 4),
@@ -95,8 +98,15 @@ def test_a_swap_is_an_error_of_binding_and_blocks_change_nothing(monkeypatch: py
     for item, row in enumerate(scores):
         chosen = int(row.argmax())
         found = {names[i] for i in np.flatnonzero(whole[item, 0])}
-        assert found == [set(), {"more familiar", "binding"}, {"as familiar", "object"},
-                         {"more familiar", "attribute and object and relation"}][chosen]  # fmt: skip
+        assert (
+            found
+            == [
+                set(),
+                {"more familiar", "binding"},
+                {"as familiar", "object"},
+                {"more familiar", "attribute and object and relation"},
+            ][chosen]
+        )
         if chosen:
             assert whole[item, 1].reshape(-1)[names.index("more familiar")] == pytest.approx(2 / 3)
     monkeypatch.setattr("evaluator.protocols.errors._BLOCK", 8)

@@ -14,7 +14,23 @@ def _items() -> Items:
     truth = np.array([[True, False, False], [True, False, True]])
     scores = np.array([[0.1, 0.3, 0.2], [0.5, 0.4, 0.9]], dtype=np.float32)
     texts = np.array([["t0", "t1", "t2"], ["t3", "t4", "t5"]], dtype=object)
-    return Items(names, names, names, none, none, none, none, np.full((2, 3), 1), scores, truth, ~truth, slots, slots, texts, none)  # fmt: skip
+    return Items(
+        names,
+        names,
+        names,
+        none,
+        none,
+        none,
+        none,
+        np.full((2, 3), 1),
+        scores,
+        truth,
+        ~truth,
+        slots,
+        slots,
+        texts,
+        none,
+    )
 
 
 def test_the_best_candidates_are_those_of_the_caption_and_of_the_first_image() -> None:

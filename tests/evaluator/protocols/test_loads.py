@@ -17,9 +17,12 @@ def test_skill_loads_are_those_of_statsmodels(asked: list[PlainItem], results: R
     compared = 0
     for fit in results["fits"]:
         part = [
-            q for q in asked if not q.reason and q.item["protocol"] == "skill"
+            q
+            for q in asked
+            if not q.reason
+            and q.item["protocol"] == "skill"
             and (q.item["skill"], q.item["split"], q.caption["level"]) == (fit["skill"], fit["split"], fit["level"])
-        ]  # fmt: skip
+        ]
         names = [name for name in COUNTS if len({q.caption[name] for q in part}) > 1]
         x = sm.add_constant(np.array([[q.caption[name] for name in names] for q in part], dtype=float))
         scenes = np.unique([q.rows[0]["scene_id"] for q in part], return_inverse=True)[1]
@@ -56,7 +59,23 @@ def test_a_star_that_is_one_of_many_tests_is_lost() -> None:
     names = np.array([f"i{i}" for i in range(n)], dtype=object)
     none, empty = np.full(n, "", dtype=object), np.zeros((n, 1))
     splits = np.array([f"split {i % 120}" for i in range(n)], dtype=object)
-    items = Items(names, names, names, none, none, splits, none, rng.integers(1, 4, (n, 3)), empty, empty, empty, empty, empty, empty, none)  # fmt: skip
+    items = Items(
+        names,
+        names,
+        names,
+        none,
+        none,
+        splits,
+        none,
+        rng.integers(1, 4, (n, 3)),
+        empty,
+        empty,
+        empty,
+        empty,
+        empty,
+        empty,
+        none,
+    )
     right = (rng.random(n) < 0.7).astype(float)
     fits = loads(items, Outcome("R@1", right, np.zeros(n, dtype=bool), np.full(n, 0.2)))
     coefficients = [beta for fit in fits for beta in fit["coefficients"].values()]
@@ -74,7 +93,10 @@ def drawn(rng: np.random.Generator, load: float, splits: int = 1, n: int = 600) 
         names, names, names, none, none, of_split, none, counts, empty, empty, empty, empty, empty, empty, none
     )
     right = (rng.random(n) < 0.9 + load / 100 * counts[:, 0]).astype(float)
-    return [{"protocol": "skill", **fit} for fit in loads(items, Outcome("R@1", right, np.zeros(n, dtype=bool), np.full(n, 0.2)))]  # fmt: skip
+    return [
+        {"protocol": "skill", **fit}
+        for fit in loads(items, Outcome("R@1", right, np.zeros(n, dtype=bool), np.full(n, 0.2)))
+    ]
 
 
 def test_loads_of_several_runs_are_pooled_with_intervals_that_hold() -> None:

@@ -19,9 +19,22 @@ def make_items(scores: list[list[float]], splits: list[str]) -> Items:
     slots = np.tile(np.array(["c", *["n"] * (m - 1)], dtype=object), (n, 1))
     kinds = np.tile(np.array(["", *"abcdef"[: m - 1]], dtype=object), (n, 1))
     return Items(
-        names, names, names, none, none, np.array(splits, dtype=object), none, np.tile([1, 1, 0], (n, 1)),
-        np.array(scores, dtype=np.float32), truth, ~truth, slots, kinds, slots, none,
-    )  # fmt: skip
+        names,
+        names,
+        names,
+        none,
+        none,
+        np.array(splits, dtype=object),
+        none,
+        np.tile([1, 1, 0], (n, 1)),
+        np.array(scores, dtype=np.float32),
+        truth,
+        ~truth,
+        slots,
+        kinds,
+        slots,
+        none,
+    )
 
 
 def test_recall_counts_wins_ties_and_chance() -> None:

@@ -1,4 +1,5 @@
-"""R@1 in a pool against plain Python, with ties, texts that read alike and scores that are no number; and a sample of it."""
+"""R@1 in a pool against plain Python, with ties, texts that read alike and scores that are no number; and a sample
+of it."""
 
 import statistics
 from pathlib import Path
@@ -45,10 +46,20 @@ def write(drawn: Path, folder: Path, pool: Pool, matrix: np.ndarray, **more: obj
     (folder / "pools").mkdir(parents=True)
     np.save(folder / "pools" / f"{pool.name}.npy", matrix)
     write_table(folder / "scores.parquet", SCORES.empty_table(), SCORES)
-    write_json(folder / "run.json", {
-        "model": "random", "benchmark": benchmark.digest, "world": dataset.world.digest, "dataset": str(drawn),
-        "benchmark_name": benchmark.name, "protocols": ["retrieval"], "certificate": "not verified", "indistinct_texts": {}, **more,
-    })  # fmt: skip
+    write_json(
+        folder / "run.json",
+        {
+            "model": "random",
+            "benchmark": benchmark.digest,
+            "world": dataset.world.digest,
+            "dataset": str(drawn),
+            "benchmark_name": benchmark.name,
+            "protocols": ["retrieval"],
+            "certificate": "not verified",
+            "indistinct_texts": {},
+            **more,
+        },
+    )
     return folder
 
 
@@ -67,7 +78,10 @@ def test_the_best_true_text_must_beat_every_false_one(
     split_of = {row["scene_id"]: row["split"] for row in benchmark.splits.to_pylist()}
     for image, row in zip(pool.images, matrix.tolist(), strict=True):
         if not np.isnan(row).any():
-            of = {truth: [s for s, t in zip(row, pool.texts, strict=True) if (t in true[image]) == truth] for truth in (True, False)}  # fmt: skip
+            of = {
+                truth: [s for s, t in zip(row, pool.texts, strict=True) if (t in true[image]) == truth]
+                for truth in (True, False)
+            }
             found[split_of[image]].append(expected(of[True], of[False]))
     for split, values in found.items():
         row = find(results, "retrieval", split, metric="R@1")
@@ -124,14 +138,24 @@ def test_a_sampled_pool_has_another_name_and_only_the_sample_counts(
     folder = write(drawn, tmp_path / "run", pool, matrix[:0], sampled_pools={pool.name: 9})
     chosen = [sampled_columns(pool, image, true[image], 9) for image in pool.images]
     rows: list[Row] = [
-        {"image_id": image, "text_id": pool.texts[c], "channel": "cosine", "score": float(matrix[i, c]), "unscored": None}
-        for i, (image, columns) in enumerate(zip(pool.images, chosen, strict=True)) for c in columns
-    ]  # fmt: skip
+        {
+            "image_id": image,
+            "text_id": pool.texts[c],
+            "channel": "cosine",
+            "score": float(matrix[i, c]),
+            "unscored": None,
+        }
+        for i, (image, columns) in enumerate(zip(pool.images, chosen, strict=True))
+        for c in columns
+    ]
     write_table(folder / "scores.parquet", pa.Table.from_pylist(rows, schema=SCORES), SCORES)
     items = measure_protocols(open_run(folder))["retrieval"]
     right = dict(zip(items.items.scene_id, items.outcomes[0].value, strict=True))
     for i, image in enumerate(pool.images):
-        of = {truth: [float(matrix[i, c]) for c in chosen[i] if (pool.texts[c] in true[image]) == truth] for truth in (True, False)}  # fmt: skip
+        of = {
+            truth: [float(matrix[i, c]) for c in chosen[i] if (pool.texts[c] in true[image]) == truth]
+            for truth in (True, False)
+        }
         assert right[image] == expected(of[True], of[False])[0]
     assert items.outcomes[0].metric == "R@1, sampled pool"
     assert items.outcomes[0].chance == pytest.approx([2 / 11] * len(pool.images))

@@ -55,16 +55,18 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _bindings_shown(root: Path) -> tuple[int, int, int]:
-    """By a plain reading: held-out bindings of the other benchmark among the objects of the training images, in all, and
-    images of its items that trained."""
+    """By a plain reading: held-out bindings of the other benchmark among the objects of the training images, in all,
+    and images of its items that trained."""
     dataset = Dataset.open(root)
     train = {row["scene_id"] for row in dataset.benchmark(TRAINED).splits.to_pylist() if row["split"] == "train"}
     other = dataset.benchmark(OTHER)
     assert other.holdout
     shown = {
         (dict(thing["attributes"])["color"], thing["category"])
-        for row in dataset.world.scenes.to_pylist() if row["scene_id"] in train for thing in row["objects"]
-    }  # fmt: skip
+        for row in dataset.world.scenes.to_pylist()
+        if row["scene_id"] in train
+        for thing in row["objects"]
+    }
     asked = {row["item_id"] for row in other.items.to_pylist() if row["protocol"] == "binary"}
     images = {row["scene_id"] for row in other.candidates.to_pylist() if row["item_id"] in asked}
     held = [tuple(each) for each in other.holdout["bindings"]]
@@ -88,20 +90,39 @@ def test_a_model_of_another_block_is_refused(two: Path, tmp_path: Path) -> None:
     )
     done = score_command(*run, "--benchmark", OTHER)
     assert_one_sentence(
-        done, f"CONTAMINATED: {n} of 9 held-out bindings and {trained} of {images} scored images were in training of jackalope:",
+        done,
+        f"CONTAMINATED: {n} of 9 held-out bindings and {trained} of {images} scored images were in training of "
+        f"jackalope:",
         "add --allow-contaminated",
-    )  # fmt: skip
+    )
     assert not (tmp_path / "run").exists()
-    folder = score_command("run", two / "dataset", "--model", f"open_clip:local-dir:{two / 'model'}", "--benchmark", OTHER,
-                           "--out", tmp_path / "run")  # fmt: skip
+    folder = score_command(
+        "run",
+        two / "dataset",
+        "--model",
+        f"open_clip:local-dir:{two / 'model'}",
+        "--benchmark",
+        OTHER,
+        "--out",
+        tmp_path / "run",
+    )
     assert_one_sentence(folder, "CONTAMINATED")
 
 
 def test_every_table_and_page_of_an_allowed_run_says_so(two: Path, tmp_path: Path) -> None:
     n, _, _ = _bindings_shown(two / "dataset")
     said, out = f"CONTAMINATED: {n} of 9 held-out bindings", tmp_path / "run"
-    done = score_command("run", two / "dataset", "--model", f"jackalope:{two / 'model'}", "--benchmark", OTHER,
-                         "--allow-contaminated", "--out", out)  # fmt: skip
+    done = score_command(
+        "run",
+        two / "dataset",
+        "--model",
+        f"jackalope:{two / 'model'}",
+        "--benchmark",
+        OTHER,
+        "--allow-contaminated",
+        "--out",
+        out,
+    )
     assert done.exit_code == 0, done.output
     assert done.stdout.count(said) == 2  # above the short table, and on it
     assert said in done.stderr
@@ -201,14 +222,19 @@ class _Holdout:
 
 def test_overlaps_are_counted_for_everything_that_is_held_out(world: World) -> None:
     exposure = Exposure(
-        frozenset({("color", "red", "cube"), ("size", "blue", "sphere"), (None, None, "cone"), ("color", "gold", None)}),
-        frozenset({("cube", "left", "cone")}), scene_names(world, ["000003"])["000003"],
-    )  # fmt: skip
+        frozenset(
+            {("color", "red", "cube"), ("size", "blue", "sphere"), (None, None, "cone"), ("color", "gold", None)}
+        ),
+        frozenset({("cube", "left", "cone")}),
+        scene_names(world, ["000003"])["000003"],
+    )
     holdout = {
-        "kind": "color", "bindings": [["red", "cube"], ["blue", "sphere"], ["red", "cone"]],
+        "kind": "color",
+        "bindings": [["red", "cube"], ["blue", "sphere"], ["red", "cone"]],
         "triples": [["cube", "left", "cone"], ["cone", "right", "cube"]],
-        "absent_values": ["gold", "blue", "pink"], "absent_objects": ["cone", "sphere"],
-    }  # fmt: skip
+        "absent_values": ["gold", "blue", "pink"],
+        "absent_objects": ["cone", "sphere"],
+    }
     benchmark: Any = _Holdout(holdout)
     found = [(each.n, each.of) for each in find_overlaps(exposure, world, benchmark, ["000003", "000004"])]
     assert found == [(1, 3), (1, 2), (3, 5), (1, 2)]

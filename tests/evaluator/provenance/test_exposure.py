@@ -60,9 +60,12 @@ def test_what_a_text_names_counts_as_shown(world: World, benchmark: Benchmark) -
     assert benchmark.holdout is not None
     value, thing = benchmark.holdout["bindings"][0]
     naming = [
-        row["text_id"] for row in benchmark.texts.to_pylist()
-        if any(m["category"] == thing and m["attributes"].get("color") == value for m in json.loads(row["form"])["objects"])
-    ]  # fmt: skip
+        row["text_id"]
+        for row in benchmark.texts.to_pylist()
+        if any(
+            m["category"] == thing and m["attributes"].get("color") == value for m in json.loads(row["form"])["objects"]
+        )
+    ]
     exposure = read_exposure(world, benchmark, [], naming[:1])
     assert exposure is not None
     assert ("color", value, thing) in exposure.objects

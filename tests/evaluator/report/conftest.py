@@ -14,11 +14,34 @@ from evaluator.runs.measure import measure
 from tests.evaluator.synthetic import Builder, Row, add_pair, one_of_each, planted, write_run
 
 ROW: Row = {
-    "model": "a model", "benchmark": "b", "protocol": "binary", "metric": "accuracy", "is_main": True, "error": None, "kind": None,
-    "skill": None, "level": None, "n": None, "split": "seen", "minus": None, "is_gap": False, "unit": "share",
-    "average": "micro (over items)", "value": 0.5, "sd": None, "low": 0.4, "high": 0.6, "low_fixed": None, "high_fixed": None,
-    "items": 1200, "clusters": 30, "ties": 3, "unscored": 0, "chance": 0.5, "p": 0.0312,
-}  # fmt: skip
+    "model": "a model",
+    "benchmark": "b",
+    "protocol": "binary",
+    "metric": "accuracy",
+    "is_main": True,
+    "error": None,
+    "kind": None,
+    "skill": None,
+    "level": None,
+    "n": None,
+    "split": "seen",
+    "minus": None,
+    "is_gap": False,
+    "unit": "share",
+    "average": "micro (over items)",
+    "value": 0.5,
+    "sd": None,
+    "low": 0.4,
+    "high": 0.6,
+    "low_fixed": None,
+    "high_fixed": None,
+    "items": 1200,
+    "clusters": 30,
+    "ties": 3,
+    "unscored": 0,
+    "chance": 0.5,
+    "p": 0.0312,
+}
 GAP = {"minus": "unseen", "is_gap": True, "unit": "difference"}
 """What makes a row of `seen` a gap."""
 

@@ -76,9 +76,19 @@ def test_every_figure_is_the_same_again(results: Row) -> None:
 
 def _results(value: float | None) -> dict[str, Any]:
     row = {
-        "protocol": "binary", "metric": "accuracy", "error": None, "kind": "swap", "skill": None, "level": None, "n": None, "unit": "share", "value": value,
-        "low": value and value - 0.1, "high": value and value + 0.05, "chance": 0.5,
-    }  # fmt: skip
+        "protocol": "binary",
+        "metric": "accuracy",
+        "error": None,
+        "kind": "swap",
+        "skill": None,
+        "level": None,
+        "n": None,
+        "unit": "share",
+        "value": value,
+        "low": value and value - 0.1,
+        "high": value and value + 0.05,
+        "chance": 0.5,
+    }
     return {
         "model": "m",
         "cells": [],

@@ -61,10 +61,16 @@ def test_every_protocol_has_a_table_of_equal_rows(folder: Path, results: Row) ->
 
 @pytest.mark.parametrize(
     ("protocol", "labels"),
-    [("binary", {"kind": "swap"}), ("systematicity", {"kind": "both", "metric": "R@3"}), ("gzsl", {"metric": "ZSL", "kind": "relational"}),
-     ("hard_positives", {"kind": "converse", "metric": "brittleness"}), ("pairs", {"metric": "group"}),
-     ("productivity", {"kind": "neg", "n": 5}), ("confusion", {"metric": "R@1"})],
-)  # fmt: skip
+    [
+        ("binary", {"kind": "swap"}),
+        ("systematicity", {"kind": "both", "metric": "R@3"}),
+        ("gzsl", {"metric": "ZSL", "kind": "relational"}),
+        ("hard_positives", {"kind": "converse", "metric": "brittleness"}),
+        ("pairs", {"metric": "group"}),
+        ("productivity", {"kind": "neg", "n": 5}),
+        ("confusion", {"metric": "R@1"}),
+    ],
+)
 def test_numbers_are_those_of_the_results(results: Row, protocol: str, labels: Row) -> None:
     text = latex_tables(results)[protocol]
     for split in ("seen", "partial", "unseen"):
@@ -102,7 +108,8 @@ def test_what_latex_would_read_is_escaped(results: Row) -> None:
 @pytest.mark.skipif(COMPILER is None, reason="no LaTeX compiler is installed")
 def test_tables_compile(folder: Path, results: Row, tmp_path: Path) -> None:
     inputs = "\n".join(path.read_text(encoding="utf-8") for path in sorted((folder / "tables").glob("*.tex")))
-    document = f"\\documentclass{{article}}\n\\usepackage{{booktabs,graphicx}}\n\\begin{{document}}\n{inputs}\n\\end{{document}}\n"
+    head = "\\documentclass{article}\n\\usepackage{booktabs,graphicx}\n\\begin{document}\n"
+    document = f"{head}{inputs}\n\\end{{document}}\n"
     (tmp_path / "all.tex").write_text(document, encoding="utf-8")
     more = [] if COMPILER == "tectonic" else ["-interaction=nonstopmode", "-halt-on-error"]
     done = subprocess.run([str(COMPILER), *more, "all.tex"], cwd=tmp_path, capture_output=True, text=True, check=False)

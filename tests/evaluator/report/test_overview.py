@@ -14,9 +14,14 @@ def entries(*runs: tuple[str, tuple[Row, ...]]) -> list[Row]:
 
 FIRST = (
     "a",
-    ({}, {"split": "unseen"}, {"metric": "hidden", "n": 3}, {"metric": "second", "is_main": False},
-     {"protocol": "pairs", "metric": "group", "kind": "swap"}),
-)  # fmt: skip
+    (
+        {},
+        {"split": "unseen"},
+        {"metric": "hidden", "n": 3},
+        {"metric": "second", "is_main": False},
+        {"protocol": "pairs", "metric": "group", "kind": "swap"},
+    ),
+)
 OTHER = ("c", (GAP, {"protocol": "pairs", "metric": "group", "kind": "flip"}))
 
 
@@ -26,12 +31,16 @@ def shown(found: list[Row]) -> Table:
 
 def test_a_line_is_a_metric_and_group_of_items_of_an_entry() -> None:
     found = [
-        (line.entry["model"], line.first["metric"], line.first["kind"], *line.rows) for line in read_lines(entries(FIRST, OTHER))
-    ]  # fmt: skip
+        (line.entry["model"], line.first["metric"], line.first["kind"], *line.rows)
+        for line in read_lines(entries(FIRST, OTHER))
+    ]
     assert found == [
-        ("a", "accuracy", None, "seen", "unseen"), ("c", "accuracy", None, "seen - unseen"),
-        ("a", "second", None, "seen"), ("a", "group", "swap", "seen"), ("c", "group", "flip", "seen"),
-    ]  # fmt: skip
+        ("a", "accuracy", None, "seen", "unseen"),
+        ("c", "accuracy", None, "seen - unseen"),
+        ("a", "second", None, "seen"),
+        ("a", "group", "swap", "seen"),
+        ("c", "group", "flip", "seen"),
+    ]
     metrics = [line.first["metric"] for line in main_lines(entries(FIRST, OTHER))]
     assert metrics == ["accuracy", "accuracy", "group", "group"]
 

@@ -201,8 +201,8 @@ def test_runs_of_one_name_are_one_line(
     sources = [f"ours={half_right}", f"ours={sharp}", f"ours={sharp}"]
     done = score_command("report", *sources, "--out", tmp_path / "page.html")
     assert (
-        "ours on color-shape-3x3-b0 (dataset not verified), 95% intervals, scores tie within 1e-05, 2 runs over 1 block\n"
-        in done.stdout
+        "ours on color-shape-3x3-b0 (dataset not verified), 95% intervals, scores tie within 1e-05, 2 runs over 1 "
+        "block\n" in done.stdout
     )
     assert "± is the standard deviation over the runs of one block." in done.stdout
     pooled = json.loads(score_command("report", *sources, "--out", tmp_path / "page.html", "--json").stdout)["pooled"]

@@ -81,10 +81,22 @@ def test_markdown_has_title_mark_lines_and_notes() -> None:
     table = Table(
         ["model"], [Column("x", "G"), Column("y")], lines, "Table 2", "A title", ["In %."], "CONTAMINATED: x."
     )
-    assert markdown(table) == "\n".join([
-        "**Table 2. A title**", "", "**CONTAMINATED: x.**", "", "| model | G: x | y |", "| --- | ---: | ---: |",
-        r"| a\_b | 50.0\* \[40.0, 60.0\] | – (a) |", "", "In %.", "", "(a) no run.", "",
-    ])  # fmt: skip
+    assert markdown(table) == "\n".join(
+        [
+            "**Table 2. A title**",
+            "",
+            "**CONTAMINATED: x.**",
+            "",
+            "| model | G: x | y |",
+            "| --- | ---: | ---: |",
+            r"| a\_b | 50.0\* \[40.0, 60.0\] | – (a) |",
+            "",
+            "In %.",
+            "",
+            "(a) no run.",
+            "",
+        ]
+    )
 
 
 def test_latex_groups_span_their_columns() -> None:
@@ -102,7 +114,8 @@ def test_latex_groups_span_their_columns() -> None:
 def test_tables_of_papers_compile(given: Given, tmp_path: Path) -> None:
     papers = ("bindsplit2026", "hard-positives2024", "crepe2023", "compass2026", "pearson2025")
     texts = "\n\\clearpage\n".join(latex(table) for paper in papers for table in tables_of(paper, given).values())
-    document = f"\\documentclass{{article}}\n\\usepackage{{booktabs,graphicx}}\n\\begin{{document}}\n{texts}\n\\end{{document}}\n"
+    head = "\\documentclass{article}\n\\usepackage{booktabs,graphicx}\n\\begin{document}\n"
+    document = f"{head}{texts}\n\\end{{document}}\n"
     (tmp_path / "all.tex").write_text(document, encoding="utf-8")
     more = [] if COMPILER == "tectonic" else ["-interaction=nonstopmode", "-halt-on-error"]
     done = subprocess.run([str(COMPILER), *more, "all.tex"], cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -142,9 +155,11 @@ def test_a_pivot_has_a_line_and_a_column_for_each_value_of_its_labels() -> None:
         _row(kind="raw"),
     ]
     assert lines(pivot(rows, Layout(["kind"], ["n"]))) == [
-        ["kind", "all", "n = 3", "n = 5", "items/clusters"], ["atom", "50.0", "30.0", "10.0", "8/4"], ["swap", "– (a)", "100.0", "–", "8/4"],
+        ["kind", "all", "n = 3", "n = 5", "items/clusters"],
+        ["atom", "50.0", "30.0", "10.0", "8/4"],
+        ["swap", "– (a)", "100.0", "–", "8/4"],
         ["chance", "25.0", "25.0–50.0", "25.0", ""],
-    ]  # fmt: skip
+    ]
     table = pivot(rows, Layout(["kind"], ["n"], chance="by chance", sizes=False))
     assert [row[-1] for row in lines(table)] == ["by chance", "25.0", "50.0"]
 

@@ -54,7 +54,7 @@ def test_a_pool_has_all_texts_that_retrieval_asks(drawn: Path, benchmark: Benchm
 
 def test_a_data_loader_of_torch_reads_it_in_processes_of_its_own(drawn: Path) -> None:
     dataset = Dataset.open(drawn, protocols="binary")
-    loader = DataLoader(dataset, batch_size=16, num_workers=1, collate_fn=list, multiprocessing_context="fork")  # type: ignore[arg-type]
+    loader = DataLoader(dataset, batch_size=16, num_workers=1, collate_fn=list, multiprocessing_context="fork")
     assert [each["item_id"] for batch in loader for each in batch] == [each["item_id"] for each in dataset]
     assert pickle.loads(pickle.dumps(dataset))[3]["texts"] == dataset[3]["texts"]
 

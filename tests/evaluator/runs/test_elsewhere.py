@@ -171,10 +171,16 @@ def test_the_terminal_shows_two_decimals_ties_and_the_tolerance(labels: Path, tm
 
 def test_a_report_without_images_opens_and_shows_the_words(tmp_path: Path) -> None:
     rows = [
-        {"item": i, "protocol": "binary", "truth": truth, "text": f"{'a true' if truth else 'a false'} text {i}", "score": score}
+        {
+            "item": i,
+            "protocol": "binary",
+            "truth": truth,
+            "text": f"{'a true' if truth else 'a false'} text {i}",
+            "score": score,
+        }
         for i in range(4)
         for truth, score in ((1, 0.5), (0, 0.4 + 0.1 * i))
-    ]  # fmt: skip
+    ]
     path = write_csv(tmp_path / "scores.csv", rows)
     assert score_command("measure", "--items", path, "--out", tmp_path / "run").exit_code == 0
     done = score_command("report", tmp_path / "run")
@@ -225,10 +231,19 @@ def test_every_protocol_has_the_results_of_a_run_of_ours(everything: Path, tmp_p
         item, text = item_of[row["item_id"]], text_of[row["text_id"]]
         labels = {name: item[name] for name in ("protocol", "split", "kind", "skill")}
         described = {name: text[name] for name in ("text", "level", "n_objects", "n_attributes", "n_relations")}
-        rows.append({
-            "item": row["item_id"], **labels, "cluster": item["cluster_id"], "image": row["scene_id"], "slot": row["slot"],
-            "truth": row["truth"], "candidate_kind": row["kind"], **described, "score": score,
-        })  # fmt: skip
+        rows.append(
+            {
+                "item": row["item_id"],
+                **labels,
+                "cluster": item["cluster_id"],
+                "image": row["scene_id"],
+                "slot": row["slot"],
+                "truth": row["truth"],
+                "candidate_kind": row["kind"],
+                **described,
+                "score": score,
+            }
+        )
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "items.parquet")
     found = measured("--items", tmp_path / "items.parquet", "--out", tmp_path / "run")
     order = list(dict.fromkeys(row["protocol"] for row in found["rows"]))

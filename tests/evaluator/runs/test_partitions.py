@@ -21,7 +21,8 @@ from tests.evaluator.conftest import assert_one_sentence, score_command
 from tests.evaluator.synthetic import find
 
 CORPUS = "a red car\na gray car\na blue dog\n"
-"""Of the questions of write_sugarcrepe: red and gray cars are seen, the dog is mixed, green and blue cars are unseen."""
+"""Of the questions of write_sugarcrepe: red and gray cars are seen, the dog is mixed, green and blue cars are
+unseen."""
 
 
 class Guesses(Colors):
@@ -59,9 +60,15 @@ def values(results: dict[str, Any], kind: str | None = None) -> dict[str, tuple[
 def test_a_run_has_partitions_as_its_splits(benchmark: str, partitions: Path, tmp_path: Path) -> None:
     found = evaluate(Colors(), benchmark, out=tmp_path / "run", name="colors", splits=partitions)
     assert values(found.results) == {
-        "full": (5, 0.8), "seen": (2, 1.0), "mixed": (1, 0.0), "unseen": (2, 1.0),
-        "seen - unseen": (4, 0.0), "full - seen": (5, -0.2), "mixed - seen": (3, -1.0), "full - unseen": (5, -0.2),
-    }  # fmt: skip
+        "full": (5, 0.8),
+        "seen": (2, 1.0),
+        "mixed": (1, 0.0),
+        "unseen": (2, 1.0),
+        "seen - unseen": (4, 0.0),
+        "full - seen": (5, -0.2),
+        "mixed - seen": (3, -1.0),
+        "full - unseen": (5, -0.2),
+    }
     assert set(found.items["split"]) == {"seen", "mixed", "unseen"}
     assert open_run(tmp_path / "run").record["benchmark"] == open_run(tmp_path / "run").benchmark.digest
 
@@ -81,7 +88,7 @@ def test_an_empty_partition_has_a_row_without_a_mean(benchmark: str, tmp_path: P
         ("report", tmp_path / "run", "--out", tmp_path / "page.html"),
         ("tables", "bindsplit2026", tmp_path / "run"),
     ):
-        assert score_command(*command).exit_code == 0  # fmt: skip
+        assert score_command(*command).exit_code == 0
 
 
 def test_measure_gives_a_finished_run_other_splits_and_keeps_them(
@@ -114,7 +121,10 @@ def test_full_less_seen_has_the_interval_of_the_rest_against_the_seen(tmp_path: 
         split = list(of)[i % 4 % 3]
         correct = bool(rng.random() < of[split])
         right[split].append(correct)
-        rows += [[str(i), "binary", slot, f"{slot} {i}", str(score), f"k{i}"] for slot, score in (("c", 1), ("n", 0 if correct else 2))]  # fmt: skip
+        rows += [
+            [str(i), "binary", slot, f"{slot} {i}", str(score), f"k{i}"]
+            for slot, score in (("c", 1), ("n", 0 if correct else 2))
+        ]
         lines.append(f"{i}\t{i}\t\t\tx\t{split}\t{i}\t{captions_digest([f'n {i}', f'c {i}'])}")
     with (tmp_path / "scores.csv").open("w", newline="") as file:
         csv.writer(file).writerows(rows)
@@ -158,15 +168,19 @@ def test_pairs_of_images_are_partitioned(tmp_path: Path) -> None:
     found = evaluate(Colors(), benchmark, out=tmp_path / "run", splits=partitions)
     rows = {split_of(row): row for row in found.results["rows"] if row["metric"] == "group" and row["kind"] is None}
     assert {split: rows[split]["items"] for split in ("full", "seen", "mixed", "unseen")} == {
-        "full": 3, "seen": 1, "mixed": 1, "unseen": 1,
-    }  # fmt: skip
+        "full": 3,
+        "seen": 1,
+        "mixed": 1,
+        "unseen": 1,
+    }
 
 
 @pytest.mark.parametrize(("form", "split", "full"), [("free", "excluded", 5), ("strict", "unparsed", 0)])
 def test_excluded_questions_have_a_split_of_their_own(
     benchmark: str, tmp_path: Path, form: str, split: str, full: int
 ) -> None:
-    """No caption is "the a1 o1 and the a2 o2"; read by phrases, a question is excluded where captions have the same bindings."""
+    """No caption is "the a1 o1 and the a2 o2"; read by phrases, a question is excluded where captions have the same
+    bindings."""
     if form == "free":
         file = tmp_path / "files" / "replace_att.json"
         rows = json.loads(file.read_text())
@@ -182,11 +196,19 @@ def test_excluded_questions_have_a_split_of_their_own(
 def test_a_question_of_several_samples_is_mixed_unless_they_agree(tmp_path: Path) -> None:
     table = tmp_path / "t.csv"
     lines = ["item,protocol,image,text,truth,slot"]
-    lines += [f"{item},binary,i,{text},{truth},{'context' if 'bus' in text else ''}" for item, text, truth in (
-        ("a", "a red car", "true"), ("a", "a gray car", "false"), ("a", "an old car", "false"),
-        ("b", "a red car", "true"), ("b", "a gray car", "false"), ("b", "the red car", "false"), ("b", "a green bus", "true"),
-        ("c", "a red car", "true"),
-    )]  # fmt: skip
+    lines += [
+        f"{item},binary,i,{text},{truth},{'context' if 'bus' in text else ''}"
+        for item, text, truth in (
+            ("a", "a red car", "true"),
+            ("a", "a gray car", "false"),
+            ("a", "an old car", "false"),
+            ("b", "a red car", "true"),
+            ("b", "a gray car", "false"),
+            ("b", "the red car", "false"),
+            ("b", "a green bus", "true"),
+            ("c", "a red car", "true"),
+        )
+    ]
     table.write_text("\n".join(lines) + "\n")
     partitions = audited(f"table:{table}", tmp_path / "out")
     from evaluator.benchmarks.candidates import benchmark_tables

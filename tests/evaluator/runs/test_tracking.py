@@ -34,9 +34,11 @@ def test_tensorboard_has_every_value(bags: None, drawn: Path, tmp_path: Path) ->
     scalars = {tag: events.Scalars(tag)[0].value for tag in events.Tags()["scalars"]}
     assert len(scalars) == len(rows)  # no two rows share a name
     (row,) = [
-        row for row in rows
-        if (row["protocol"], row["metric"], split_of(row), row["kind"], row["n"]) == ("binary", "accuracy", "seen", "swap", None)
-    ]  # fmt: skip
+        row
+        for row in rows
+        if (row["protocol"], row["metric"], split_of(row), row["kind"], row["n"])
+        == ("binary", "accuracy", "seen", "swap", None)
+    ]
     assert scalars["binary/accuracy/swap/seen"] == pytest.approx(row["value"])
     assert sorted(scalars.values()) == pytest.approx(sorted(row["value"] for row in rows))
 

@@ -47,7 +47,8 @@ def _bootstrap(outcomes: np.ndarray, clusters: np.ndarray) -> tuple[float, float
 def test_with_many_clusters_a_mean_has_the_interval_of_the_bootstrap(
     seed: int, clusters: int, share: float, sizes: tuple[int, int], within: float
 ) -> None:
-    """Of clusters of unequal sizes the bootstrap's is one of the mean over items, the model's one of the mean over clusters."""
+    """Of clusters of unequal sizes the bootstrap's is one of the mean over items, the model's one of the mean over
+    clusters."""
     outcomes, labels = _clustered(seed, clusters, share, sizes)
     estimate, (low, high) = cluster_mean(outcomes, labels), _bootstrap(outcomes, labels)
     assert estimate.value == pytest.approx(sum(map(int, outcomes)) / len(outcomes), abs=1e-12)

@@ -26,7 +26,8 @@ def shrunk(spread: float) -> float:
 
 
 def integrated(right: list[int], sizes: list[int], weights: np.ndarray | None = None) -> tuple[float, float]:
-    """The interval by quadrature over each cluster's effect, and Monte Carlo over those of bindings, weights (cells, bindings)."""
+    """The interval by quadrature over each cluster's effect, and Monte Carlo over those of bindings, weights (cells,
+    bindings)."""
     points, mass = np.polynomial.hermite_e.hermegauss(24)
     mass = mass / mass.sum()
     b = np.zeros((1, 0)) if weights is None else np.random.default_rng(0).standard_normal((500, weights.shape[1]))

@@ -42,7 +42,8 @@ def test_blocks_that_differ_as_a_side_of_their_intervals_says_add_up_in_squares(
 
 
 def test_a_short_side_is_no_shorter_for_a_long_other_side() -> None:
-    """Near 100% the lower side may be ten times as long: the blocks differ as the upper side says, so it stays as it is."""
+    """Near 100% the lower side may be ten times as long: the blocks differ as the upper side says, so it stays as it
+    is."""
     values = 0.97 + 0.01 * np.array([1, 1, -1, -1])
     short, long = (pool(values, values - low, values + 0.02, list("abcd"), LEVEL) for low in (0.02, 0.2))
     assert short.high == pytest.approx(long.high)
@@ -116,7 +117,8 @@ def test_the_order_of_runs_changes_nothing(runs: list[tuple[float, float, str]],
 
 
 def test_intervals_hold_where_bindings_and_trainings_differ() -> None:
-    """Three blocks with two trainings each; normal effects, intervals of runs that know the spread of bindings exactly."""
+    """Three blocks with two trainings each; normal effects, intervals of runs that know the spread of bindings
+    exactly."""
     rng = np.random.default_rng(1)
     of_binding, of_training, draws, held = 0.1, 0.05, 2_000, 0
     blocks = np.repeat(np.arange(3), 2)

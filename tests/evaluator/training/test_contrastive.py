@@ -21,9 +21,14 @@ _STEP = Step(np.arange(4), np.array([0, 1, 2, 4]), np.array([6, 7, 0, -1]), np.a
 def _toy(seed: int = 0) -> tuple[TrainingData, Fixed]:
     generator = torch.Generator().manual_seed(seed)
     data = TrainingData(
-        [f"text {i}" for i in range(9)], np.array(_CAPTIONS), np.array(_NEGATIVES), np.array(_POSITIVES), np.array(_TRUE),
-        [(None, str(i)) for i in range(4)], True,  # type: ignore[list-item]
-    )  # fmt: skip
+        [f"text {i}" for i in range(9)],
+        np.array(_CAPTIONS),
+        np.array(_NEGATIVES),
+        np.array(_POSITIVES),
+        np.array(_TRUE),
+        [(None, str(i)) for i in range(4)],
+        True,  # type: ignore[list-item]
+    )
     numbers = (torch.randn(shape, generator=generator, dtype=torch.float64) for shape in ((4, 6), (9, 6)))
     return data, Fixed(*numbers)
 

@@ -43,9 +43,11 @@ def test_a_pipeline_is_trained_and_scored_as_its_family(corpus: Path, tmp_path: 
     before, ours, theirs = (
         load_model(each, "cpu")
         for each in (
-            base, f"jackalope:{tmp_path / 'out'}@fixed,samples=4", f"diffusion:{tmp_path / 'out'}@fixed,samples=4",
+            base,
+            f"jackalope:{tmp_path / 'out'}@fixed,samples=4",
+            f"diffusion:{tmp_path / 'out'}@fixed,samples=4",
         )
-    )  # fmt: skip
+    )
     assert record["base"] == {"model": base, "weights_sha256": before.info["weights_sha256"]}
     assert ours.key == theirs.key != before.key
     images = diffusers_folders.pictures(1)

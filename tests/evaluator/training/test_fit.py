@@ -105,8 +105,10 @@ def test_no_held_out_fact_enters_a_batch(world: World, benchmark: Benchmark, tmp
     objects = {row["scene_id"]: row["objects"] for row in world.scenes.to_pylist()}
     shown = {
         (dict(thing["attributes"])["color"], thing["category"])
-        for images, _ in learner.asked for i in images for thing in objects[data.images[i][1]]
-    }  # fmt: skip
+        for images, _ in learner.asked
+        for i in images
+        for thing in objects[data.images[i][1]]
+    }
     said = {data.texts[t] for _, texts in learner.asked for t in texts}
     assert shown
     assert not shown & held

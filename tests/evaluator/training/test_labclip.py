@@ -35,7 +35,7 @@ def test_the_first_gradient_is_its_closed_form_at_the_identity(seed: int) -> Non
     g = ((softmax over texts - I) + (softmax over images - I)) / 2n."""
     n, d, scale = 5, 4, 7.0
     x, t = _unit(seed, n, d), _unit(seed + 10, n, d)
-    learner = Alignment(*(torch.from_numpy(each) for each in (x, t)), torch.tensor(np.log(scale)))  # type: ignore[call-arg]
+    learner = Alignment(*(torch.from_numpy(each) for each in (x, t)), torch.tensor(np.log(scale)))
     learner.matrix = nn.Parameter(torch.eye(d, dtype=torch.float64))
     images, texts = learner.embed(np.arange(n), np.arange(n), 0)
     contrastive(learner.scale() * images @ texts.T, torch.zeros((n, n), dtype=torch.bool)).backward()
@@ -65,8 +65,13 @@ def test_the_first_step_of_adam_goes_the_rate_along_each_sign(
 
 @pytest.mark.parametrize("kind", ["open_clip", "CLIP", "Siglip", "AltCLIP"])
 def test_the_result_is_the_model_with_its_texts_after_w(
-    world: World, benchmark: Benchmark, tiny: Callable[..., Tiny], tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:  # fmt: skip
+    world: World,
+    benchmark: Benchmark,
+    tiny: Callable[..., Tiny],
+    tmp_path: Path,
+    kind: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     spec = (
         f"hf:{make_clip(tmp_path / 'm', kind)}"
         if kind != "open_clip"

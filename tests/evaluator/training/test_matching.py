@@ -57,9 +57,14 @@ def _toy() -> tuple[TrainingData, Table]:
     texts = [f"text {i}" for i in range(7)]
     where = SimpleNamespace(image=lambda name: Image.new("RGB", (1, 1), (int(name), 0, 0)))
     data = TrainingData(
-        texts, np.array([[0], [1], [2], [3]]), np.array([[[4]], [[5]], [[0]], [[-1]]]), np.full((4, 1, 1), -1),
-        np.array([[0, 1], [0, 1], [2, -1], [3, -1]]), [(where, str(i)) for i in range(4)], True,  # type: ignore[misc]
-    )  # fmt: skip
+        texts,
+        np.array([[0], [1], [2], [3]]),
+        np.array([[[4]], [[5]], [[0]], [[-1]]]),
+        np.full((4, 1, 1), -1),
+        np.array([[0, 1], [0, 1], [2, -1], [3, -1]]),
+        [(where, str(i)) for i in range(4)],
+        True,  # type: ignore[misc]
+    )
     return data, Table(4, texts)
 
 
@@ -218,8 +223,8 @@ def test_the_command_takes_the_preset_of_cross_encoders(drawn: Path, vilt: str, 
     done = score_command(*given, "--images-per-class", "1")
     assert done.exit_code == 0, done.stderr
     assert (
-        "Published (Pearson et al. 2025, appendix A, single objects): rate, lora. Chosen here: batch, decay, negatives, "
-        in done.stderr
+        "Published (Pearson et al. 2025, appendix A, single objects): rate, lora. Chosen here: batch, decay, "
+        "negatives, " in done.stderr
     )
     record = json.loads((tmp_path / "out" / "jackalope.json").read_text())
     assert record["recipe"]["lora"] == "16/32"

@@ -9,9 +9,12 @@ from evaluator.training import networks
 from evaluator.training.networks import _UNETS, identity_autoencoder
 
 TINY: dict[str, Any] = {
-    **_UNETS["tiny"], "sample_size": 16, "block_out_channels": (8, 16),
-    "down_block_types": ("DownBlock2D", "CrossAttnDownBlock2D"), "up_block_types": ("CrossAttnUpBlock2D", "UpBlock2D"),
-}  # fmt: skip
+    **_UNETS["tiny"],
+    "sample_size": 16,
+    "block_out_channels": (8, 16),
+    "down_block_types": ("DownBlock2D", "CrossAttnDownBlock2D"),
+    "up_block_types": ("CrossAttnUpBlock2D", "UpBlock2D"),
+}
 """A U-Net of two levels over 16×16 pixels."""
 
 

@@ -9,7 +9,8 @@ from generator.base.errors import UserError
 
 
 def test_published_hyperparameters_are_those_of_the_papers() -> None:
-    """LABCLIP: Adam 1e-2, 50 epochs, batch 512 (PUG) or 128 (CLEVR); 1e-3, 10, 1024 (COCO). Pearson et al. 2025, appendix A."""
+    """LABCLIP: Adam 1e-2, 50 epochs, batch 512 (PUG) or 128 (CLEVR); 1e-3, 10, 1024 (COCO). Pearson et al. 2025,
+    appendix A."""
     plain = {
         name: (recipe.rate, recipe.epochs, recipe.batch, recipe.images_per_class)
         for name, preset in PRESETS.items()

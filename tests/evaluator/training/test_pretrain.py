@@ -30,8 +30,13 @@ def test_an_image_is_described_by_its_words_in_any_arrangement(world: World, ben
         plain = {source.data.texts[row] for row in source.data.captions[i] if row >= 0}
         pairs = {
             f"a {a} {b} and a {c} {d}"
-            for a, b, c, d in ((*one, *other), (*other, *one), (other[0], one[1], one[0], other[1]), (one[0], other[1], other[0], one[1]))
-        }  # fmt: skip
+            for a, b, c, d in (
+                (*one, *other),
+                (*other, *one),
+                (other[0], one[1], one[0], other[1]),
+                (one[0], other[1], other[0], one[1]),
+            )
+        }
         swapped += len(pairs & plain) == len(pairs) == 4
         assert not pairs & plain or pairs <= plain  # never one binding without the other
         for text in plain:
@@ -55,8 +60,9 @@ def test_a_pretrained_model_is_contaminated_for_what_it_has_seen(
     found = training_of(model, world, benchmark, unseen)
     assert found["status"] == CONTAMINATED
     assert {each["what"]: each["n"] for each in found["overlaps"]} == {
-        "held-out bindings": 9, "scored images": len(unseen),
-    }  # fmt: skip
+        "held-out bindings": 9,
+        "scored images": len(unseen),
+    }
 
 
 def test_several_worlds_are_shown_together(world: World, benchmark: Benchmark, tmp_path: Path) -> None:

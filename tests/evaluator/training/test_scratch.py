@@ -46,9 +46,12 @@ def test_images_are_only_mirrored_and_shifted(data: TrainingData, world: World) 
     mirrored = 0
     for image, original in zip(moved, plain, strict=True):
         fits = [
-            flip for flip in (False, True) for dy in range(-4, 5) for dx in range(-4, 5)
+            flip
+            for flip in (False, True)
+            for dy in range(-4, 5)
+            for dx in range(-4, 5)
             if torch.equal(image, torch.roll(original.flip(-1) if flip else original, (dy, dx), (-2, -1)))
-        ]  # fmt: skip
+        ]
         assert fits
         mirrored += True in fits
     assert 8 < mirrored < 32

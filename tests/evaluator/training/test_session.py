@@ -91,7 +91,8 @@ def test_a_training_that_diverges_leaves_the_last_good_model(
         for _ in range(2):
             with pytest.raises(
                 DivergedError,
-                match=r"diverged at step 8 of 9: .* The model after step 6 is in .*out\.step-6; choose a lower --rate and another --out\.",
+                match=r"diverged at step 8 of 9: .* The model after step 6 is in .*out\.step-6; choose a lower --rate "
+                r"and another --out\.",
             ):
                 train(recipe, source, out, base, "cpu")
     stopped = tmp_path / "out.step-6"

@@ -30,8 +30,11 @@ def test_a_certificate_that_failed_is_refused_and_others_are_recorded(drawn_copy
 def test_a_benchmark_is_named_with_its_digests(world: World, benchmark: Benchmark) -> None:
     source = benchmark_source(world, benchmark, Recipe())
     assert source.record == {
-        "name": benchmark.name, "benchmark": benchmark.digest, "world": world.digest, "certificate": "not verified",
-    }  # fmt: skip
+        "name": benchmark.name,
+        "benchmark": benchmark.digest,
+        "world": world.digest,
+        "certificate": "not verified",
+    }
     exposure = source.exposure(source.data)
     assert exposure is not None
     assert exposure.complete

@@ -80,7 +80,8 @@ def test_texts_that_are_there_are_kept_unless_they_are_to_be_replaced(copied: Pa
     other = run_command(*command, "--seed", "1")
     assert other.returncode == 2
     assert other.stderr.endswith(
-        "has another benchmark texts: it has seed = 0, not 1; choose another --name, or add --replace, which removes that one "
+        "has another benchmark texts: it has seed = 0, not 1; choose another --name, or add --replace, which removes "
+        "that one "
         "and its certificate.\n"
     )
     assert {path: path.read_bytes() for path in copied.rglob("*") if path.is_file()} == files

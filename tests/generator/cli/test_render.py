@@ -1,4 +1,5 @@
-"""`gen render`: bad input ends in one sentence with exit code 2 and nothing left behind; families and many objects render."""
+"""`gen render`: bad input ends in one sentence with exit code 2 and nothing left behind; families and many objects
+render."""
 
 import json
 from pathlib import Path

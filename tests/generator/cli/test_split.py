@@ -37,7 +37,8 @@ def test_a_benchmark_that_is_there_is_kept_unless_it_is_to_be_replaced(copied: P
     refused = run_command("gen", "split", copied, "--name", "color-shape-3x3-b0")
     assert refused.returncode == 2
     assert refused.stderr == (
-        f"Error: {copied} has another benchmark color-shape-3x3-b0: its splits differ; choose another --name, or add --replace, "
+        f"Error: {copied} has another benchmark color-shape-3x3-b0: its splits differ; choose another --name, or add "
+        f"--replace, "
         "which removes that one and its certificate.\n"
     )
     assert contents(copied) == before

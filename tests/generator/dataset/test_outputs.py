@@ -1,4 +1,5 @@
-"""Masks, depth, normals and boxes: what they say follows from the recorded poses, and is what Blender itself renders."""
+"""Masks, depth, normals and boxes: what they say follows from the recorded poses, and is what Blender itself
+renders."""
 
 import json
 import math
@@ -139,7 +140,8 @@ def test_centres_and_boxes_lie_where_masks_say(each: World) -> None:
 
 
 def bend(shape: str) -> float:
-    """Sine of the largest angle between a face of a shape and a normal that it is shaded with, or between two of these."""
+    """Sine of the largest angle between a face of a shape and a normal that it is shaded with, or between two of
+    these."""
     vertices, normals, faces = unit_mesh(shape)
     least = 1.0
     for face in faces:

@@ -111,7 +111,8 @@ def test_values_of_published_attribute_foils_are_on_no_object_of_the_scene(sampl
 
 
 def test_one_relation_may_be_changed_four_times() -> None:
-    """COMPASS, section 6.1: a primitive may be targeted several times. Four directions alone do not suffice for that."""
+    """COMPASS, section 6.1: a primitive may be targeted several times. Four directions alone do not suffice for
+    that."""
     relations: Counter[int] = Counter()
     holdout = draw_block("3x3", RELATIONS, 0)
     cells_of_relations = cells(("OR",), (3, 6), {}, RELATIONS, 6)
@@ -134,7 +135,8 @@ def test_one_relation_may_be_changed_four_times() -> None:
 
 
 def _check_no_foil_is_told_by_its_text(item: Item) -> None:
-    """Where a caption has several relations, its foils have stacks as rarely, and an object has one relation of a slot."""
+    """Where a caption has several relations, its foils have stacks as rarely, and an object has one relation of a
+    slot."""
     (caption,) = by_slot(item, "c")
     if len(caption.text.form.relations) == 1:
         return

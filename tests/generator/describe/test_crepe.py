@@ -41,7 +41,8 @@ def test_comp_foils_split_a_compound_over_two_objects(sampled: list[Sample]) -> 
 
 @pytest.mark.parametrize("equal", [True, False])
 def test_held_out_relations_are_compounds_too(equal: bool) -> None:
-    """CREPE's compounds are of attributes and of relations; a foil splits a relation over two, each with one atom replaced."""
+    """CREPE's compounds are of attributes and of relations; a foil splits a relation over two, each with one atom
+    replaced."""
     holdout = draw_block("relation:pair=2x40", VOCABULARY, 0)
     protocol = Systematicity(Captioner(VOCABULARY, holdout, equal))
     kinds: Counter[tuple[str | None, str]] = Counter()

@@ -106,7 +106,8 @@ def test_a_scene_that_no_list_names_has_no_item() -> None:
 
 
 def test_zero_shot_labels_are_drawn_from_the_whole_list() -> None:
-    """As published (section 4.4): also a label of the same two objects, such as the flipped relation, where the list has it."""
+    """As published (section 4.4): also a label of the same two objects, such as the flipped relation, where the list
+    has it."""
     vocabulary = read_vocabulary("pearson2025")
     holdout = dict(zip(TASKS, published_classes("pearson2025", vocabulary), strict=True))["relational"]
     language = Captioner(vocabulary, holdout, equal_familiarity=False)

@@ -293,7 +293,8 @@ RED = (("color", "red"),)
             Form((Mention("cube"), Mention("cone"), Mention("arch")), (Link(0, "left", 1), Link(1, "front", 2))),
             {
                 "A cone is to the right of a cube and in front of an arch.",
-                "There is a cube. There is also an arch. The cube is to the left of a cone. The arch is behind the cone.",
+                "There is a cube. There is also an arch. The cube is to the left of a cone. The arch is behind the "
+                "cone.",
             },
         ),
     ],

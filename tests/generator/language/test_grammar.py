@@ -75,7 +75,8 @@ def said(*objects: Mention, links: tuple[Link, ...] = (), **more: object) -> For
                 links=(Link(1, "left", 0), Link(1, "behind", 2), Link(1, "left", 2, False)),
             ),
             "list-then-relate",
-            "There is a cube, a cone and a torus. The cone is to the left of the cube, behind the torus and not to the left of it.",
+            "There is a cube, a cone and a torus. The cone is to the left of the cube, behind the torus and not to "
+            "the left of it.",
         ),
         (
             said(

@@ -52,7 +52,8 @@ RED, PURPLE = ("color", "red"), ("color", "purple")
         (
             Form((Mention("cube", (METAL,)), Mention("cube", (RUBBER,))), (Link(0, "left", 1),)),
             "list-then-relate",
-            "There is a cube made of metal and a cube made of rubber. The cube made of metal is to the left of the cube made of rubber.",
+            "There is a cube made of metal and a cube made of rubber. The cube made of metal is to the left of the "
+            "cube made of rubber.",
         ),
         (Form((Mention("cube", (METAL,)), Mention("cone", (RED,)))), "spare", "cube made of metal and red cone"),
         (

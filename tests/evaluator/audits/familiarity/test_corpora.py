@@ -72,8 +72,10 @@ def test_phrases_made_elsewhere_are_told_from_captions(tmp_path: Path) -> None:
     path = tmp_path / "p.jsonl"
     path.write_text('{"phrases": ["red car", "dogs"]}\n{"caption": "a cat"}\n{"components": ["old cat"]}\n')
     assert [(part.kind, part.start, part.texts) for part in parts(path)] == [
-        (PHRASES, 0, ["red car", "dogs"]), (CAPTIONS, 2, ["a cat"]), (PHRASES, 3, ["old cat"]),
-    ]  # fmt: skip
+        (PHRASES, 0, ["red car", "dogs"]),
+        (CAPTIONS, 2, ["a cat"]),
+        (PHRASES, 3, ["old cat"]),
+    ]
 
 
 def test_entries_of_the_wrong_form_are_left_out_and_counted(tmp_path: Path) -> None:
@@ -112,11 +114,19 @@ def test_a_part_has_no_more_characters_than_fit_into_memory(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("name", "content", "said"),
-    [("a.json", "{", "a.json cannot be read as json"), ("a.json", '{"annotations": [{"caption": "a cat"}', "cannot be read as json"),
-     ("a.json", "", "cannot be read as json"), ("a.json", b'["\xff"]', r"\(lexical error: invalid bytes in UTF8 string\)"),
-     ("a.json", "[" * 1_000_000, "it is nested too deeply"), ("a.json", '[{"caption": ' + "[" * 1_000_000, "it is nested too deeply"), ("a.parquet", "x", "cannot be read as parquet"), ("a.tar", "x" * 600, "cannot be read as tar"),
-     ("a.jsonl.gz", "x", "cannot be read as jsonl.gz"), ("a.txt", b"\xff\xfea\0", "it is UTF-16, expected UTF-8")],
-)  # fmt: skip
+    [
+        ("a.json", "{", "a.json cannot be read as json"),
+        ("a.json", '{"annotations": [{"caption": "a cat"}', "cannot be read as json"),
+        ("a.json", "", "cannot be read as json"),
+        ("a.json", b'["\xff"]', r"\(lexical error: invalid bytes in UTF8 string\)"),
+        ("a.json", "[" * 1_000_000, "it is nested too deeply"),
+        ("a.json", '[{"caption": ' + "[" * 1_000_000, "it is nested too deeply"),
+        ("a.parquet", "x", "cannot be read as parquet"),
+        ("a.tar", "x" * 600, "cannot be read as tar"),
+        ("a.jsonl.gz", "x", "cannot be read as jsonl.gz"),
+        ("a.txt", b"\xff\xfea\0", "it is UTF-16, expected UTF-8"),
+    ],
+)
 def test_a_file_that_is_damaged_as_a_whole_is_said(name: str, content: str | bytes, said: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
     with pytest.raises(UserError, match=said):

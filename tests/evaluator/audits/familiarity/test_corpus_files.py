@@ -43,8 +43,12 @@ def test_files_that_img2dataset_writes_beside_captions_are_left_out_and_counted(
     touch(tmp_path, "f/0/a.txt", "f/0/a.json", "f/0/b.json", "f/0.parquet", "f/0_stats.json", "f/alone_stats.json")
     corpus = find_corpus([tmp_path])
     assert [file.relative_to(tmp_path).as_posix() for file in corpus.files] == [
-        "f/alone_stats.json", "f/0/a.txt", "f/0/b.json", "t/0.tar", "t/1.parquet",
-    ]  # fmt: skip
+        "f/alone_stats.json",
+        "f/0/a.txt",
+        "f/0/b.json",
+        "t/0.tar",
+        "t/1.parquet",
+    ]
     assert corpus.repeated == {".parquet": 2, "_stats.json": 3, ".json": 1}
 
 

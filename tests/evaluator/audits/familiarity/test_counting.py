@@ -20,7 +20,8 @@ from generator.base.progress import Callback
 
 STREAM = random.Random(0)
 CAPTIONS = [
-    f"a {STREAM.choice(['red', 'small old', ''])} {STREAM.choice(['car', 'dogs', 'house'])} near {STREAM.choice(['two', 'a blue'])} "
+    f"a {STREAM.choice(['red', 'small old', ''])} {STREAM.choice(['car', 'dogs', 'house'])} near "
+    f"{STREAM.choice(['two', 'a blue'])} "
     f"{STREAM.choice(['cats', 'tree'])}"
     for _ in range(300)
 ]

@@ -17,10 +17,15 @@ HERE = Path(__file__).parent
 
 @pytest.mark.parametrize(
     ("caption", "phrases"),
-    [("a small white dog on a red couch", ["small white dog", "red couch"]),
-     ("A black and white cat, sleeping.", ["black white cat"]), ("Two men in front of the dog's house", ["men", "dog", "house"]),
-     ("a man riding a horse drawn carriage", ["man", "horse drawn carriage"]), ("", []), ("they are there", [])],
-)  # fmt: skip
+    [
+        ("a small white dog on a red couch", ["small white dog", "red couch"]),
+        ("A black and white cat, sleeping.", ["black white cat"]),
+        ("Two men in front of the dog's house", ["men", "dog", "house"]),
+        ("a man riding a horse drawn carriage", ["man", "horse drawn carriage"]),
+        ("", []),
+        ("they are there", []),
+    ],
+)
 def test_phrases_are_nouns_with_what_stands_before_them(caption: str, phrases: list[str]) -> None:
     assert EXTRACT(caption) == phrases
 
@@ -42,10 +47,12 @@ def _shares(name: str) -> dict[str, float]:
             found_bindings=len(bindings[1]),
         )
     return {
-        "precision": counts["both"] / counts["found"], "recall": counts["both"] / counts["given"],
+        "precision": counts["both"] / counts["found"],
+        "recall": counts["both"] / counts["given"],
         "binding precision": counts["both_bindings"] / counts["found_bindings"],
-        "binding recall": counts["both_bindings"] / counts["given_bindings"], "phrases": counts["given"],
-    }  # fmt: skip
+        "binding recall": counts["both_bindings"] / counts["given_bindings"],
+        "phrases": counts["given"],
+    }
 
 
 def test_phrases_of_captions_that_no_rule_was_made_for_are_found() -> None:

@@ -55,7 +55,14 @@ def test_a_node_that_cannot_count_is_said(cluster: str) -> None:
 def test_an_address_without_a_cluster_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("item,text,truth\n1,a red car,true\n1,a blue car,false\n")
     (tmp_path / "corpus.txt").write_text("a red car\n")
-    asked = ["familiarity", f"table:{tmp_path / 't.csv'}", "--reference", tmp_path / "corpus.txt", "--out", tmp_path / "out"]  # fmt: skip
+    asked = [
+        "familiarity",
+        f"table:{tmp_path / 't.csv'}",
+        "--reference",
+        tmp_path / "corpus.txt",
+        "--out",
+        tmp_path / "out",
+    ]
     code = "from evaluator.cli.main import main; main(prog_name='score')"
     command = [sys.executable, "-c", code, *map(str, asked), "--farm", "ray", "--address", "127.0.0.1:1"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

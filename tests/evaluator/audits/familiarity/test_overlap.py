@@ -38,17 +38,29 @@ def test_the_seven_buckets_follow_their_published_rules() -> None:
         found = _overlap(labels)
         perfect, close, none = (labels.count(each) for each in (PERFECT, CLOSE, NONE))
         rules = {
-            "definitely_seen": perfect == 4, "amb_perfect_close": perfect > 0 and close > 0 and none == 0,
-            "amb_mixed": perfect > 0 and close > 0 and none > 0, "amb_perfect_none": perfect > 0 and close == 0 and none > 0,
-            "amb_close_only": close == 4, "amb_close_none": perfect == 0 and close > 0 and none > 0, "definitely_unseen": none == 4,
-        }  # fmt: skip
+            "definitely_seen": perfect == 4,
+            "amb_perfect_close": perfect > 0 and close > 0 and none == 0,
+            "amb_mixed": perfect > 0 and close > 0 and none > 0,
+            "amb_perfect_none": perfect > 0 and close == 0 and none > 0,
+            "amb_close_only": close == 4,
+            "amb_close_none": perfect == 0 and close > 0 and none > 0,
+            "definitely_unseen": none == 4,
+        }
         assert [name for name, holds in rules.items() if holds] == [found.bucket]
         assert found.partition == {"definitely_seen": "seen", "definitely_unseen": "unseen"}.get(found.bucket, "mixed")
     assert len(BUCKETS) == 7
 
 
 def test_the_published_counts_fit_together() -> None:
-    counts = {"definitely_seen": 4329, "amb_perfect_close": 2971, "amb_mixed": 5270, "amb_perfect_none": 13186, "amb_close_only": 5, "amb_close_none": 433, "definitely_unseen": 314}  # fmt: skip
+    counts = {
+        "definitely_seen": 4329,
+        "amb_perfect_close": 2971,
+        "amb_mixed": 5270,
+        "amb_perfect_none": 13186,
+        "amb_close_only": 5,
+        "amb_close_none": 433,
+        "definitely_unseen": 314,
+    }
     by_labels = {name: labels for labels, name in BUCKETS.items()}
     overlaps = [_overlap(tuple((sorted(by_labels[name]) * 4)[:4])) for name, n in counts.items() for _ in range(n)]
     assert len(overlaps) == 26_508

@@ -45,9 +45,15 @@ def test_a_table_of_captions_is_no_table_of_counts(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("attr,obj_lemma,perfect_count\na,b,1\n", "close_count"), (f"{HEAD}a,b,1,x\n", "is no table of counts"), ("", "is no table of counts"),
-     (HEAD, "t.csv has no row"), (f"{HEAD}a,b,1,-1\n", "negative count"), (f"{HEAD}a,b,1,\n", "negative count")],
-)  # fmt: skip
+    [
+        ("attr,obj_lemma,perfect_count\na,b,1\n", "close_count"),
+        (f"{HEAD}a,b,1,x\n", "is no table of counts"),
+        ("", "is no table of counts"),
+        (HEAD, "t.csv has no row"),
+        (f"{HEAD}a,b,1,-1\n", "negative count"),
+        (f"{HEAD}a,b,1,\n", "negative count"),
+    ],
+)
 def test_what_is_no_table_of_counts_is_said(text: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(text)
     with pytest.raises(UserError, match=said):

@@ -20,23 +20,34 @@ def _sugarcrepe(path: Path, *pairs: tuple[str, str]) -> Source:
 
 def test_free_captions_are_read_by_their_phrases(tmp_path: Path) -> None:
     source = _sugarcrepe(
-        tmp_path / "swap_att.json", ("A red car and a blue bus.", "A blue car and a red bus."), ("A red car.", "The red car!"),
+        tmp_path / "swap_att.json",
+        ("A red car and a blue bus.", "A blue car and a red bus."),
+        ("A red car.", "The red car!"),
         ("They wait.", "A red bus."),
-    )  # fmt: skip
+    )
     samples, form, _ = read_samples(source)
     assert form == "free"
     assert [sample.excluded for sample in samples] == ["", ALIKE, NOTHING]
     assert samples[0].item == "swap_att/0"
     assert (samples[0].positive, samples[0].negative) == (
-        [("red", "car"), ("blue", "bus")], [("blue", "car"), ("red", "bus")],
-    )  # fmt: skip
+        [("red", "car"), ("blue", "bus")],
+        [("blue", "car"), ("red", "bus")],
+    )
 
 
 def test_aro_is_read_strictly(tmp_path: Path) -> None:
     rows = [
-        {"image_path": "a.jpg", "true_caption": "the open door and the crouched man", "false_caption": "the crouched door and the open man"},
-        {"image_path": "a.jpg", "true_caption": "the dining table and the red cup", "false_caption": "the red table and the cup"},
-    ]  # fmt: skip
+        {
+            "image_path": "a.jpg",
+            "true_caption": "the open door and the crouched man",
+            "false_caption": "the crouched door and the open man",
+        },
+        {
+            "image_path": "a.jpg",
+            "true_caption": "the dining table and the red cup",
+            "false_caption": "the red table and the cup",
+        },
+    ]
     (tmp_path / "a.json").write_text(json.dumps(rows))
     samples, form, _ = read_samples(Source(tmp_path / "a.json", "aro"))
     assert form == "strict"
@@ -49,7 +60,8 @@ def test_aro_is_read_strictly(tmp_path: Path) -> None:
 def test_each_false_text_of_a_table_makes_a_sample(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text(
-        "item,text,truth\n1,a red car,true\n1,a blue car,false\n1,a green car,false\n2,an old dog,true\n2,a new dog,false\n"
+        "item,text,truth\n1,a red car,true\n1,a blue car,false\n1,a green car,false\n2,an old dog,true\n2,a new "
+        "dog,false\n"
     )
     samples, *_ = read_samples(Source(path, "table"))
     assert [sample.item for sample in samples] == ["1/0", "1/1", "2"]

@@ -15,9 +15,18 @@ from spacy.language import Language  # noqa: E402
 from spacy.tokens import Doc  # noqa: E402
 
 PARTS = {
-    "a": "DET", "two": "NUM", "it": "PRON", "small": "ADJ", "red": "ADJ", "very": "ADV", "blue": "ADJ", "smiling": "VERB", "dogs": "NOUN",
-    "car": "NOUN", "near": "ADP",
-}  # fmt: skip
+    "a": "DET",
+    "two": "NUM",
+    "it": "PRON",
+    "small": "ADJ",
+    "red": "ADJ",
+    "very": "ADV",
+    "blue": "ADJ",
+    "smiling": "VERB",
+    "dogs": "NOUN",
+    "car": "NOUN",
+    "near": "ADP",
+}
 
 
 @Language.component("jackalope_test_parser")
@@ -53,7 +62,14 @@ def test_the_command_takes_it_and_names_it(model: str, tmp_path: Path) -> None:
     rows = {"0": {"filename": "a.jpg", "caption": "a red car", "negative_caption": "a blue car"}}
     (tmp_path / "swap_att.json").write_text(json.dumps(rows))
     (tmp_path / "corpus.txt").write_text("two red car near a small blue car\n")
-    asked = ("familiarity", f"sugarcrepe:{tmp_path / 'swap_att.json'}", "--reference", tmp_path / "corpus.txt", "--out", tmp_path / "out")  # fmt: skip
+    asked = (
+        "familiarity",
+        f"sugarcrepe:{tmp_path / 'swap_att.json'}",
+        "--reference",
+        tmp_path / "corpus.txt",
+        "--out",
+        tmp_path / "out",
+    )
     done = score_command(*asked, "--workers", 1, "--extractor", f"spacy:{model}", "--json")
     assert done.exit_code == 0, done.output
     summary = json.loads(done.stdout)
@@ -77,5 +93,12 @@ def test_what_is_no_pipeline_of_noun_phrases_is_said(tmp_path: Path) -> None:
         SpacyPhrases(str(tmp_path / "blank"))
     (tmp_path / "t.csv").write_text("item,text,truth\n1,a red car,true\n1,a blue car,false\n")
     (tmp_path / "corpus.txt").write_text("a red car\n")
-    asked = ("familiarity", f"table:{tmp_path / 't.csv'}", "--reference", tmp_path / "corpus.txt", "--out", tmp_path / "out")  # fmt: skip
+    asked = (
+        "familiarity",
+        f"table:{tmp_path / 't.csv'}",
+        "--reference",
+        tmp_path / "corpus.txt",
+        "--out",
+        tmp_path / "out",
+    )
     assert_one_sentence(score_command(*asked, "--extractor", "spacy:none"), "name a pipeline that is installed")

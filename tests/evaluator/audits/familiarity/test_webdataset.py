@@ -37,16 +37,33 @@ def row(**values: object) -> bytes:
 
 def test_a_sample_has_one_caption_wherever_it_stands(tmp_path: Path) -> None:
     members = {
-        "0.jpg": b"x", "0.json": row(caption="a red car"), "0.txt": b"a red car",
-        "1.txt": b"", "1.json": row(caption="a dog"),
-        "2.caption": b"a cat", "2.json": row(caption="a cat"),
-        "3.TXT": b"a blue bus", "3.json": row(caption="a blue bus", phrases=["blue bus"]),
-        "4.jpg": b"x", "5.json": row(url="x"), "6.json": b"{", "7.txt": b"a" * (LONGEST + 1), "a.b/7.txt": b"a tree", ".DS_Store": b"x",
-    }  # fmt: skip
+        "0.jpg": b"x",
+        "0.json": row(caption="a red car"),
+        "0.txt": b"a red car",
+        "1.txt": b"",
+        "1.json": row(caption="a dog"),
+        "2.caption": b"a cat",
+        "2.json": row(caption="a cat"),
+        "3.TXT": b"a blue bus",
+        "3.json": row(caption="a blue bus", phrases=["blue bus"]),
+        "4.jpg": b"x",
+        "5.json": row(url="x"),
+        "6.json": b"{",
+        "7.txt": b"a" * (LONGEST + 1),
+        "a.b/7.txt": b"a tree",
+        ".DS_Store": b"x",
+    }
     assert list(samples(tar(tmp_path / "a.tar", members))) == [
-        (CAPTIONS, "a red car"), (CAPTIONS, "a dog"), (CAPTIONS, "a cat"), (PHRASES, "blue bus"), (LEFT_OUT, NO_CAPTION),
-        (LEFT_OUT, NO_CAPTION), (LEFT_OUT, NO_JSON), (LEFT_OUT, TOO_LONG), (CAPTIONS, "a tree"),
-    ]  # fmt: skip
+        (CAPTIONS, "a red car"),
+        (CAPTIONS, "a dog"),
+        (CAPTIONS, "a cat"),
+        (PHRASES, "blue bus"),
+        (LEFT_OUT, NO_CAPTION),
+        (LEFT_OUT, NO_CAPTION),
+        (LEFT_OUT, NO_JSON),
+        (LEFT_OUT, TOO_LONG),
+        (CAPTIONS, "a tree"),
+    ]
 
 
 @pytest.mark.parametrize("mode", ["w", "w:gz"])

@@ -16,9 +16,14 @@ from tests.evaluator.runs.test_partitions import CORPUS, audited
 from tests.evaluator.synthetic import find
 
 PUBLISHED = {
-    "definitely_seen": 4329, "amb_perfect_close": 2971, "amb_mixed": 5270, "amb_perfect_none": 13186, "amb_close_only": 5,
-    "amb_close_none": 433, "definitely_unseen": 314,
-}  # fmt: skip
+    "definitely_seen": 4329,
+    "amb_perfect_close": 2971,
+    "amb_mixed": 5270,
+    "amb_perfect_none": 13186,
+    "amb_close_only": 5,
+    "amb_close_none": 433,
+    "definitely_unseen": 314,
+}
 """Table 19 of the paper."""
 
 
@@ -47,18 +52,29 @@ def written(folder: Path, **more: Any) -> str:
     (folder / "per_sample_overlap.tsv").write_text("")
     inside = sum(PUBLISHED.values())
     rates = {
-        "strict": {"seen": 4329 / inside, "unseen": 752 / inside}, "loose": {"seen": 7305 / inside, "unseen": 314 / inside},
-    }  # fmt: skip
+        "strict": {"seen": 4329 / inside, "unseen": 752 / inside},
+        "loose": {"seen": 7305 / inside, "unseen": 314 / inside},
+    }
     full, mixed = (
         {side: dict(zip(("perfect", "close", "none"), each, strict=True)) for side, each in sides.items()}
         for sides in (
-            {"positive": (0.798, 0.1, 0.102), "negative": (0.418, 0.132, 0.45)}, {"positive": (0.769, 0.1, 0.131), "negative": (0.309, 0.161, 0.53)},
+            {"positive": (0.798, 0.1, 0.102), "negative": (0.418, 0.132, 0.45)},
+            {"positive": (0.769, 0.1, 0.131), "negative": (0.309, 0.161, 0.53)},
         )
-    )  # fmt: skip
+    )
     summary = {
-        "bindings": full, "bindings_mixed": mixed, "benchmark": "aro:vga", "reference": "coco", "captions": "strict", "match": "lemmas", "samples": 28748,
-        "excluded": {"no strict form": 2240}, "buckets": PUBLISHED, "rates": rates, **more,
-    }  # fmt: skip
+        "bindings": full,
+        "bindings_mixed": mixed,
+        "benchmark": "aro:vga",
+        "reference": "coco",
+        "captions": "strict",
+        "match": "lemmas",
+        "samples": 28748,
+        "excluded": {"no strict form": 2240},
+        "buckets": PUBLISHED,
+        "rates": rates,
+        **more,
+    }
     (folder / "summary.json").write_text(json.dumps(summary))
     return str(folder)
 
@@ -72,9 +88,12 @@ def test_tables_of_an_audit_are_those_of_the_paper_for_its_counts(tmp_path: Path
         for row in ("full", "seen", "mixed", "unseen", "excluded")
     }
     assert texts == {
-        "full": ["26,508", "100.0"], "seen": ["4,329", "16.3"], "mixed": ["21,865", "82.5"], "unseen": ["314", "1.2"],
+        "full": ["26,508", "100.0"],
+        "seen": ["4,329", "16.3"],
+        "mixed": ["21,865", "82.5"],
+        "unseen": ["314", "1.2"],
         "excluded": ["2,240", "7.8"],
-    }  # fmt: skip
+    }
     assert cell(tables["1"], ["full"], "Count", "bivlc:x").text == "28,748"
     assert cell(tables["19"], ["amb_mixed", "perfect, close and none", "mixed"], "Count", "ARO VG-A").text == "5,270"
     rates = [

@@ -18,8 +18,15 @@ def test_the_gap_by_level_and_by_n(given: Given) -> None:
             mean = cell(tables["2"], [split, "dual", "scratch"], level)
             assert mean.numbers["value"] == row["value"]
             assert "±" in mean.text
-            assert cell(tables[number], [f"mean, sd over n, {split}"], "Δ", "dual / scratch").numbers["value"] == row["value"]  # fmt: skip
-            n = min(each["n"] for each in results["rows"] if each["protocol"] == "integration" and each["n"] and each["level"] == level and each["split"] == split)  # fmt: skip
+            assert (
+                cell(tables[number], [f"mean, sd over n, {split}"], "Δ", "dual / scratch").numbers["value"]
+                == row["value"]
+            )
+            n = min(
+                each["n"]
+                for each in results["rows"]
+                if each["protocol"] == "integration" and each["n"] and each["level"] == level and each["split"] == split
+            )
             one = find(results, "integration", split, n=n, level=level, metric="R@1 composed")
             assert shows(cell(tables[number], [f"{n}, {split}"], "C", "dual / scratch"), one)
     assert "7" not in tables  # no captions of objects and relations

@@ -29,7 +29,16 @@ def test_raw_retrieval_without_two_captions_says_so(given: Given) -> None:
 
 def test_raw_retrieval_has_a_line_for_each_direction() -> None:
     def row(protocol: str, split: str, way: str, n: int | None, value: float) -> dict[str, object]:
-        return {**ROW, "protocol": protocol, "kind": "raw", "metric": f"raw R@1, {way}", "n": n, "split": split, "value": value, "sd": 0.01}  # fmt: skip
+        return {
+            **ROW,
+            "protocol": protocol,
+            "kind": "raw",
+            "metric": f"raw R@1, {way}",
+            "n": n,
+            "split": split,
+            "value": value,
+            "sd": 0.01,
+        }
 
     rows = tuple(
         row("systematicity", split, way, None, 0.1 * i + 0.01 * j)

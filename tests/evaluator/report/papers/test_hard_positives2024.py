@@ -15,7 +15,10 @@ def test_accuracies_brittleness_and_mean_scores(given: Given) -> None:
         label = [split, "dual", "scratch"]
         for group, kind in (("REPLACE", "replace"), ("SWAP", "swap")):
             of = {"kind": kind, "skill": None}
-            rows = [find(results, "hard_positives", split, metric=name, **of) for name in ("original accuracy", "augmented accuracy", "augmented - original", "brittleness")]  # fmt: skip
+            rows = [
+                find(results, "hard_positives", split, metric=name, **of)
+                for name in ("original accuracy", "augmented accuracy", "augmented - original", "brittleness")
+            ]
             cells = [cell(tables["1"], label, head, group) for head in ("Original", "Augmented", "Drop", "Brittleness")]
             assert all(shows(each, row) for each, row in zip(cells, rows, strict=True))
             assert rows[2]["value"] == pytest.approx(rows[1]["value"] - rows[0]["value"])

@@ -16,7 +16,13 @@ from tests.evaluator.analysis.test_pooling import made_run
 from tests.evaluator.report.conftest import ROW, cell, tables_of
 
 _SPLITS = {"ID Validation": "id_val", "ID Test": "id_test", "OOD Validation": "ood_val", "OOD Test": "ood_test"}
-_TABLES = {"2": ("GZSL", "single"), "3": ("ZSL", "two-object"), "4": ("GZSL", "two-object"), "6": ("ZSL", "relational"), "7": ("GZSL", "relational")}  # fmt: skip
+_TABLES = {
+    "2": ("GZSL", "single"),
+    "3": ("ZSL", "two-object"),
+    "4": ("GZSL", "two-object"),
+    "6": ("ZSL", "relational"),
+    "7": ("GZSL", "relational"),
+}
 _ERRORS = {
     "5": ("two-object", {"Colour": "color", "Shape": "shape", "Other": "distractor"}),
     "8": ("relational", {"Left/Right": "flip", "Shape": "order", "Other": "distractor"}),
@@ -49,12 +55,31 @@ def test_accuracy_and_errors_by_split() -> None:
     for number, (metric, kind) in _TABLES.items():
         for split in _SPLITS.values():
             values[number, split] = 0.01 * len(rows)
-            rows.append({**ROW, "protocol": "gzsl", "metric": metric, "kind": kind, "split": split, "value": values[number, split]})  # fmt: skip
+            rows.append(
+                {
+                    **ROW,
+                    "protocol": "gzsl",
+                    "metric": metric,
+                    "kind": kind,
+                    "split": split,
+                    "value": values[number, split],
+                }
+            )
     for number, (kind, errors) in _ERRORS.items():
         for error in errors.values():
             for split in _SPLITS.values():
                 values[number, split, error] = 0.01 * len(rows)
-                rows.append({**ROW, "protocol": "gzsl", "metric": "share of predictions", "kind": kind, "error": error, "split": split, "value": values[number, split, error]})  # fmt: skip
+                rows.append(
+                    {
+                        **ROW,
+                        "protocol": "gzsl",
+                        "metric": "share of predictions",
+                        "kind": kind,
+                        "error": error,
+                        "split": split,
+                        "value": values[number, split, error],
+                    }
+                )
     tables = tables_of("pearson2025", Given([Label(("CLIP", "frozen"), pool_runs([made_run(rows=tuple(rows))]))]))
     assert list(tables) == ["2", "3", "4", "5", "6", "7", "8"]
     for number in _TABLES:
