@@ -75,7 +75,7 @@ REACHED = {
 
 @pytest.mark.parametrize(("smooth", "length"), sorted(REACHED))
 def test_agreement_and_evaluations(smooth: float, length: float) -> None:
-    """The table of docs/models.md: where the exhaustive answer is had at a fifth of the evaluations, and where not."""
+    """Where the exhaustive answer is had at a fifth of the evaluations, and where not."""
     rng = np.random.default_rng(7)
     for effect, (agreement, share) in REACHED[smooth, length].items():
         for uneven in (False, True):
