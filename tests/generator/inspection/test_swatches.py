@@ -32,7 +32,10 @@ def test_swatches_show_each_value_and_each_object(tmp_path: Path) -> None:
 
 @pytest.mark.full
 def test_textures_are_shown_on_every_object(tmp_path: Path) -> None:
-    marks = 'stripes = { texture = { pattern = "stripes", scale = 0.3, colors = ["#101010", "#f0f0f0"] } }\nplain = { srgb = "#808080" }'
+    marks = (
+        'stripes = { texture = { pattern = "stripes", scale = 0.3, colors = ["#101010", "#f0f0f0"] } }\nplain = { '
+        'srgb = "#808080" }'
+    )
     (tmp_path / "mine.toml").write_text(f'paints = ["color", "marks"]\n{SWATCHES}\n[attributes.marks]\n{marks}\n')
     done = run_command("gen", "vocab", "show", "mine.toml", "--workers", "1", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
