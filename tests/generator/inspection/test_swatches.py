@@ -10,7 +10,8 @@ from tests.conftest import run_command
 
 SWATCHES = """
 extends = "clevr"
-remove = ["objects.cube", "objects.star", "objects.cross", "objects.crescent", "objects.arch", "objects.torus", "objects.heart",
+remove = ["objects.cube", "objects.star", "objects.cross", "objects.crescent", "objects.arch", "objects.torus",
+    "objects.heart",
     "objects.cylinder", "objects.pyramid", "attributes.color.gray", "attributes.color.brown", "attributes.color.purple",
     "attributes.color.cyan", "attributes.color.yellow", "attributes.material.metal", "attributes.size.small"]
 """
