@@ -224,9 +224,7 @@ for row in world.scenes.to_pylist():
 
 
 def test_they_are_what_blender_renders(each: World, tmp_path: Path) -> None:
-    subprocess.run(
-        [sys.executable, "-c", BLENDER_PASSES, str(each.folder.parent), str(tmp_path)], check=True
-    )
+    subprocess.run([sys.executable, "-c", BLENDER_PASSES, str(each.folder.parent), str(tmp_path)], check=True)
     sky = 0
     for scene_id, scene, _ in scenes(each):
         rendered = np.load(tmp_path / f"{scene_id}.npz")
