@@ -116,7 +116,7 @@ def mcnemar(first: np.ndarray, second: np.ndarray) -> float:
     """McNemar's exact two-sided mid-p of outcomes (n,) of 0 and 1 of the same items, taken as independent (Fagerland et
     al. 2013).
 
-    >>> mcnemar(np.array([1, 1, 1, 1, 1, 0, 0]), np.array([0, 0, 0, 0, 0, 0, 1]))
+    >>> round(mcnemar(np.array([1, 1, 1, 1, 1, 0, 0]), np.array([0, 0, 0, 0, 0, 0, 1])), 6)
     0.125
     """
     only = int((first > second).sum()), int((first < second).sum())
