@@ -82,7 +82,8 @@ def model_difference(blocks: Sequence[Sides], level: float = LEVEL) -> Differenc
     p = t_p(value, total.sum(), df)
     if np.isnan(low):
         low, high, p = _from_means(blocks, level)
-    return Difference(value, low, high, p, df, items, of_trainings, of_blocks)
+    low, high = np.clip([low, high], -1, 1)
+    return Difference(value, float(low), float(high), p, df, items, of_trainings, of_blocks)
 
 
 def _in_block(first: np.ndarray, second: np.ndarray, clusters: Clusters) -> tuple[MeanEstimate, float | None, int]:
