@@ -92,10 +92,10 @@ def prepare_world(
                 )
         stated = read_preset(preset)
         design, holdout, block_seed = stated.design, stated.holdout, stated.block_seed
-        family, scenes = family or stated.family, scenes or stated.scenes
-        environments = environments or stated.environments
+        family = stated.family if family is None else family
+        scenes, environments = scenes or stated.scenes, environments or stated.environments
     job = Job(
-        family or "clevr",
+        "clevr" if family is None else family,
         (holdout,) if isinstance(holdout, str) else tuple(holdout or ()),
         None if scenes is None else str(scenes),
         *parse_resolution(resolution),

@@ -14,6 +14,7 @@ from tests.evaluator.conftest import build_dataset
 MODEL = """
 import numpy as np
 class Model:
+    key = "mistakes"
     def encode_images(self, images):
         return np.stack([np.asarray(i, np.float64).mean((0, 1)) + 1 for i in images])
     def encode_texts(self, texts):

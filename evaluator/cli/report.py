@@ -18,7 +18,7 @@ def report(runs: tuple[str, ...], out: Path | None, full: bool, as_json: bool) -
     file beside it.
 
     Runs of one model are pooled over block seeds and training seeds; NAME=RUN names the model of a run, so that runs of
-    one name are pooled. docs/compare.md says how.
+    one name are pooled. docs/statistics.md says how.
     """
     from evaluator.analysis.pooling import pool_runs
     from evaluator.cli.results_table import print_results

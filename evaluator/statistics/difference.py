@@ -82,7 +82,8 @@ def model_difference(blocks: Sequence[Sides], level: float = LEVEL) -> Differenc
     p = t_p(value, total.sum(), df)
     if np.isnan(low):
         low, high, p = _from_means(blocks, level)
-    return Difference(value, low, high, p, df, items, of_trainings, of_blocks)
+    low, high = np.clip([low, high], -1, 1)
+    return Difference(value, float(low), float(high), p, df, items, of_trainings, of_blocks)
 
 
 def _in_block(first: np.ndarray, second: np.ndarray, clusters: Clusters) -> tuple[MeanEstimate, float | None, int]:
@@ -116,7 +117,7 @@ def mcnemar(first: np.ndarray, second: np.ndarray) -> float:
     """McNemar's exact two-sided mid-p of outcomes (n,) of 0 and 1 of the same items, taken as independent (Fagerland et
     al. 2013).
 
-    >>> mcnemar(np.array([1, 1, 1, 1, 1, 0, 0]), np.array([0, 0, 0, 0, 0, 0, 1]))
+    >>> round(mcnemar(np.array([1, 1, 1, 1, 1, 0, 0]), np.array([0, 0, 0, 0, 0, 0, 1])), 6)
     0.125
     """
     only = int((first > second).sum()), int((first < second).sum())

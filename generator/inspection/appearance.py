@@ -1,9 +1,9 @@
 """Values and objects of a family that people could confuse by their looks: colours, outlines, textures.
 
-Colours use a simple model instead of a render: a matt ball in the middle of the floor, lit by the family's sky and lamps in
-Blender's units, without shadows and without light from the floor. Outlines are compared from the family's camera, over
-the headings that objects may have. Each texture is rendered on each object and divided by a render of the same object
-without it, which leaves the colours of the surface without light and shade.
+Colours use a simple model instead of a render: a matt ball in the middle of the floor, lit by the family's sky and
+lamps in Blender's units, without shadows and without light from the floor. Outlines are compared from the family's
+camera, over the headings that objects may have. Each texture is rendered on each object and divided by a render of the
+same object without it, which leaves the colours of the surface without light and shade.
 """
 
 import math
@@ -213,7 +213,8 @@ class Faint(NamedTuple):
 
 
 def faint(vocabulary: Vocabulary, workers: int) -> Iterator[Faint]:
-    """Textures whose contrast on an object is less than LEAST_CONTRAST. Raises UserError if Blender cannot render them."""
+    """Textures whose contrast on an object is less than LEAST_CONTRAST. Raises UserError if Blender cannot render
+    them."""
     for kind, category, value, contrast in contrasts(vocabulary, workers):
         if contrast < LEAST_CONTRAST:
             yield Faint(kind, value, category, contrast)

@@ -30,7 +30,8 @@ _UNREADABLE = (ValueError, KeyError, TypeError, IndexError)
 
 
 def parse_images(spec: str) -> int | None:
-    """How many images `--images` asks for; None for all. Raises UserError if it is neither a number from 1 on nor "all"."""
+    """How many images `--images` asks for; None for all. Raises UserError if it is neither a number from 1 on nor
+    "all"."""
     if spec == "all":
         return None
     number = whole_number(spec)
@@ -80,7 +81,8 @@ class Examination:
             findings += _row_faults(dataset, row, check)
         facts: dict[str, Any] = {"scenes": len(rows), "of": len(splits), "seed": self.seed, **check.judged}
         sentence = (
-            f"{len(rows):,} of {len(splits):,} images compared with their records (boxes of {check.judged['objects']:,} objects, "
+            f"{len(rows):,} of {len(splits):,} images compared with their records (boxes of "
+            f"{check.judged['objects']:,} objects, "
             f"outlines of {check.judged['outlines']:,}, colors of {check.judged['colors']:,})"
         )
         if self.render:
@@ -134,8 +136,8 @@ def _said(compared: Compared) -> str:
 def sample_scenes(splits: Mapping[str, tuple[str, ...]], number: int, seed: int) -> list[str]:
     """Sorted ids of `number` scenes, or of all if there are fewer.
 
-    `splits`: by scene_id, the split in every benchmark. Scenes with the same splits are a stratum; the strata give one scene
-    each in turn, so that none is left out while another gives two more than it.
+    `splits`: by scene_id, the split in every benchmark. Scenes with the same splits are a stratum; the strata give one
+    scene each in turn, so that none is left out while another gives two more than it.
     """
     strata = defaultdict[tuple[str, ...], list[str]](list)
     for scene_id in sorted(splits):

@@ -28,7 +28,8 @@ class Finding:
     """A finding about a family.
 
     `level` is "error" where the family cannot be used, else "warning". `names` are the values or objects it is about.
-    `measure` is a CIEDE2000 colour difference, the share (0..1) that two masks have in common, or the contrast of a texture.
+    `measure` is a CIEDE2000 colour difference, the share (0..1) that two masks have in common, or the contrast of a
+    texture.
     """
 
     level: str
@@ -42,7 +43,8 @@ def check_family(family: str) -> list[Finding]:
     """The findings about the family of that name or at that path.
 
     These are all mistakes of its declarations or, where there are none, what the checks of words, colours, outlines and
-    textures find; textures are rendered, if Blender is installed. Raises UserError where there is no such family, or where its file is not TOML.
+    textures find; textures are rendered, if Blender is installed. Raises UserError where there is no such family, or
+    where its file is not TOML.
     """
     text = vocabulary_text(family)
     try:
@@ -70,7 +72,10 @@ def _words(vocabulary: Vocabulary, text: str) -> Iterator[Finding]:
 def _colors(vocabulary: Vocabulary) -> Iterator[Finding]:
     for close in too_close(vocabulary):
         phrase = vocabulary.environments[close.environment].phrase
-        message = f"the values '{close.one}' and '{close.other}' of {close.kind} look much the same {phrase}: CIEDE2000 {close.distance:.1f}."
+        message = (
+            f"the values '{close.one}' and '{close.other}' of {close.kind} look much the same {phrase}: "
+            f"CIEDE2000 {close.distance:.1f}."
+        )
         yield Finding("warning", "colors", message, (close.one, close.other), round(close.distance, 2))
 
 
@@ -81,7 +86,8 @@ def _textures(vocabulary: Vocabulary) -> Iterator[Finding]:
         return
     for kind, value, category, contrast in faint(vocabulary, default_workers()):
         message = (
-            f"the texture '{value}' of {kind} can hardly be seen on '{category}' in an image of 128 pixels: contrast {contrast:.1f}, "
+            f"the texture '{value}' of {kind} can hardly be seen on '{category}' in an image of 128 pixels: contrast "
+            f"{contrast:.1f}, "
             f"expected {LEAST_CONTRAST} or more; take another scale, or colors further apart."
         )
         yield Finding("warning", "textures", message, (value, category), round(contrast, 2))

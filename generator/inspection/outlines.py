@@ -64,7 +64,8 @@ def outline(thing: SceneObject, camera: Camera, vocabulary: Vocabulary, size: tu
 
 @cache
 def _mesh(name: str, assets: str) -> tuple[NDArray[np.float64], list[NDArray[np.int64]]]:
-    """Vertices [n, 3] of a unit mesh, and its faces as numbers of vertices: an array [m, k] for each number of corners k."""
+    """Vertices [n, 3] of a unit mesh, and its faces as numbers of vertices: an array [m, k] for each number of
+    corners k."""
     mesh = find_mesh(name, assets)
     faces = defaultdict[int, list[list[int]]](list)
     for face in mesh.faces:

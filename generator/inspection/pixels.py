@@ -1,8 +1,8 @@
 """Compares an image with the record of its scene: the colour, outline and box of every object. Renders nothing.
 
 A lit surface shows its colour brighter or darker, so each declared colour is compared at many brightnesses, and the
-nearest by CIEDE2000 counts. Of 538 objects in draft renders of the built-in families at 32 to 128 pixels, each was nearer
-to the colour of its record than to any other, by 5.8 at least.
+nearest by CIEDE2000 counts. Of 538 objects in draft renders of the built-in families at 32 to 128 pixels, each was
+nearer to the colour of its record than to any other, by 5.8 at least.
 """
 
 from collections import Counter
@@ -25,8 +25,8 @@ from generator.vocabulary.materials import linear_of
 from generator.vocabulary.schema import Vocabulary
 
 LEAST_OVERLAP = 0.5
-"""On a bare floor. In draft renders of 32 to 128 pixels, objects where they are recorded have 0.62 and more, at the median 0.9;
-outlines put where nothing is have 0.3 at the median."""
+"""On a bare floor. In draft renders of 32 to 128 pixels, objects where they are recorded have 0.62 and more, at the
+median 0.9; outlines put where nothing is have 0.3 at the median."""
 LEAST_OVERLAP_IN_SCENERY = 0.35
 """Before scenery, where the same measure is 0.45 and more."""
 _ALIKE = 10.0  # CIEDE2000 within which scenery may be taken for the object
@@ -41,9 +41,9 @@ _NOISE = 4.0  # variance of a channel of CIELAB that a Gaussian has at least
 class Window(NamedTuple):
     """The part of an image around an object.
 
-    `at`: rows and columns of the image. `inside`: well within the outline. `around`: well outside of it, and of other objects.
-    `shape`: the outline. `known`: where no other object is. All are masks of the part. `solid`: whether enough pixels are
-    well within the outline, and not at its edge, where two colours mix.
+    `at`: rows and columns of the image. `inside`: well within the outline. `around`: well outside of it, and of other
+    objects. `shape`: the outline. `known`: where no other object is. All are masks of the part. `solid`: whether enough
+    pixels are well within the outline, and not at its edge, where two colours mix.
     """
 
     at: tuple[slice, slice]
@@ -55,7 +55,8 @@ class Window(NamedTuple):
 
 
 def window(outline: Mask, others: Mask) -> Window | None:
-    """The window around an outline, a third wider and higher than it; None if the object or its surroundings show too little.
+    """The window around an outline, a third wider and higher than it; None if the object or its surroundings show too
+    little.
 
     `others`: where other objects are seen.
     """
@@ -76,9 +77,11 @@ def window(outline: Mask, others: Mask) -> Window | None:
 
 
 def overlap(lab: NDArray[np.float64], seen: Window) -> float:
-    """Intersection over union, 0..1, of the outline and the pixels that look like its inside rather than its surroundings.
+    """Intersection over union, 0..1, of the outline and the pixels that look like its inside rather than its
+    surroundings.
 
-    `lab`: the window's pixels [h, w, 3] in CIELAB. A Gaussian of the pixels inside and one of those around tell them apart.
+    `lab`: the window's pixels [h, w, 3] in CIELAB. A Gaussian of the pixels inside and one of those around tell them
+    apart.
     """
     own = (_likelihood(lab, lab[seen.inside]) > _likelihood(lab, lab[seen.around])) & seen.known
     shape = seen.shape & seen.known
@@ -197,7 +200,8 @@ class PixelCheck:
         return self._colors.misnamed()
 
     def faults(self, where: str, image: NDArray[np.uint8], scene: Scene, boxes: Sequence[Box]) -> Iterator[Finding]:
-        """What image [h, w, 3] and record say differently. `where` names the scene; `boxes`: recorded, one for each object.
+        """What image [h, w, 3] and record say differently. `where` names the scene; `boxes`: recorded, one for each
+        object.
 
         Raises UserError if a mesh is not installed; ValueError or KeyError if the record cannot be drawn.
         """
@@ -220,7 +224,8 @@ class PixelCheck:
                     shown, off, due = other
                     yield finding(
                         "wrong color",
-                        f"{name} is recorded as {recorded} and its pixels show {shown} (CIEDE2000 {due:.0f} against {off:.0f})",
+                        f"{name} is recorded as {recorded} and its pixels show {shown} (CIEDE2000 {due:.0f} against "
+                        f"{off:.0f})",
                     )
             scenery = self._vocabulary.environments[scene.environment].ground is not None
             if scenery and self._hidden_in_scenery(part, seen, thing.attributes):
@@ -230,7 +235,8 @@ class PixelCheck:
             if (share := overlap(rgb2lab(part), seen)) < least:
                 yield finding(
                     "wrong outline",
-                    f"{name}: what differs from its surroundings overlaps its recorded outline by {share:.2f}, expected {least} or more",
+                    f"{name}: what differs from its surroundings overlaps its recorded outline by {share:.2f}, "
+                    f"expected {least} or more",
                 )
 
     def _hidden_in_scenery(self, part: NDArray[np.float64], seen: Window, attributes: dict[str, str]) -> bool:

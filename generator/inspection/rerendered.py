@@ -32,7 +32,8 @@ _NEAR = 0.01  # metres of depth, or lengths of a normal, that count as the same
 
 @dataclass
 class Compared:
-    """How images compare: `identical` to the byte, `others`, and the least PSNR in decibels of these on the whole or in a box."""
+    """How images compare: `identical` to the byte, `others`, and the least PSNR in decibels of these on the whole or
+    in a box."""
 
     identical: int = 0
     others: int = 0
@@ -83,13 +84,15 @@ def _box_faults(row: Mapping[str, Any], made: Mapping[str, Any]) -> Iterator[Fin
         if not near(listed["amodal_box"], seen["amodal_box"]):
             yield finding(
                 "wrong box",
-                f"scene {row['scene_id']}: object {i} has the box {tuple(listed['amodal_box'])}, rendered again {tuple(seen['amodal_box'])}",
+                f"scene {row['scene_id']}: object {i} has the box {tuple(listed['amodal_box'])}, rendered again "
+                f"{tuple(seen['amodal_box'])}",
             )
         share = seen["visible_fraction_estimate"]
         if not abs(listed["visible_fraction_estimate"] - share) <= _VISIBLE:
             yield finding(
                 "wrong box",
-                f"scene {row['scene_id']}: of object {i} {listed['visible_fraction_estimate']:.2f} is listed as visible, rendered again {share:.2f}",
+                f"scene {row['scene_id']}: of object {i} {listed['visible_fraction_estimate']:.2f} is listed as "
+                f"visible, rendered again {share:.2f}",
             )
 
 
@@ -117,7 +120,8 @@ def _file_faults(
         if min(whole, worst) < LEAST_DECIBELS:
             yield finding(
                 "not the same render",
-                f"scene {scene_id}: rendered again, its image has {whole:.1f} dB on the whole and {worst:.1f} dB in the box of an "
+                f"scene {scene_id}: rendered again, its image has {whole:.1f} dB on the whole and {worst:.1f} dB in "
+                f"the box of an "
                 f"object, expected {LEAST_DECIBELS:.0f} or more",
             )
     elif not same_output(folder, recorded, again.read_bytes()):
@@ -125,7 +129,8 @@ def _file_faults(
 
 
 def decibels(one: Image.Image, other: Image.Image, boxes: Sequence[Box]) -> tuple[float, float]:
-    """PSNR of two images of one size on the whole, and the least in any of the boxes; infinite where they are the same."""
+    """PSNR of two images of one size on the whole, and the least in any of the boxes; infinite where they are the
+    same."""
     a, b = (np.asarray(image.convert("RGB")) for image in (one, other))
     if a.shape != b.shape:
         return 0.0, 0.0
@@ -140,7 +145,8 @@ def _psnr(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> float:
 
 
 def same_output(name: str, one: bytes, other: bytes) -> bool:
-    """Whether two files of an output (generator.dataset.outputs) say the same, but for what processors round differently."""
+    """Whether two files of an output (generator.dataset.outputs) say the same, but for what processors round
+    differently."""
     try:
         a, b = decode(name, one), decode(name, other)
         if name == "boxes":

@@ -1,4 +1,5 @@
-"""Swatches of a family: each value of each attribute kind on one object, each object, and each texture on each object."""
+"""Swatches of a family: each value of each attribute kind on one object, each object, and each texture on each
+object."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

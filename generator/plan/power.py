@@ -25,8 +25,6 @@ BINDING_EFFECT, CLUSTER_EFFECT = 1.0, 0.5
 LEVEL, POWER = 0.95, 0.8
 ACCURACIES = (0.5, 0.75, 0.9, 0.97)
 BLOCK_SEEDS = (1, 3, 5, 10)
-FEWEST_CLUSTERS = 5
-"""With fewer, a test by cluster cannot reach p = .05."""
 _PRIOR_FREEDOM = 3  # of the evaluator's pooling (evaluator.statistics.pooled)
 _SHRINK = 0.346  # E logistic(m + sZ) is close to logistic(m / sqrt(1 + 0.346 s²)) (Zeger, Liang and Albert 1988)
 _UNKNOWN_SPREAD = 0.8  # fitted; far from 50% the mean depends on the effects' size, which few bindings tell
@@ -127,25 +125,15 @@ def _half(accuracy: float, reach: float) -> float:
 
 
 def difference(split: SplitSize, accuracy: float) -> float | None:
-    """The smallest difference (0..1) between two models of about an accuracy that `score compare` shows in 80% of cases.
+    """The smallest difference (0..1) between two models of about an accuracy that `score compare` finds in 80% of cases.
 
-    The models' errors are taken as independent, which is the worst case. The sample size is that of McNemar's test (Connor
-    1987) with Student's t over clusters, as in the evaluator. None with fewer than five clusters.
+    The effects on the two models are taken as independent, which is the worst case, so the variance of the difference
+    is twice that of one share. As in the evaluator the difference is (t₁ + t₂) standard errors. None where it is above 1.
     """
-    if split.clusters < FEWEST_CLUSTERS:
-        return None
-    chance = accuracy * (1 - accuracy)
-    # two scenes of a cluster pair the same values with the same objects otherwise: of n bindings they share one in the mean
-    alike = _shrink() * chance * (CLUSTER_EFFECT**2 + BINDING_EFFECT**2 / split.objects)
-    scenes = split.scenes / (1 + (split.scenes / split.clusters - 1) * alike)
-    at_level, at_power = stdtrit(split.clusters - 1, (1 + LEVEL) / 2), stdtrit(split.clusters - 1, POWER)
-    if scenes <= at_level**2:
-        return 1.0
-    # the root of √scenes · x = at_level + at_power · √(1 − x²), x = difference / √discordance
-    x = (sqrt(scenes) * at_level + at_power * sqrt(scenes + at_power**2 - at_level**2)) / (scenes + at_power**2)
-    return float(
-        x * max(sqrt(2 * chance), x)
-    )  # no difference is larger than the share of items that tell the models apart
+    variance, freedom = _variance(split, accuracy, 1)
+    error = accuracy * (1 - accuracy) * sqrt(2 * variance)
+    least = float((stdtrit(freedom, (1 + LEVEL) / 2) + stdtrit(freedom, POWER)) * error)
+    return least if least <= 1 else None
 
 
 def sentence(split: SplitSize) -> str:

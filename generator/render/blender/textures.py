@@ -142,7 +142,8 @@ def _cobbles(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
     edges.feature = "DISTANCE_TO_EDGE"
     stone = nodes.between(edges.outputs["Distance"], 0.03, 0.12)
     shades = colors[1:] if len(colors) > 2 else [tuple(0.7 * c for c in colors[1]), colors[1]]
-    grain = nodes.mix(0.5, nodes.ramp(cells.outputs["Color"], shades), nodes.noise(place, 6.0), "SOFT_LIGHT")  # type: ignore[arg-type]
+    shade = nodes.ramp(cells.outputs["Color"], shades)  # type: ignore[arg-type]
+    grain = nodes.mix(0.5, shade, nodes.noise(place, 6.0), "SOFT_LIGHT")
     return nodes.mix(stone, colors[0], grain), stone
 
 

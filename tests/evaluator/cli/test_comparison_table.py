@@ -25,13 +25,11 @@ def _row(**more: object) -> Row:
         "high": 0.375,
         "only_first": 400,
         "only_second": 100,
-        "p": 1e-9,
-        "p_clusters": 0.0125,
-        "q": 2e-9,
-        "q_clusters": 0.025,
+        "p": 0.0125,
+        "p_mcnemar": 1e-9,
+        "q": 0.025,
+        "varies": ["bindings", "groups"],
         "leader": MODELS[0],
-        "discordance": 0.4,
-        "design_effect": 3.0,
         "detectable": 0.0625,
         "block_seeds_needed": 1234,
         "items_needed": None,
@@ -56,13 +54,15 @@ def _comparison(rows: list[Row], models: int = 2, detect: float | None = None) -
     }
     return {
         "models": {name: [f"{name}.csv"] * (i + 1) for i, name in enumerate(MODELS[:models])},
-        "items": {
-            "items": 1300,
-            "compared": 1200,
-            "missing": {"x": {"items": 99, "first": ["i1", "i2", "i3"]}},
-            "unscored": {},
-            "mismatched": {"split": {"items": 1, "first": ["i9"]}},
-        },
+        "items": [
+            {
+                "items": 1300,
+                "compared": 1200,
+                "missing": {"x": {"items": 99, "first": ["i1", "i2", "i3"]}},
+                "unscored": {},
+                "mismatched": {"split": {"items": 1, "first": ["i9"]}},
+            }
+        ],
         "q": 0.05,
         "detect": detect,
         "rows": rows,
@@ -97,6 +97,7 @@ def test_rows_flips_and_what_is_left_out_are_printed(capsys: pytest.CaptureFixtu
         "never",
         "block seeds for 2",
         "items for 2",
+        "speaks of bindings and groups like these; these blocks and trainings are held fixed",
         "Flip in binary, accuracy, swap: A leads on seen by 25.0, B leads on unseen by 12.5; p_flip .0125.",
         "Significant differences: 1 of 2. Significant flips: 1 of 2.\n",
     ):
@@ -106,8 +107,8 @@ def test_rows_flips_and_what_is_left_out_are_printed(capsys: pytest.CaptureFixtu
 
 
 def test_ten_rows_with_the_smallest_q_are_shown_in_their_order_or_all(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [_row(split=f"split{i:02}", q_clusters=(i * 7 % 15) / 100) for i in range(15)]
-    rows.append(_row(split="val", q_clusters=0))
+    rows = [_row(split=f"split{i:02}", q=(i * 7 % 15) / 100) for i in range(15)]
+    rows.append(_row(split="val", q=0))
     print_comparison(_comparison(rows))
     printed = capsys.readouterr().out
     shown = [f"split{i:02}" for i in range(15) if i * 7 % 15 < 10]

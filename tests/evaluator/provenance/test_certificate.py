@@ -47,7 +47,7 @@ def test_a_verdict_for_this_run_is_the_judges_own(made: Path) -> None:
     readme = made / "README.md"
     text = readme.read_text(encoding="utf-8")
     readme.write_text(text.replace("Rendered scenes", "Photographs"), encoding="utf-8")
-    with pytest.raises(UserError, match="1 x wrong card"):
+    with pytest.raises(UserError, match="1 x not reproduced"):
         verified_now(benchmark, dataset.world)
     readme.write_text(text, encoding="utf-8")
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from generator.base import files
+from generator.base import parquet
 from generator.base.errors import UserError
 from generator.base.files import (
     check_output,
@@ -73,8 +73,8 @@ def test_toml_that_is_nested_too_deeply_is_no_toml() -> None:
 
 
 def test_row_by_row_gives_the_table_of_all_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "_BATCH", 3)
-    monkeypatch.setattr(files, "_GROUP_BYTES", 1)
+    monkeypatch.setattr(parquet, "_BATCH", 3)
+    monkeypatch.setattr(parquet, "_GROUP_BYTES", 1)
     rows = [{"name": str(i), "number": i} for i in range(8)]
     writer = TableWriter(tmp_path / "one", SCHEMA)
     writer.add(["0", 0])

@@ -197,7 +197,7 @@ stage = Stage(parse_vocabulary(world.vocabulary_text, "x"), one, 120, 90, 1)
 scene, layer = bpy.context.scene, bpy.context.view_layer
 scene.cycles.pixel_filter_type, scene.cycles.filter_width = "BOX", 0.01
 layer.use_pass_z = layer.use_pass_normal = layer.use_pass_object_index = True
-scene.use_nodes = True
+scene.render.use_file_extension = True
 nodes = scene.node_tree.nodes
 source = nodes["Render Layers"]
 for name in ("Depth", "Normal", "IndexOB"):
@@ -224,9 +224,7 @@ for row in world.scenes.to_pylist():
 
 
 def test_they_are_what_blender_renders(each: World, tmp_path: Path) -> None:
-    subprocess.run(
-        [sys.executable, "-c", BLENDER_PASSES, str(each.folder.parent), str(tmp_path)], check=True, capture_output=True
-    )
+    subprocess.run([sys.executable, "-c", BLENDER_PASSES, str(each.folder.parent), str(tmp_path)], check=True)
     sky = 0
     for scene_id, scene, _ in scenes(each):
         rendered = np.load(tmp_path / f"{scene_id}.npz")

@@ -6,15 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.power import Unseen
-from evaluator.statistics import power as evaluators
+from evaluator.statistics.difference import detectable, model_difference
 from generator.holdout.blocks import draw_block
 from generator.holdout.designs.registry import find_design
 from generator.holdout.membership import SplitPlan
 from generator.plan.power import (
     ACCURACIES,
-    BINDING_EFFECT,
     BLOCK_SEEDS,
-    CLUSTER_EFFECT,
     SplitSize,
     difference,
     expected,
@@ -43,36 +41,21 @@ def test_the_width_is_about_that_of_a_few_of_the_evaluators_intervals(block: tup
 
 
 @pytest.mark.parametrize("accuracy", ACCURACIES)
-@pytest.mark.parametrize("block", [(3, 3, 1), (4, 4, 1), (6, 6, 1), (3, 3, 3)])
+@pytest.mark.parametrize("block", [(3, 3, 1), (4, 4, 1), (6, 6, 1), (3, 3, 3), (3, 3, 5)])
 def test_the_difference_is_the_one_that_a_comparison_can_tell(block: tuple[int, int, int], accuracy: float) -> None:
-    """The median of 60 pairs of simulated models."""
+    """The median of 60 pairs of simulated models. Few blocks near 100% tell somewhat less than the formula says."""
     unseen, rng = Unseen(*block), np.random.default_rng(3)
+    blocks = np.split(np.arange(len(unseen.clusters)), block[2])
     told = []
     for _ in range(60):
-        pair = unseen.outcomes(accuracy, rng), unseen.outcomes(accuracy, rng)
-        told.append(evaluators.smallest_difference(evaluators.paired_design(*pair, unseen.clusters.codes)) or 1)
-    assert difference(unseen.size, accuracy) == pytest.approx(np.median(told), rel=0.25)
+        first, second = (unseen.outcomes(accuracy, rng)[None] for _ in range(2))
+        sides = [(first[:, rows], second[:, rows], unseen.clusters.take(rows)) for rows in blocks]
+        told.append(detectable(model_difference(sides)) or 1)
+    assert difference(unseen.size, accuracy) == pytest.approx(np.median(told), rel=0.25 if block[2] == 1 else 0.32)
 
 
-@given(st.integers(5, 400), st.integers(1, 40), st.floats(0.01, 0.99), st.floats(1, 10))
-def test_the_difference_is_the_root_that_the_evaluator_searches(
-    clusters: int, each: int, accuracy: float, objects: float
-) -> None:
-    size = SplitSize("unseen", clusters * each, clusters, 9, objects)
-    chance = accuracy * (1 - accuracy)
-    alike = (
-        chance
-        * (CLUSTER_EFFECT**2 + BINDING_EFFECT**2 / objects)
-        / (1 + 0.346 * (CLUSTER_EFFECT**2 + BINDING_EFFECT**2))
-    )
-    design = evaluators.PairedDesign(size.scenes, clusters, each, alike, 2 * chance)
-    assert difference(size, accuracy) == pytest.approx(evaluators.smallest_difference(design), rel=1e-6)
-
-
-def test_too_few_groups_tell_no_difference() -> None:
-    assert difference(SplitSize("unseen", 300, 4, 8, 2), 0.9) is None
-    assert evaluators.FEWEST_CLUSTERS == 5
-    assert difference(SplitSize("unseen", 5, 5, 8, 2), 0.5) == 1
+def test_one_pair_of_bindings_tells_no_difference() -> None:
+    assert difference(SplitSize("unseen", 300, 1, 2, 2), 0.5) is None
 
 
 @given(st.integers(5, 300), st.integers(4, 300), st.integers(1, 50), st.floats(0.02, 0.98))

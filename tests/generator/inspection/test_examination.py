@@ -1,4 +1,5 @@
-"""`gen verify --images`: what an attacker changed, all digests computed again, is found at the level that can find it."""
+"""`gen verify --images`: what an attacker changed, all digests computed again, is found at the level that can find
+it."""
 
 import json
 import tomllib

@@ -10,7 +10,8 @@ from tests.conftest import run_command
 
 SWATCHES = """
 extends = "clevr"
-remove = ["objects.cube", "objects.star", "objects.cross", "objects.crescent", "objects.arch", "objects.torus", "objects.heart",
+remove = ["objects.cube", "objects.star", "objects.cross", "objects.crescent", "objects.arch", "objects.torus",
+    "objects.heart",
     "objects.cylinder", "objects.pyramid", "attributes.color.gray", "attributes.color.brown", "attributes.color.purple",
     "attributes.color.cyan", "attributes.color.yellow", "attributes.material.metal", "attributes.size.small"]
 """
@@ -32,7 +33,10 @@ def test_swatches_show_each_value_and_each_object(tmp_path: Path) -> None:
 
 @pytest.mark.full
 def test_textures_are_shown_on_every_object(tmp_path: Path) -> None:
-    marks = 'stripes = { texture = { pattern = "stripes", scale = 0.3, colors = ["#101010", "#f0f0f0"] } }\nplain = { srgb = "#808080" }'
+    marks = (
+        'stripes = { texture = { pattern = "stripes", scale = 0.3, colors = ["#101010", "#f0f0f0"] } }\nplain = { '
+        'srgb = "#808080" }'
+    )
     (tmp_path / "mine.toml").write_text(f'paints = ["color", "marks"]\n{SWATCHES}\n[attributes.marks]\n{marks}\n')
     done = run_command("gen", "vocab", "show", "mine.toml", "--workers", "1", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

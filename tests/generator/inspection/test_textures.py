@@ -10,7 +10,8 @@ MARKED = """
 extends = "clevr"
 name = "marked"
 paints = ["color", "marks"]
-remove = ["attributes.size.small", "attributes.material.metal", "objects.sphere", "objects.cylinder", "objects.cone", "objects.torus",
+remove = ["attributes.size.small", "attributes.material.metal", "objects.sphere", "objects.cylinder", "objects.cone",
+    "objects.torus",
     "objects.pyramid", "objects.cross", "objects.arch", "objects.hourglass", "objects.heart"]
 [attributes.marks]
 stripes = { texture = { pattern = "stripes", scale = 0.3, colors = ["#202020", "#e0e0e0"] } }
