@@ -305,6 +305,7 @@ class TableWriter:
         self._file = pq.ParquetWriter(path, schema, compression="zstd")
         self._rows: list[Sequence[Any]] = []
         self._group: list[pa.RecordBatch] = []
+        self._group_bytes = 0
 
     def add(self, row: Sequence[Any]) -> None:
         """Add a row, its values in the order of the schema."""
@@ -340,11 +341,13 @@ class TableWriter:
             columns = zip(*self._rows, strict=True)
             arrays = [pa.array(column, field.type) for column, field in zip(columns, self._schema, strict=True)]
             self._rows = []
-            self._group.append(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
-            if sum(batch.nbytes for batch in self._group) >= _GROUP_BYTES:
+            batch = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+            self._group.append(batch)
+            self._group_bytes += batch.nbytes
+            if self._group_bytes >= _GROUP_BYTES:
                 self._end_group()
 
     def _end_group(self) -> None:
         if self._group:
             self._file.write_table(pa.Table.from_batches(self._group, self._schema))
-            self._group = []
+            self._group, self._group_bytes = [], 0

@@ -71,7 +71,7 @@ def show(name: str | None, chosen: str, out: Path | None, size: int, as_json: bo
 def import_(
     file: Path, name: str, chosen: str, licence: str, facing: str, up: str, replace: bool, as_json: bool
 ) -> None:
-    """Import the mesh in FILE (.glb, .gltf, .obj, .ply, .fbx, .blend, .toml) into one of your sets.
+    """Import the mesh in FILE (.glb, .gltf, .obj, .ply, .stl, .fbx, .blend, .toml) into one of your sets.
 
     The mesh is scaled, placed on the ground and turned to face +x. Scripts in the file are never run.
     """

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 @click.option(
     "--reproduce/--no-reproduce",
     default=True,
-    help="Make everything but the images again and compare the bytes.  [default: reproduce]",
+    help="Make everything but the images again and compare the bytes.",
 )
 @click.option("--seed", type=click.IntRange(min=0), help="With --images N, which are drawn.  [default: at random]")
 @JSON

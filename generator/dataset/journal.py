@@ -38,7 +38,7 @@ class Journal:
     def _damage(self) -> Iterator[None]:
         try:
             yield
-        except (sqlite3.DatabaseError, ValueError, RecursionError) as error:  # of JSON
+        except (sqlite3.DatabaseError, ValueError, TypeError, RecursionError) as error:  # of JSON, and of empty cells
             raise UserError(
                 f"{self._path} is damaged ({error}); remove it, and all scenes are rendered again."
             ) from None
@@ -81,7 +81,10 @@ class Journal:
     def tars(self) -> list[tuple[str, str, str]]:
         """Path, SHA-256 and last scene_id of every finished tar, in order."""
         with self._damage():
-            return self._database.execute("SELECT tar, sha256, last FROM tars ORDER BY tar").fetchall()
+            tars = self._database.execute("SELECT tar, sha256, last FROM tars ORDER BY tar").fetchall()
+            if not all(isinstance(cell, str) for row in tars for cell in row):
+                raise ValueError("a tar lacks its path, digest or last scene")
+            return tars
 
     def packed(self) -> Iterator[dict[str, Any]]:
         """The place of every file in the finished tars."""

@@ -317,9 +317,14 @@ def make_files(folder: Path) -> None:
         {"licence": "CC0-1.0", "source": "a"},
     )
     (folder / "a.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
-    header = "ply\nformat {} 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\nend_header\n"
-    (folder / "a.ply").write_text(header.format("ascii") + "0 0 0\n1 0 0\n0 1 0\n")
-    (folder / "b.ply").write_bytes(header.format("binary_little_endian").encode() + np.eye(3, dtype="<f4").tobytes())
+    header = (
+        "ply\nformat {} 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n"
+        "element face 1\nproperty list uchar int vertex_indices\nend_header\n"
+    )
+    (folder / "a.ply").write_text(header.format("ascii") + "0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n")
+    face = b"\x03" + np.arange(3, dtype="<i4").tobytes()
+    corners = np.eye(3, dtype="<f4").tobytes()
+    (folder / "b.ply").write_bytes(header.format("binary_little_endian").encode() + corners + face)
     (folder / "a.glb").write_bytes(glb(*triangle()))
     np.save(folder / "pool.npy", np.zeros((2, 3), np.float32))
     splits = {"train": ["red cube left of blue ball", "blue cube"], "test": ["green cone right of red cube"]}

@@ -103,7 +103,10 @@ def _read_ply(path: Path) -> tuple[np.ndarray, np.ndarray, list[str]]:
 
     elements = PlyData.read(path)
     vertices = np.stack([np.asarray(elements["vertex"][axis], np.float64) for axis in "xyz"], axis=-1)
-    polygons = elements["face"]["vertex_indices"]
+    if "face" not in elements:
+        return vertices, np.empty((0, 3), np.int64), []
+    rows = elements["face"].data
+    polygons = rows["vertex_indices" if "vertex_indices" in rows.dtype.names else "vertex_index"]
     triangles = [(face[0], face[i], face[i + 1]) for face in polygons for i in range(1, len(face) - 1)]
     faces = np.array(triangles, np.int64).reshape(-1, 3)
     if faces.size and not 0 <= faces.min() <= faces.max() < len(vertices):

@@ -215,6 +215,17 @@ def test_what_lies_far_away_is_centred_and_what_is_heavy_decimated(worker: Asset
     assert heavy.volume == pytest.approx(4 / 3 * np.pi, rel=0.01)
 
 
+def test_the_other_name_of_corners_in_ply_is_read_and_a_file_of_points_has_no_faces(
+    worker: AssetWorker, tmp_path: Path
+) -> None:
+    file = ply(tmp_path / "ball.ply", *ball(8))
+    file.write_bytes(file.read_bytes().replace(b"vertex_indices", b"vertex_index"))
+    assert len(Read(worker, file).faces)
+    file.write_bytes(file.read_bytes().replace(b"element face", b"element corner"))
+    with pytest.raises(UserError, match="it has no faces"):
+        Read(worker, file)
+
+
 @pytest.mark.parametrize(
     ("vertices", "faces", "said"),
     [

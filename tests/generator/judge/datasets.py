@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -204,7 +204,9 @@ def text_row(text: str) -> dict[str, Any]:
     }
 
 
-def ask(root: Path, of: str, texts: dict[str, list[tuple[str, bool]]], pool: Rows = [], **item: Any) -> Path:  # noqa: B006
+def ask(
+    root: Path, of: str, texts: dict[str, list[tuple[str, bool]]], pool: Sequence[dict[str, Any]] = (), **item: Any
+) -> Path:
     """A dataset of one item over the scene of a split, with (text, truth) by slot."""
     scene = next(each for each, split in SPLITS.items() if split == of)
     words = {text for slot in texts.values() for text, _ in slot} | {row["text"] for row in pool}

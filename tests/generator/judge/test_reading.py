@@ -220,7 +220,8 @@ READ = {
     "There is a large red object, a red object and a cube. The large object is behind the second object.": form(
         "large red object", "red object", "cube", relations=[[0, "behind", 1, True]]
     ),
-    "There is a cube and a sphere. The cube is large and red. The sphere is not metal. The cube is behind the sphere.": form(
+    "There is a cube and a sphere. The cube is large and red. The sphere is not metal. The cube is behind the "
+    "sphere.": form(
         "large red cube", thing("sphere", without={"material": "metal"}), relations=[[0, "behind", 1, True]]
     ),
     "There is a cube. The cube is large, red and metal.": form("large red metal cube"),
@@ -431,7 +432,8 @@ It is not true that there is a cube and no cone.
 It is not true that a cube is behind a cone.
 It is not true that there is a cube and a cone and the cube is behind the cone.
 It is not true that there is a cube and a cone, that the cube is behind the cone.
-It is not true that there is a cube and a cone and that the cube is behind the cone and that the cone is behind the cube.
+It is not true that there is a cube and a cone and that the cube is behind the cone \
+and that the cone is behind the cube.
 It is not true that there is a cube and a cone and that the cube is behind a star.
 It is not true that there is a cube and a cone and that the cube is behind the cone and in front of the cone.
 It is not true that there is a cube in a bright studio with a plain floor.

@@ -118,5 +118,6 @@ def spar(paint: list[tuple[str, str]]) -> str:
 
 
 SPAR = (
-    "first=character,second=character2,first.texture=texture,second.texture=texture2,first.position=pos,second.position=pos2",
+    "first=character,second=character2,first.texture=texture,second.texture=texture2,"
+    "first.position=pos,second.position=pos2",
 )
