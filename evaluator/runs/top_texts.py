@@ -22,14 +22,17 @@ SCHEMA = pa.schema(
 def top_texts(protocol: str, items: Items, text_of: Mapping[str, str]) -> pa.Table:
     """The TOP texts of every scored item that has more than TOP, best first: a row (SCHEMA) for each.
 
-    Compared are the texts of slots c and n. Of equal scores the false text is first, since a tie is never correct.
+    Compared are the texts of slots c and n. Of scores that tie within the tolerance the false text is first, since a tie
+    is never correct.
     """
     compared = items.of_slots("c", "n")
     inside = compared.truth | compared.false
     items = compared.take(compared.scored & (inside.sum(axis=1) > TOP))
     inside = items.truth | items.false
+    scores = items.scores.astype(np.float64)
+    needed = scores - items.truth * items.tolerance * np.maximum(1, np.abs(scores))  # a true text has to win by more
     order = (
-        np.lexsort((items.truth, np.where(inside, -items.scores, np.inf)), axis=1)[:, :TOP]
+        np.lexsort((items.truth, np.where(inside, -needed, np.inf)), axis=1)[:, :TOP]
         if len(items)
         else np.zeros((0, TOP), int)
     )

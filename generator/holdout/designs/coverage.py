@@ -21,8 +21,8 @@ class Coverage(Design):
     counts: ClassVar[Mapping[str, int]] = {"train": 1000, "val": 50, "seen": 150, "partial": 150, "unseen": 150}
 
     def default_holdout(self, vocabulary: Vocabulary) -> tuple[str, ...]:
-        """The whole curve."""
-        return (f"k1..{len(vocabulary.values(vocabulary.tested)) - 1}",)
+        """The whole curve of two objects, whose unseen scenes need two unseen values."""
+        return (f"k1..{len(vocabulary.values(vocabulary.tested)) - 2}",)
 
     def draw(self, asked: Sequence[str], vocabulary: Vocabulary, block_seed: int, opposites: bool) -> list[Holdout]:
         """A holdout for each k.

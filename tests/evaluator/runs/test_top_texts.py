@@ -37,3 +37,19 @@ def test_the_best_three_texts_stand_best_first_and_a_tie_is_false_first(tmp_path
         assert [truth for truth, _ in told] == [truth for truth, _ in expected[str(item_id)]]
         assert np.allclose([s for _, s in told], [s for _, s in expected[str(item_id)]])
     assert (found.groupby("item_id")["score"].nunique() < 3).any()
+
+
+def test_a_true_text_that_wins_within_the_tolerance_is_not_first(tmp_path: Path) -> None:
+    import pandas as pd
+
+    builder = Builder(0, 8)
+    for _ in range(3):
+        builder.add("productivity", "atom", [("c", True, None), *[("n", False, None)] * 5])
+    root = builder.write(tmp_path / "d")
+    given = np.array([[0.5 + margin, 0.5, 0.1, 0.1, 0.1, 0.1] for margin in (0.0, 5e-6, 1e-3)], np.float32).ravel()
+    run = write_run(root, tmp_path / "run", lambda n: given[:n])
+    measure(run)
+    found = pd.read_csv(run / "tables" / "top.csv")
+    assert found[found["rank"] == 1].sort_values("item_id")["truth"].tolist() == [False, False, True]
+    right = pd.read_csv(run / "tables" / "items.csv").query("metric == 'R@1'").sort_values("item_id")["value"].tolist()
+    assert right == [0, 0, 1]
