@@ -22,8 +22,8 @@ SCHEMA = pa.schema(
 def top_texts(protocol: str, items: Items, text_of: Mapping[str, str]) -> pa.Table:
     """The TOP texts of every scored item that has more than TOP, best first: a row (SCHEMA) for each.
 
-    Compared are the texts of slots c and n. Of scores that tie within the tolerance the false text is first, since a tie
-    is never correct.
+    Compared are the texts of slots c and n. Of scores that tie within the tolerance the false text is first, since a
+    tie is never correct.
     """
     compared = items.of_slots("c", "n")
     inside = compared.truth | compared.false

@@ -14,9 +14,8 @@ _CREATIVE_COMMONS = re.compile(r"\bCC[ -]?(0|BY((?:-(?:NC|SA|ND))*))\b", re.IGNO
 def requirement_of(licence: str) -> str:
     """One or two sentences on what a licence requires of images; `licence` is the line that a mesh records.
 
-    >>> requirement_of("CC BY-NC 4.0, A. Smith")
-    'Images of them are adaptations: whoever shares them names the authors and what was changed, and only without
-    commercial aims.'
+    >>> requirement_of("CC BY-ND 4.0, A. Smith")
+    'Images of them are adaptations, which it lets nobody share.'
     """
     if licence == UNDECLARED:
         return "Nobody said when they were imported what they stand under: find out before you share images of them."

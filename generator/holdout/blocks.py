@@ -26,9 +26,10 @@ def default_block(vocabulary: Vocabulary) -> str:
 def draw_block(asked: str | Sequence[str], vocabulary: Vocabulary, block_seed: int, opposites: bool = True) -> Holdout:
     """Draw by seed the blocks that `asked` describes; all of them are held out together.
 
-    A description is `3x3` or `color:shape=2x4` (bindings), `relation:pair=2x3` (triples, closed under converse, and with
-    `opposites` under opposite), or `atoms=1x2` (values and objects that training never shows). Raises UserError when one is
-    malformed, or when the blocks would leave a value or an object without a seen binding, or a split without a scene.
+    A description is `3x3` or `color:shape=2x4` (bindings), `relation:pair=2x3` (triples, closed under converse, and
+    with `opposites` under opposite), or `atoms=1x2` (values and objects that training never shows). Raises UserError
+    when one is malformed, or when the blocks would leave a value or an object without a seen binding, or a split
+    without a scene.
     """
     kinds = f"{vocabulary.tested}:{vocabulary.category}"
     specs = tuple(
@@ -67,7 +68,8 @@ def _add_bindings(holdout: Holdout, spec: str, vocabulary: Vocabulary) -> Holdou
 
 
 def check_kind(spec: str, kind: str | None, category: str | None, vocabulary: Vocabulary) -> str:
-    """The attribute kind that a description names, else the tested one. Raises UserError for names that the world lacks."""
+    """The attribute kind that a description names, else the tested one. Raises UserError for names that the world
+    lacks."""
     if kind is not None and kind not in vocabulary.attributes:
         raise UserError(
             f"--holdout {spec}: unknown attribute kind '{kind}'; {did_you_mean(kind, list(vocabulary.attributes))}"
@@ -104,7 +106,8 @@ def _add_relations(holdout: Holdout, spec: str, vocabulary: Vocabulary) -> Holdo
         raise UserError(f"--holdout {spec}: a second block of relations; give one.")
     if vocabulary.placement.orders == "free":
         raise UserError(
-            f"--holdout {spec}: the family '{vocabulary.name}' leaves front and behind to chance (orders = \"free\"), so no relation "
+            f"--holdout {spec}: the family '{vocabulary.name}' leaves front and behind to chance (orders = \"free\"), "
+            f"so no relation "
             f"can be kept out of training; take a family with planned orders, such as clevr-many."
         )
     rows, columns = int(match["rows"]), int(match["columns"])
@@ -112,7 +115,8 @@ def _add_relations(holdout: Holdout, spec: str, vocabulary: Vocabulary) -> Holdo
     names = [name for name, relation in vocabulary.pair_relations.items() if relation.axis.planned_by]
     if not 1 <= rows <= len(names):
         raise UserError(
-            f"--holdout {spec}: the family '{vocabulary.name}' has {len(names)} relations that can be held out ({', '.join(names)}); hold out 1 to "
+            f"--holdout {spec}: the family '{vocabulary.name}' has {len(names)} relations that can be held out "
+            f"({', '.join(names)}); hold out 1 to "
             f"{len(names)} of them, or take a family with more, such as clevr-relations."
         )
     if not 1 <= columns < len(pairs):
@@ -128,7 +132,8 @@ def _add_relations(holdout: Holdout, spec: str, vocabulary: Vocabulary) -> Holdo
     ]
     if len(possible) < columns:
         raise UserError(
-            f"--holdout {spec}: only {len(possible)} ordered pairs of objects can stand in {' and '.join(chosen)} to one another; "
+            f"--holdout {spec}: only {len(possible)} ordered pairs of objects can stand in {' and '.join(chosen)} to "
+            f"one another; "
             f"hold out fewer pairs, take another --block-seed, or give more objects a flat top."
         )
     # beside a block of bindings its own objects first, or no scene would show both sorts held out
@@ -152,7 +157,8 @@ def _add_atoms(holdout: Holdout, spec: str, vocabulary: Vocabulary) -> Holdout:
     for size, left, what in ((rows, values, kind), (columns, objects, vocabulary.category)):
         if size > len(left) - 1:
             raise UserError(
-                f"--holdout {spec}: beside the block only {len(left)} values of {what} are left, and one must stay in training; "
+                f"--holdout {spec}: beside the block only {len(left)} values of {what} are left, and one must stay in "
+                f"training; "
                 f"take at most {max(len(left) - 1, 0)}, or a smaller block."
             )
     if rows + columns == 0:

@@ -40,9 +40,9 @@ def draw_classes(asked: Sequence[str], vocabulary: Vocabulary, block_seed: int) 
 
     With `objects=3` in `asked` a fourth dataset has scenes of three objects, over the lists of the other two.
 
-    Labels are values of the kind under test, or of the one that is asked for as in `texture:animal=classes`, with objects.
-    Labels of `ood_val` differ from one another in value and in object, so that any two of them make a scene. Raises
-    UserError when the vocabulary is too small, or when the numbers of classes cannot be.
+    Labels are values of the kind under test, or of the one that is asked for as in `texture:animal=classes`, with
+    objects. Labels of `ood_val` differ from one another in value and in object, so that any two of them make a scene.
+    Raises UserError when the vocabulary is too small, or when the numbers of classes cannot be.
     """
     lists_asked = [spec for spec in asked if spec != THREE_OBJECTS] or ["classes"]
     asked, tasks = (
@@ -53,7 +53,9 @@ def draw_classes(asked: Sequence[str], vocabulary: Vocabulary, block_seed: int) 
     match = _SPEC.fullmatch(asked[0]) if len(lists_asked) == 1 else None
     if not match:
         raise UserError(
-            f"Expected --holdout of the design gzsl to be classes, a preset with class lists, classes=17/4/11 (train/ood_val/ood_test), or texture:animal=classes, with {THREE_OBJECTS} beside drawn lists, got '{' '.join(asked)}'."
+            f"Expected --holdout of the design gzsl to be classes, a preset with class lists, classes=17/4/11 "
+            f"(train/ood_val/ood_test), or texture:animal=classes, with {THREE_OBJECTS} beside drawn lists, got "
+            f"'{' '.join(asked)}'."
         )
     kind = _kind_of(match, vocabulary)
     values, objects = vocabulary.values(kind), list(vocabulary.objects)
@@ -61,7 +63,8 @@ def draw_classes(asked: Sequence[str], vocabulary: Vocabulary, block_seed: int) 
     least = max(OBJECTS[task] for task in tasks) + _DISTRACTORS
     if min(len(values), len(objects)) < least:
         raise UserError(
-            f"The design gzsl needs {least} values of {kind} and {least} objects at least{f' with {THREE_OBJECTS}' * (least > 4)}; "
+            f"The design gzsl needs {least} values of {kind} and {least} objects at "
+            f"least{f' with {THREE_OBJECTS}' * (least > 4)}; "
             f"'{vocabulary.name}' has {len(values)} and {len(objects)}."
         )
     total = len(values) * len(objects)
@@ -76,7 +79,8 @@ def draw_classes(asked: Sequence[str], vocabulary: Vocabulary, block_seed: int) 
         if task == "relational":
             if not {*SIDES} <= {*vocabulary.relations}:
                 raise UserError(
-                    f"The relational dataset of the design gzsl needs the relations left and right; '{vocabulary.name}' lacks them."
+                    f"The relational dataset of the design gzsl needs the relations left and right; "
+                    f"'{vocabulary.name}' lacks them."
                 )
             related = _related(objects, vocabulary, Stream("related classes", block_seed))
             made.append(relational(related, vocabulary, kind, **common))
@@ -102,7 +106,8 @@ def _kind_of(match: re.Match[str], vocabulary: Vocabulary) -> str:
     named = match["kind"], match["category"]
     if named[0] not in vocabulary.attributes or named[1] != vocabulary.category:
         raise UserError(
-            f"--holdout {match[0]}: labels of '{vocabulary.name}' are values of {' or '.join(vocabulary.attributes)} with "
+            f"--holdout {match[0]}: labels of '{vocabulary.name}' are values of {' or '.join(vocabulary.attributes)} "
+            f"with "
             f"{vocabulary.category}, such as {vocabulary.tested}:{vocabulary.category}=classes."
         )
     return named[0]
@@ -140,7 +145,8 @@ def published_classes(name: str, vocabulary: Vocabulary) -> list[Holdout]:
     for holdout in made:
         if unknown := check_fits(holdout, vocabulary):
             raise UserError(
-                f"The preset {name} names {', '.join(unknown)}, which the family '{vocabulary.name}' does not have; take --family {preset.family}."
+                f"The preset {name} names {', '.join(unknown)}, which the family '{vocabulary.name}' does not have; "
+                f"take --family {preset.family}."
             )
     return made
 
@@ -178,8 +184,10 @@ def _sizes(asked: str, match: re.Match[str], total: int, least: int, side: int, 
         train = total - val - test
     if train + val + test != total or not longer <= train or not least <= val <= side or test < least:
         raise UserError(
-            f"--holdout {asked}: the {total} labels should be shared out with at least {longer} for training (every value and object "
-            f"is in one), {least} to {side} for ood_val (no two alike) and {least} or more for ood_test; together {total}."
+            f"--holdout {asked}: the {total} labels should be shared out with at least {longer} for training (every "
+            f"value and object "
+            f"is in one), {least} to {side} for ood_val (no two alike) and {least} or more for ood_test; together "
+            f"{total}."
         )
     return train, val, test
 
@@ -201,7 +209,8 @@ def _share_out(
 
 
 def _related(objects: Sequence[str], vocabulary: Vocabulary, stream: Stream) -> list[Class]:
-    """Arrangements "x left of y", each with its converse: in training every object, in ood_val no two of the same objects."""
+    """Arrangements "x left of y", each with its converse: in training every object, in ood_val no two of the same
+    objects."""
     ordered = list(permutations(objects, 2))
     whole = sum(_RELATED)
     n_val = max(2, len(ordered) * _RELATED[1] // whole)
@@ -243,7 +252,8 @@ def list_of(split: str) -> str:
 class ClassRule:
     """Which scenes belong to which split of class lists: the labels of a scene are all of one list.
 
-    Scenes of training labels are shared out to train, id_val and id_test, each by a random number that its own name decides.
+    Scenes of training labels are shared out to train, id_val and id_test, each by a random number that its own name
+    decides.
     """
 
     splits = SPLITS
@@ -257,7 +267,8 @@ class ClassRule:
                 self._related.setdefault(each.triple, []).append(each.split)
 
     def labels(self, name: str) -> list[tuple[Binding, ...]]:
-        """The labels of a list: as many bindings as a scene has objects, in any order, that differ in value and object."""
+        """The labels of a list: as many bindings as a scene has objects, in any order, that differ in value and
+        object."""
         return self._bound(name, OBJECTS[str(self.holdout.task)])
 
     def _bound(self, name: str, n: int) -> list[tuple[Binding, ...]]:

@@ -19,9 +19,9 @@ class Holdout:
 
     `kind` is the attribute kind under test. `bindings` are pairs (value, object), e.g. ("red", "cube"); `triples` are
     (subject, relation, object), closed under converse, and under opposite where `opposites`. `values` and `objects`
-    are the rows and columns of the block; of the design coverage, everything. `absent_values` and `absent_objects` occur
-    nowhere in training (design systematicity). `classes` are the labels of the splits of the design gzsl. `asked` is
-    what the user wrote, `block_seed` what chose among the blocks of that description.
+    are the rows and columns of the block; of the design coverage, everything. `absent_values` and `absent_objects`
+    occur nowhere in training (design systematicity). `classes` are the labels of the splits of the design gzsl. `asked`
+    is what the user wrote, `block_seed` what chose among the blocks of that description.
     """
 
     kind: str

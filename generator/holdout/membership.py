@@ -15,11 +15,13 @@ _VAL_SHARE, _SEEN_SHARE = 0.05, 0.15
 
 Arrangement = tuple[Binding, ...]
 Fact = tuple[int, str, int]
-"""A relation that holds between two objects of a scene: (subject, relation, object), objects by number, left one first."""
+"""A relation that holds between two objects of a scene: (subject, relation, object), objects by number, left one
+first."""
 
 
 def arrangements(vocabulary: Vocabulary, kind: str) -> Iterator[Arrangement]:
-    """Every ordered pair of bindings that differ in both value and object: n(n-1) m(m-1) of them for n values, m objects.
+    """Every ordered pair of bindings that differ in both value and object: n(n-1) m(m-1) of them for n values, m
+    objects.
 
     The order is that of the image, left object first.
     """
@@ -82,11 +84,12 @@ class SplitPlan:
     """The rule of bindsplit, coverage and systematicity, for any number of objects; a function of the holdout alone.
 
     What is held out of an object is its binding, or a relation of it to another; a scene shows none of what is held out
-    (train, val, seen), all of it (unseen: every binding, and every object in a held-out triple), or some (partial). Evaluation needs
-    truth and foil equally familiar: pairing the same values with the same objects otherwise must not change the number of
-    held-out bindings. It does not exactly when exchanging any two values does not. Such a cluster is symmetric and goes to
-    one split whole; of the others the scenes without anything held out train, the rest are in no split (Peng et al. 2026,
-    section 4.1). A scene with a value or object that is absent from training is in `unseen_atoms` (Ma et al. 2023, section 3.3).
+    (train, val, seen), all of it (unseen: every binding, and every object in a held-out triple), or some (partial).
+    Evaluation needs truth and foil equally familiar: pairing the same values with the same objects otherwise must not
+    change the number of held-out bindings. It does not exactly when exchanging any two values does not. Such a cluster
+    is symmetric and goes to one split whole; of the others the scenes without anything held out train, the rest are in
+    no split (Peng et al. 2026, section 4.1). A scene with a value or object that is absent from training is in
+    `unseen_atoms` (Ma et al. 2023, section 3.3).
     """
 
     def __init__(self, vocabulary: Vocabulary, holdout: Holdout):

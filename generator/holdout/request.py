@@ -50,7 +50,8 @@ class HoldoutRequest:
         if isinstance(self.scenes, str) and self.scenes.strip() == GRID:
             if not design.grid:
                 raise UserError(
-                    f"--scenes grid has two objects in each scene; the design {design.name} makes its own scenes: leave --scenes out."
+                    f"--scenes grid has two objects in each scene; the design {design.name} makes its own scenes: "
+                    f"leave --scenes out."
                 )
             return [WorldPart(holdouts[0], None)]
         counts = design.scene_counts(holdouts, vocabulary, self.scenes)
@@ -67,8 +68,8 @@ def draw_holdouts(
 ) -> list[Holdout]:
     """The holdouts of a design, by its name, for what `--holdout` was given.
 
-    `asked` is in the words of the design, or the path of a holdout.json; empty for the design's default. Raises UserError
-    when something is malformed or impossible, saying what would make it possible.
+    `asked` is in the words of the design, or the path of a holdout.json; empty for the design's default. Raises
+    UserError when something is malformed or impossible, saying what would make it possible.
     """
     found = find_design(design)
     given = tuple(spec.strip() for spec in asked) or found.default_holdout(vocabulary)
@@ -78,7 +79,8 @@ def draw_holdouts(
 
 
 def read_holdout(path: Path, vocabulary: Vocabulary) -> Holdout:
-    """A holdout that was saved (holdout.json of a benchmark, or a colleague's). Raises UserError when it does not fit."""
+    """A holdout that was saved (holdout.json of a benchmark, or a colleague's). Raises UserError when it does not
+    fit."""
     try:
         holdout = Holdout.from_dict(read_json(path, HoldoutRecord))
         unknown = check_fits(holdout, vocabulary)
@@ -89,7 +91,8 @@ def read_holdout(path: Path, vocabulary: Vocabulary) -> Holdout:
     find_design(holdout.design)
     if unknown:
         raise UserError(
-            f"--holdout {path} names {', '.join(unknown)}, which the family '{vocabulary.name}' does not have; give the family "
+            f"--holdout {path} names {', '.join(unknown)}, which the family '{vocabulary.name}' does not have; give "
+            f"the family "
             f"it was made for."
         )
     return holdout

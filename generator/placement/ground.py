@@ -218,7 +218,8 @@ class Ground:
 
 
 def _distances(vocabulary: Vocabulary) -> tuple[float, float]:
-    """How far apart posts of one clump are at most, and of two clumps at least, metres, so that no distance is in doubt.
+    """How far apart posts of one clump are at most, and of two clumps at least, metres, so that no distance is in
+    doubt.
 
     Both allow for objects that rest aside of the middle of their post.
     """

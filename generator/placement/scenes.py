@@ -48,8 +48,10 @@ def place_scenes(
             planned = replace(planned, depth_order=ground.depth_order(len(planned.objects), stream))
     else:
         raise UserError(
-            f"No room for {len(planned.objects)} objects in an image of {width}x{height}: take fewer --objects, a family with more "
-            f"room, such as clevr-many, or a --resolution nearer to a square; or lessen gap, clearance, min_visible or the "
+            f"No room for {len(planned.objects)} objects in an image of {width}x{height}: take fewer --objects, a "
+            f"family with more "
+            f"room, such as clevr-many, or a --resolution nearer to a square; or lessen gap, clearance, min_visible "
+            f"or the "
             f"objects' scale in the family '{vocabulary.name}'."
         )
     objects = tuple(

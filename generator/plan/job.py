@@ -30,11 +30,11 @@ _TRIAL = 8  # scenes of the most objects that are placed before a plan is writte
 class Job:
     """What decides the contents of a world.
 
-    `family`: a name or the path of a TOML file. `holdout`, `scenes`: as `--holdout` and `--scenes` take them; `scenes` may
-    also be numbers by split, or None for the design's own. `width`, `height`: pixels, for which scenes are placed.
+    `family`: a name or the path of a TOML file. `holdout`, `scenes`: as `--holdout` and `--scenes` take them; `scenes`
+    may also be numbers by split, or None for the design's own. `width`, `height`: pixels, for which scenes are placed.
     `objects`: the fewest and the most per scene. `pairs`: whether scenes of evaluation splits get twins, which `scenes`
-    does not count. `assets`: the asset set, None for the family's own. `environments`: the only ones, none for all of the
-    family.
+    does not count. `assets`: the asset set, None for the family's own. `environments`: the only ones, none for all of
+    the family.
     """
 
     family: str
@@ -121,7 +121,8 @@ def prepare(job: Job) -> Prepared:
     holdouts = asked.holdouts(vocabulary)
     if job.pairs and (len(holdouts) > 1 or not design_of(holdouts[0]).pairs):
         raise UserError(
-            f"--pairs makes twins for the splits of one holdout, and {len(holdouts)} are asked for; take one --block-seed and a design "
+            f"--pairs makes twins for the splits of one holdout, and {len(holdouts)} are asked for; take one "
+            f"--block-seed and a design "
             f"with one holdout."
         )
     parts = asked.parts(holdouts, vocabulary)
@@ -170,7 +171,8 @@ def _check_number(job: Job, vocabulary: Vocabulary) -> None:
     most = vocabulary.placement.most
     if most is not None and job.objects[1] > most:
         raise UserError(
-            f"--objects {job.objects[1]}: the family '{vocabulary.name}' has room for {most} objects in a scene; take fewer, or "
+            f"--objects {job.objects[1]}: the family '{vocabulary.name}' has room for {most} objects in a scene; take "
+            f"fewer, or "
             f"the family clevr-many for up to {MOST_OBJECTS}."
         )
 
@@ -178,7 +180,8 @@ def _check_number(job: Job, vocabulary: Vocabulary) -> None:
 def _check_assets(job: Job, vocabulary: Vocabulary) -> None:
     if job.assets is not None and all("/" in name for name in vocabulary.asset_meshes):
         raise UserError(
-            f"--assets {job.assets}: all meshes of the family '{vocabulary.name}' are shapes, or of a set that they name, so it "
+            f"--assets {job.assets}: all meshes of the family '{vocabulary.name}' are shapes, or of a set that they "
+            f"name, so it "
             f"can change nothing; leave it out."
         )
     for name in vocabulary.asset_meshes:
@@ -208,12 +211,14 @@ def parse_resolution(spec: str) -> tuple[int, int]:
 
 
 def parse_objects(spec: str) -> tuple[int, int]:
-    """The fewest and the most objects of a scene from `2` or `3..10`. Raises UserError if malformed or outside 1..10."""
+    """The fewest and the most objects of a scene from `2` or `3..10`. Raises UserError if malformed or outside
+    1..10."""
     least, dots, most = spec.partition("..")
     first, last = whole_number(least), whole_number(most if dots else least)
     if first is None or last is None or not (1 <= first <= MOST_OBJECTS and 1 <= last <= MOST_OBJECTS):
         raise UserError(
-            f"Expected --objects to be a number from 1 to {MOST_OBJECTS} or a range such as 3..{MOST_OBJECTS}, got '{spec}'."
+            f"Expected --objects to be a number from 1 to {MOST_OBJECTS} or a range such as 3..{MOST_OBJECTS}, got "
+            f"'{spec}'."
         )
     if first > last:
         raise UserError(f"--objects {spec} runs backwards; write {last}..{first}.")

@@ -28,12 +28,14 @@ def plan_scenes(
 def plan_parts(
     vocabulary: Vocabulary, parts: Sequence[WorldPart], seed: int, objects: tuple[int, int] = (2, 2)
 ) -> Plan:
-    """Draw what each scene holds: `counts[split]` scenes for each split of each part, each of so many `objects` (least, most).
+    """Draw what each scene holds: `counts[split]` scenes for each split of each part, each of so many `objects` (least,
+    most).
 
-    Scenes of one object only train: they pose no question of binding. Within a split are balanced, up to one: the number of
-    objects, values and objects (see Arrangements), the environment, and for every value, object and place the values of every
-    attribute kind that is not under test, and of two objects which is in front. Scenes of all splits are shuffled together, so
-    that a number says nothing; the grid alone stands in order. Raises UserError when a split has no scene.
+    Scenes of one object only train: they pose no question of binding. Within a split are balanced, up to one: the
+    number of objects, values and objects (see Arrangements), the environment, and for every value, object and place the
+    values of every attribute kind that is not under test, and of two objects which is in front. Scenes of all splits
+    are shuffled together, so that a number says nothing; the grid alone stands in order. Raises UserError when a split
+    has no scene.
     """
     designs = [design_of(part.holdout) for part in parts]
     rules = [design.rule(vocabulary, part.holdout) for design, part in zip(designs, parts, strict=True)]
@@ -65,15 +67,18 @@ def _contents(rule: Rule, split: str, n: int, objects: tuple[int, int], stream: 
     if isinstance(rule, ClassRule):
         if objects != (2, 2):
             raise UserError(
-                f"--objects {objects[0] if objects[0] == objects[1] else f'{objects[0]}..{objects[1]}'}: the datasets of the "
-                f"design gzsl have their own numbers of objects; leave --objects out, and give --holdout {THREE_OBJECTS} for "
+                f"--objects {objects[0] if objects[0] == objects[1] else f'{objects[0]}..{objects[1]}'}: the datasets "
+                f"of the "
+                f"design gzsl have their own numbers of objects; leave --objects out, and give --holdout "
+                f"{THREE_OBJECTS} for "
                 f"a dataset of three."
             )
         return ClassScenes(rule).draw(split, n, stream)
     least, most = objects
     if most < 2:
         raise UserError(
-            "--objects 1: one object alone poses no question of which attribute belongs to which object, so there would be "
+            "--objects 1: one object alone poses no question of which attribute belongs to which object, so there "
+            "would be "
             "nothing to evaluate; take 2 or more, or a range such as 1..3."
         )
     numbers = stream.balanced(range(least if split == "train" else max(least, 2), most + 1), n)

@@ -1,9 +1,9 @@
 """What a design will be able to tell: the interval to expect, and the smallest difference between two models.
 
-The evaluator's intervals speak of bindings like these (docs/statistics.md): how hard a scene is depends on its bindings and on
-its cluster. How much is a property of the model, so typical sizes are assumed. `half_width` is Student's t for the mean in
-logits under these effects, with one constant that was fitted to the evaluator's intervals of simulated outcomes
-(docs/statistics.md). The evaluator's package is not used here; the tests compare the two.
+The evaluator's intervals speak of bindings like these (docs/statistics.md): how hard a scene is depends on its bindings
+and on its cluster. How much is a property of the model, so typical sizes are assumed. `half_width` is Student's t for
+the mean in logits under these effects, with one constant that was fitted to the evaluator's intervals of simulated
+outcomes (docs/statistics.md). The evaluator's package is not used here; the tests compare the two.
 """
 
 from collections.abc import Iterable, Sequence
@@ -32,7 +32,8 @@ _UNKNOWN_SPREAD = 0.8  # fitted; far from 50% the mean depends on the effects' s
 
 @dataclass(frozen=True)
 class SplitSize:
-    """The name of a split, the numbers of its scenes, clusters and bindings, and the mean number of objects of a scene."""
+    """The name of a split, the numbers of its scenes, clusters and bindings, and the mean number of objects of a
+    scene."""
 
     split: str
     scenes: int
@@ -62,8 +63,8 @@ class SplitSize:
 class Expected:
     """What so many block seeds tell of a model of an accuracy (0..1).
 
-    half_width: half the width of the 95% interval of the accuracy. difference: the smallest difference to another model of
-    that accuracy which is shown in 80% of cases, None where none is.
+    half_width: half the width of the 95% interval of the accuracy. difference: the smallest difference to another model
+    of that accuracy which is shown in 80% of cases, None where none is.
     """
 
     block_seeds: int
@@ -89,12 +90,12 @@ def expected(split: SplitSize, block_seeds: Sequence[int] = BLOCK_SEEDS) -> list
 def half_width(split: SplitSize, accuracy: float, block_seeds: int = 1) -> float:
     """Half the width (0..1) of the 95% interval to expect where a model has an accuracy in 0..1, exclusive.
 
-    The variance of the mean in logits is that of the effects of bindings, of clusters, and of scenes. Each binding counts
-    √objects / bindings in the mean over scenes whose bindings have squared weights that add up to 1. The interval of one block
-    allows for more than this variance, as it does not know the effects' size.
+    The variance of the mean in logits is that of the effects of bindings, of clusters, and of scenes. Each binding
+    counts √objects / bindings in the mean over scenes whose bindings have squared weights that add up to 1. The
+    interval of one block allows for more than this variance, as it does not know the effects' size.
 
-    Several block seeds are pooled as in the evaluator: by a moderated t, whose variance is the weighted mean of the one that
-    the intervals say and the one between blocks.
+    Several block seeds are pooled as in the evaluator: by a moderated t, whose variance is the weighted mean of the one
+    that the intervals say and the one between blocks.
     """
     normal = ndtri((1 + LEVEL) / 2)
     variance, freedom = _variance(split, accuracy, 1 + _UNKNOWN_SPREAD * logit(accuracy) ** 2 / sqrt(split.bindings))
@@ -108,7 +109,8 @@ def half_width(split: SplitSize, accuracy: float, block_seeds: int = 1) -> float
 
 
 def _variance(split: SplitSize, accuracy: float, unknown: float) -> tuple[float, float]:
-    """The variance of the mean in logits, its effects taken `unknown` times, and its degrees of freedom (Satterthwaite 1946)."""
+    """The variance of the mean in logits, its effects taken `unknown` times, and its degrees of freedom
+    (Satterthwaite 1946)."""
     effects = unknown * _shrink()
     parts = (
         (effects * BINDING_EFFECT**2 * split.objects / split.bindings, split.bindings - 1),
@@ -125,10 +127,12 @@ def _half(accuracy: float, reach: float) -> float:
 
 
 def difference(split: SplitSize, accuracy: float) -> float | None:
-    """The smallest difference (0..1) between two models of about an accuracy that `score compare` finds in 80% of cases.
+    """The smallest difference (0..1) between two models of about an accuracy that `score compare` finds in 80% of
+    cases.
 
     The effects on the two models are taken as independent, which is the worst case, so the variance of the difference
-    is twice that of one share. As in the evaluator the difference is (t₁ + t₂) standard errors. None where it is above 1.
+    is twice that of one share. As in the evaluator the difference is (t₁ + t₂) standard errors. None where it is above
+    1.
     """
     variance, freedom = _variance(split, accuracy, 1)
     error = accuracy * (1 - accuracy) * sqrt(2 * variance)
@@ -140,7 +144,8 @@ def sentence(split: SplitSize) -> str:
     """What a split will be able to tell, in one line for people."""
     one, five = (_points(half_width(split, 0.75, seeds)) for seeds in (1, 5))
     return (
-        f"{split.clusters:,} group{'s' * (split.clusters > 1)} of {split.bindings:,} bindings: an {split.split} accuracy of 75% will have "
+        f"{split.clusters:,} group{'s' * (split.clusters > 1)} of {split.bindings:,} bindings: an {split.split} "
+        f"accuracy of 75% will have "
         f"an interval of about ±{one} points; with 5 block seeds ±{five}."
     )
 
@@ -166,7 +171,8 @@ def sizes_to_plan(
     seed: int,
     objects: tuple[int, int] = (2, 2),
 ) -> list[SplitSize]:
-    """What `planned_sizes` will be for the first holdouts of a world of such parts; only the scenes of these splits are planned.
+    """What `planned_sizes` will be for the first holdouts of a world of such parts; only the scenes of these splits are
+    planned.
 
     Raises UserError where no scene belongs to one.
     """
@@ -181,7 +187,8 @@ def sizes_to_plan(
 def planned_sizes(planned: Scenes, holdouts: Sequence[Holdout], vocabulary: Vocabulary) -> list[SplitSize]:
     """For each holdout of a plan, the size of the split whose accuracy is the claim (`told_split`).
 
-    Over the grid, where no scene is planned for a split, scenes belong to the splits that the holdouts' rules give them.
+    Over the grid, where no scene is planned for a split, scenes belong to the splits that the holdouts' rules give
+    them.
     """
     rules = [design_of(holdout).rule(vocabulary, holdout) for holdout in holdouts]
     splits = [told_split(rule) for rule in rules]

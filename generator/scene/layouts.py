@@ -91,7 +91,8 @@ def draw_layout(categories: Sequence[str], stream: Stream, vocabulary: Vocabular
         if consistent(layout, categories, vocabulary):
             return layout
     raise UserError(
-        f"--objects: {len(categories)} objects can hardly all be near or far as the family '{vocabulary.name}' asks; take fewer "
+        f"--objects: {len(categories)} objects can hardly all be near or far as the family '{vocabulary.name}' asks; "
+        f"take fewer "
         f"--objects."
     )
 

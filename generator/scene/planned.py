@@ -14,9 +14,10 @@ class Planned:
     `objects`: (category, attribute values by kind), left object first. `depth_order`: for each of them its rank from
     front to behind, 0 the nearest to the camera. `rests_on` and `clumps` are those of a Layout (scene/layouts.py).
 
-    A scene and its twin (minimal_pairs.py) have the same contents, those of the scene, and the same `exchange`; `twin_of`
-    of the twin is the scene's id. `part` and `split` say which part of the world and which of its splits the scene is made
-    for, None over the grid; `named` lists its objects in the order in which its label names them (class lists).
+    A scene and its twin (minimal_pairs.py) have the same contents, those of the scene, and the same `exchange`;
+    `twin_of` of the twin is the scene's id. `part` and `split` say which part of the world and which of its splits the
+    scene is made for, None over the grid; `named` lists its objects in the order in which its label names them (class
+    lists).
 
     `record` is a scene of another world as it recorded it (JSON): it is rendered as it is, and nothing else of the plan
     matters.

@@ -20,8 +20,8 @@ _SHOWN = 3  # triples that a summary spells out
 
 @dataclass(frozen=True)
 class FirstTexts:
-    """The texts of a benchmark that is made with its world: protocols, and the template of all texts; None draws one for
-    each item. The protocols themselves say with which options (`Protocol.first_options`)."""
+    """The texts of a benchmark that is made with its world: protocols, and the template of all texts; None draws one
+    for each item. The protocols themselves say with which options (`Protocol.first_options`)."""
 
     protocols: tuple[str, ...]
     template: str | None = "a-and-a"
@@ -31,8 +31,8 @@ class Design(ABC):
     """A way to hold combinations out of training. It has no state: everything follows from its arguments.
 
     `name` is what `--design` takes, `prefix` what names of its benchmarks and folders start with. `pairs` says whether
-    scenes may have minimal pairs (`--pairs`), `grid` whether its splits may lie over the grid of all arrangements of two
-    objects (`--scenes grid`), `label_captions` whether training captions are the labels of its class lists.
+    scenes may have minimal pairs (`--pairs`), `grid` whether its splits may lie over the grid of all arrangements of
+    two objects (`--scenes grid`), `label_captions` whether training captions are the labels of its class lists.
     """
 
     name: ClassVar[str]
@@ -49,10 +49,11 @@ class Design(ABC):
 
     @abstractmethod
     def draw(self, asked: Sequence[str], vocabulary: Vocabulary, block_seed: int, opposites: bool) -> list[Holdout]:
-        """The holdouts that `--holdout` means, each of which becomes a benchmark; the same for the same seed everywhere.
+        """The holdouts that `--holdout` means, each of which becomes a benchmark; the same for the same seed
+        everywhere.
 
-        `opposites`: whether the opposites of held-out relations are held out too. Raises UserError when a description is
-        malformed or impossible, saying what would make it possible.
+        `opposites`: whether the opposites of held-out relations are held out too. Raises UserError when a description
+        is malformed or impossible, saying what would make it possible.
         """
 
     def rule(self, vocabulary: Vocabulary, holdout: Holdout) -> Rule:
@@ -104,7 +105,8 @@ class Design(ABC):
         return FirstTexts(protocols, template=None) if holdout.triples else FirstTexts(protocols)
 
     def equal_familiarity(self, holdout: Holdout) -> bool:
-        """Whether every foil must be as familiar as its caption. Without opposites, a flipped relation is more familiar."""
+        """Whether every foil must be as familiar as its caption. Without opposites, a flipped relation is more
+        familiar."""
         return holdout.opposites or not holdout.triples
 
     def declared_leaks(self, holdout: Holdout) -> list[str]:
@@ -115,7 +117,8 @@ class Design(ABC):
 
 
 def parse_scenes(spec: str | None, defaults: Mapping[str, int] = DEFAULT_COUNTS) -> dict[str, int]:
-    """Scenes of each split from `N` (shared out as the defaults are) or `train=2000,seen=300` (others keep their default).
+    """Scenes of each split from `N` (shared out as the defaults are) or `train=2000,seen=300` (others keep their
+    default).
 
     Raises UserError for anything else, and for a split without scenes.
     """
@@ -131,7 +134,8 @@ def parse_scenes(spec: str | None, defaults: Mapping[str, int] = DEFAULT_COUNTS)
         asked = {name.strip(): whole_number(number.strip()) for name, _, number in pairs}
         if not asked.keys() <= defaults.keys() or None in asked.values():
             raise UserError(
-                f"Expected --scenes to be a number, {GRID}, or like train=2000,seen=300 with splits {', '.join(defaults)}, got '{spec}'."
+                f"Expected --scenes to be a number, {GRID}, or like train=2000,seen=300 with splits "
+                f"{', '.join(defaults)}, got '{spec}'."
             )
         if len(asked) < len(pairs):
             raise UserError(f"--scenes {spec} names a split twice; give each split one number.")

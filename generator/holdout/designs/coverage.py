@@ -41,7 +41,8 @@ class Coverage(Design):
         least, most = int(match["least"]), int(match["most"] or match["least"])
         if not 1 <= least <= most < len(values):
             raise UserError(
-                f"--holdout {asked[0]}: {kind} has {len(values)} values, and at least one must stay unseen with each object; k runs "
+                f"--holdout {asked[0]}: {kind} has {len(values)} values, and at least one must stay unseen with each "
+                f"object; k runs "
                 f"from 1 to {len(values) - 1}."
             )
         stream = Stream("coverage", block_seed, kind)

@@ -1,4 +1,5 @@
-"""The design gzsl: class lists of zero-shot and generalised zero-shot classification (Pearson et al. 2025, section 3)."""
+"""The design gzsl: class lists of zero-shot and generalised zero-shot classification (Pearson et al. 2025, section
+3)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -51,14 +52,16 @@ class Gzsl(Design):
         whole = whole_number(scenes.strip()) if isinstance(scenes, str) else None
         if whole is None:
             raise UserError(
-                f"Expected --scenes of the design gzsl to be a number for its {len(holdouts)} datasets together, got '{asked}'."
+                f"Expected --scenes of the design gzsl to be a number for its {len(holdouts)} datasets together, got "
+                f"'{asked}'."
             )
         check_total(whole, str(asked))
         total = sum(sum(counts.values()) for counts in published)
         made = [{split: whole * n // total for split, n in counts.items()} for counts in published]
         if short := [split for counts in made for split, n in counts.items() if n == 0]:
             raise UserError(
-                f"--scenes {asked} leaves no scene for {', '.join(dict.fromkeys(short))}; take {total // 100:,} or more."
+                f"--scenes {asked} leaves no scene for {', '.join(dict.fromkeys(short))}; take {total // 100:,} or "
+                f"more."
             )
         return made
 

@@ -1,4 +1,5 @@
-"""The registry of designs. To add one, write a file with an object of a class that derives from `Design`, and enter it here."""
+"""The registry of designs. To add one, write a file with an object of a class that derives from `Design`, and enter
+it here."""
 
 from typing import TYPE_CHECKING
 

@@ -28,9 +28,11 @@ def test_every_value_and_object_keeps_a_seen_binding(r: int, c: int, values: int
     """Those that are absent from training as a whole aside."""
     holdout = draw_block((f"{r}x{c}", f"atoms={values}x{things}"), CLEVR, seed)
     seen = [
-        (value, thing) for value in CLEVR.values("color") for thing in CLEVR.objects
+        (value, thing)
+        for value in CLEVR.values("color")
+        for thing in CLEVR.objects
         if not holdout.holds_out(value, thing) and not holdout.absent(value, thing)
-    ]  # fmt: skip
+    ]
     assert (len(holdout.absent_values), len(holdout.absent_objects)) == (values, things)
     assert {value for value, _ in seen} == {*CLEVR.values("color")} - {*holdout.absent_values}
     assert {thing for _, thing in seen} == {*CLEVR.objects} - {*holdout.absent_objects}

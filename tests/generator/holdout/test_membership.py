@@ -26,7 +26,8 @@ def smaller(values: int, objects: int) -> Vocabulary:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_counts_of_the_8x12_grid_with_a_3x3_block(seed: int) -> None:
-    """Protocols, section 1: 6,042 seen (810 asymmetric), 1,314 partial (810 asymmetric), 36 unseen; groups 1,308 / 126 / 9 / 405."""
+    """Protocols, section 1: 6,042 seen (810 asymmetric), 1,314 partial (810 asymmetric), 36 unseen; groups 1,308 /
+    126 / 9 / 405."""
     plan = SplitPlan(VOCABULARY, draw_block("3x3", VOCABULARY, seed))
     scenes: Counter[tuple[int, bool]] = Counter()
     groups: dict[tuple[int, bool], set[str]] = {}
@@ -37,8 +38,12 @@ def test_counts_of_the_8x12_grid_with_a_3x3_block(seed: int) -> None:
         groups.setdefault(key, set()).add(cluster_of(arrangement))
     assert scenes == {(0, True): 5232, (0, False): 810, (1, True): 504, (1, False): 810, (2, True): 36}
     assert {key: len(names) for key, names in groups.items()} == {
-        (0, True): 1308, (0, False): 405, (1, True): 126, (1, False): 405, (2, True): 9,
-    }  # fmt: skip
+        (0, True): 1308,
+        (0, False): 405,
+        (1, True): 126,
+        (1, False): 405,
+        (2, True): 9,
+    }
 
 
 def drawn_block(data: st.DataObject) -> tuple[Vocabulary, Holdout]:
@@ -51,7 +56,8 @@ def drawn_block(data: st.DataObject) -> tuple[Vocabulary, Holdout]:
 @settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_the_rule_of_splits_against_every_pairing(data: st.DataObject) -> None:
-    """Symmetric means: all pairings of the values with the objects have as many held-out bindings, counted one by one."""
+    """Symmetric means: all pairings of the values with the objects have as many held-out bindings, counted one by
+    one."""
     vocabulary, block = drawn_block(data)
     plan = SplitPlan(vocabulary, block)
     bindings = st.tuples(st.sampled_from(vocabulary.values("color")), st.sampled_from(list(vocabulary.objects)))

@@ -90,7 +90,8 @@ def test_every_accuracy_is_told_for_every_number_of_block_seeds() -> None:
 
 def test_a_line_says_what_one_and_five_block_seeds_tell() -> None:
     assert sentence(SplitSize("unseen", 300, 9, 9, 2)) == (
-        "9 groups of 9 bindings: an unseen accuracy of 75% will have an interval of about ±20 points; with 5 block seeds ±10."
+        "9 groups of 9 bindings: an unseen accuracy of 75% will have an interval of about ±20 points; with 5 block "
+        "seeds ±10."
     )
     assert sentence(SplitSize("ood_test", 300, 1, 4, 2)).startswith(
         "1 group of 4 bindings: an ood_test accuracy of 75%"

@@ -164,7 +164,9 @@ def test_a_stage_too_small_is_refused() -> None:
 @pytest.mark.full
 def test_plans_do_not_depend_on_the_hash_seed() -> None:
     code = (
-        "from generator.vocabulary.schema import *; from generator.holdout.blocks import *; from generator.holdout.membership import *; from generator.placement.scenes import *; from generator.plan.plan import *\n"
+        "from generator.vocabulary.schema import *; from generator.holdout.blocks import *; from "
+        "generator.holdout.membership import *; from generator.placement.scenes import *; from generator.plan.plan "
+        "import *\n"
         "v = read_vocabulary('clevr'); s = SplitPlan(v, draw_block('3x3', v, 0)); m = read_vocabulary('clevr-many')\n"
         "print([place_scene(q, w, 0, 0, 96, 96).to_json() for w, n in ((v, (2, 2)), (m, (3, 10))) "
         "for q in plan_scenes(w, s, {'train': 30, 'seen': 9, 'partial': 9, 'unseen': 9}, 0, n)])"

@@ -44,7 +44,7 @@ def job(**more: Any) -> Job:
         ({"block_seed": (1, 5)}, "clevr-3x3-b1_5-s0-64x48"),
         ({"family": "clevr-many", "objects": (3, 6), "holdout": "material:shape=2x2"}, None),
         ({"family": "pug", "environments": ("snow", "desert")}, "pug-snow-desert-3x3-b0-s0-64x48"),
-        ({"holdout": (), "design": "coverage", "scenes": None}, "clevr-k1-7-b0-s0-64x48"),
+        ({"holdout": (), "design": "coverage", "scenes": None}, "clevr-k1-6-b0-s0-64x48"),
     ],
 )
 def test_a_folder_is_named_after_what_it_holds(more: dict[str, Any], name: str | None) -> None:

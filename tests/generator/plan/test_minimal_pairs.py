@@ -131,8 +131,20 @@ def test_placed_twins_differ_in_the_exchange_alone_and_keep_the_rules(family: st
 
 
 def render(out: Path, *more: str | Path) -> Path:
-    done = run_command("gen", "render", "--scenes", "train=2,val=2,seen=2,partial=2,unseen=2", "--resolution", "64x64",
-                       "--quality", "draft", "--pairs", "--out", out, *more)  # fmt: skip
+    done = run_command(
+        "gen",
+        "render",
+        "--scenes",
+        "train=2,val=2,seen=2,partial=2,unseen=2",
+        "--resolution",
+        "64x64",
+        "--quality",
+        "draft",
+        "--pairs",
+        "--out",
+        out,
+        *more,
+    )
     assert done.returncode == 0, done.stderr
     return out
 
@@ -220,10 +232,20 @@ def test_a_world_without_twins_gives_no_pairs(rendered: Path) -> None:
 @pytest.mark.parametrize(
     ("table", "harm", "fault", "what"),
     [
-        ("candidates", lambda rows: [r.update(truth=not r["truth"]) for r in rows if r["slot"] == "0"], "true negative", "pairs-"),
-        ("candidates", lambda rows: [r.update(truth=True) for r in rows if r["slot"] == "1"], "false positive", "pairs-"),
+        (
+            "candidates",
+            lambda rows: [r.update(truth=not r["truth"]) for r in rows if r["slot"] == "0"],
+            "true negative",
+            "pairs-",
+        ),
+        (
+            "candidates",
+            lambda rows: [r.update(truth=True) for r in rows if r["slot"] == "1"],
+            "false positive",
+            "pairs-",
+        ),
     ],
-)  # fmt: skip
+)
 def test_planted_faults_are_found(
     copy: Path, table: str, harm: Callable[[Rows], object], fault: str, what: str
 ) -> None:

@@ -16,7 +16,8 @@ CLEVR = read_vocabulary("clevr")
 
 
 def test_a_plan_does_not_depend_on_the_order_of_its_counts() -> None:
-    """A manifest lists splits by name, and the benchmarks of several holdouts are made from the plan that it describes."""
+    """A manifest lists splits by name, and the benchmarks of several holdouts are made from the plan that it
+    describes."""
     counts = {"train": 9, "val": 2, "seen": 3, "partial": 3, "unseen": 3}
     plans = [
         plan_parts(
@@ -29,7 +30,8 @@ def test_a_plan_does_not_depend_on_the_order_of_its_counts() -> None:
 
 @pytest.mark.full
 def test_the_grid_of_spare_is_split_as_published() -> None:
-    """Protocols, section 1: 6,042 scenes without a held-out binding, of which 810 only train; 504 and 810 with one; 36 with two."""
+    """Protocols, section 1: 6,042 scenes without a held-out binding, of which 810 only train; 504 and 810 with one;
+    36 with two."""
     parts = [WorldPart(draw_block("3x3", CLEVR, 0), None)]
     plan = plan_parts(CLEVR, parts, 0)
     for seed in range(3):
@@ -39,8 +41,12 @@ def test_the_grid_of_spare_is_split_as_published() -> None:
             placing = rule.place(tuple((values["color"], thing) for thing, values in planned.objects))
             counts[placing.split in ("train", "val", "seen"), len(placing.held_out), placing.symmetric] += 1
         assert counts == {
-            (True, 0, True): 5232, (True, 0, False): 810, (False, 1, True): 504, (False, 1, False): 810, (False, 2, True): 36,
-        }  # fmt: skip
+            (True, 0, True): 5232,
+            (True, 0, False): 810,
+            (False, 1, True): 504,
+            (False, 1, False): 810,
+            (False, 2, True): 36,
+        }
 
 
 @pytest.mark.full
@@ -64,16 +70,19 @@ def plans(split: str) -> list[list[Seen]]:
     found = []
     for seed in range(SEEDS):
         plan = plan_parts(vocabulary, [WorldPart(draw_block("3x2", vocabulary, seed), {split: SCENES[split]})], seed)
-        found.append([
-            (values["color"], thing, {"place": place, "depth": scene.depth_order[place], "size": values["size"]})
-            for scene in plan for place, (thing, values) in enumerate(scene.objects)
-        ])  # fmt: skip
+        found.append(
+            [
+                (values["color"], thing, {"place": place, "depth": scene.depth_order[place], "size": values["size"]})
+                for scene in plan
+                for place, (thing, values) in enumerate(scene.objects)
+            ]
+        )
     return found
 
 
 def told(samples: list[tuple[list[object], list[object]]]) -> float:
-    """How likely chance is to make the second of two lists say as much about the first as it does, over all samples: the
-    permutation test of the sum of squared counts, each cell by its row's expectation."""
+    """How likely chance is to make the second of two lists say as much about the first as it does, over all samples:
+    the permutation test of the sum of squared counts, each cell by its row's expectation."""
     chance = np.random.default_rng(0)
     seen, shuffled = 0.0, np.zeros(SHUFFLES)
     for names, marks in samples:
@@ -119,7 +128,8 @@ def spreads(plan: list[Seen]) -> list[int]:
 
 @pytest.mark.parametrize("split", ["train", "unseen"])
 def test_values_and_objects_are_as_frequent_as_each_other(split: str) -> None:
-    """The unseen split has the names of the block alone. The seen one of so few objects has too few groups to be even."""
+    """The unseen split has the names of the block alone. The seen one of so few objects has too few groups to be
+    even."""
     assert max(max(spreads(plan)) for plan in plans(split)) <= 1
 
 

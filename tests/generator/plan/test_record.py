@@ -7,9 +7,19 @@ from generator.scene.planned import Planned, scene_id
 
 def test_a_planned_scene_goes_through_json() -> None:
     planned = Planned(
-        scene_id(7), "blue+red|cone+cube", (("cube", {"color": "red"}), ("cone", {"color": "blue"})), (1, 0), "studio", (None, 0), (0, 0),
-        Exchange("color", 0, 1), scene_id(6), 2, "seen", (1, 0),
-    )  # fmt: skip
+        scene_id(7),
+        "blue+red|cone+cube",
+        (("cube", {"color": "red"}), ("cone", {"color": "blue"})),
+        (1, 0),
+        "studio",
+        (None, 0),
+        (0, 0),
+        Exchange("color", 0, 1),
+        scene_id(6),
+        2,
+        "seen",
+        (1, 0),
+    )
     assert Planned.from_dict(json.loads(json.dumps(asdict(planned)))) == planned
     recorded = Planned("000001", "", (), (), "", record="{}")
     assert Planned.from_dict(json.loads(json.dumps(asdict(recorded)))) == recorded

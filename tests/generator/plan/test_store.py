@@ -34,9 +34,9 @@ def test_what_is_read_is_what_was_planned(name: str, tmp_path: Path) -> None:
     assert list(stored) == list(prepared.planned)
     assert len(stored) == len(prepared.planned)
     found = {scene_id: (part, each) for part, of in stored.assigned().items() for scene_id, each in of.items()}
-    assert {
-        scene_id: (part, each.split, each.named) for scene_id, (part, each) in found.items()
-    } == {each.scene_id: (each.part, each.split, each.named) for each in prepared.planned}  # fmt: skip
+    assert {scene_id: (part, each.split, each.named) for scene_id, (part, each) in found.items()} == {
+        each.scene_id: (each.part, each.split, each.named) for each in prepared.planned
+    }
 
 
 def test_scenes_are_planned_for_their_splits(tmp_path: Path) -> None:

@@ -146,8 +146,11 @@ def test_orders_that_a_plan_does_not_keep_are_undecided() -> None:
     assert {name for _, name, _ in facts(Layout((1, 0)), original)} <= {"left", "right"}
     assert {(0, "front", 1), (1, "behind", 0)} <= set(undecided(Layout((1, 0)), original))
     assert set(facts(Layout((1, 0)), read_vocabulary("clevr"))) == {
-        (0, "left", 1), (1, "right", 0), (1, "front", 0), (0, "behind", 1),
-    }  # fmt: skip
+        (0, "left", 1),
+        (1, "right", 0),
+        (1, "front", 0),
+        (0, "behind", 1),
+    }
 
 
 def test_more_objects_than_the_family_has_room_for_are_refused() -> None:

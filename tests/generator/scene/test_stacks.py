@@ -47,7 +47,8 @@ touching = []
 for scene in given["scenes"]:
     stage.pose(Scene.from_json(scene))
     bpy.context.view_layer.update()
-    lower, upper = ([o.matrix_world @ v.co for v in o.data.vertices] for o in (bpy.data.objects["object0"], bpy.data.objects["object1"]))
+    both = bpy.data.objects["object0"], bpy.data.objects["object1"]
+    lower, upper = ([o.matrix_world @ v.co for v in o.data.vertices] for o in both)
     touching.append((max(v.z for v in lower), min(v.z for v in upper)))
 print("ANSWER" + json.dumps([faults, touching]))
 """
@@ -100,8 +101,20 @@ def test_what_rests_touches_the_top_and_neither_enters_the_other() -> None:
 
 def test_a_family_whose_tops_are_not_flat_is_refused_by_gen_render(tmp_path) -> None:
     (tmp_path / "mine.toml").write_text(with_object("cylinder", top={"height": 1.7, "radius": 0.99}), encoding="utf-8")
-    done = run_command("gen", "render", "--family", tmp_path / "mine.toml", "--scenes", "train=2,val=1,seen=1,partial=1,unseen=1",
-                       "--resolution", "32x32", "--quality", "draft", "--out", tmp_path / "out")  # fmt: skip
+    done = run_command(
+        "gen",
+        "render",
+        "--family",
+        tmp_path / "mine.toml",
+        "--scenes",
+        "train=2,val=1,seen=1,partial=1,unseen=1",
+        "--resolution",
+        "32x32",
+        "--quality",
+        "draft",
+        "--out",
+        tmp_path / "out",
+    )
     assert done.returncode == 2
     assert "objects.cylinder.top: height = 1.7 and radius = 0.99" in done.stderr
     assert "Traceback" not in done.stderr
