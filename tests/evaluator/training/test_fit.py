@@ -84,7 +84,7 @@ def test_a_step_after_which_the_loss_is_not_finite_is_not_kept(data: TrainingDat
     """The weights after the first epoch, a single step, are finite and of no use."""
     learner = Fixed(torch.ones((96, 8)), torch.ones((len(data.texts), 8)))
     checkpoint, recipe = Checkpoint(tmp_path / "state", {}), Recipe(epochs=3, batch=96, rate=1e30, warmup=0)
-    with pytest.raises(DivergedError, match="diverged at step [23] of 3") as error:
+    with pytest.raises(DivergedError, match=r"diverged at step [23] of 3") as error:
         fit(Contrastive(learner, data, recipe), data, recipe, checkpoint)
     assert error.value.kept in (0, 1)  # of the steps before
     assert all(parameter.isfinite().all() for parameter in learner.parameters())
