@@ -11,6 +11,8 @@ from evaluator.models.diffusion.networks import Flux
 from tests.evaluator import diffusers_folders
 from tests.evaluator.diffusers_folders import SIDE
 
+SEED = 0
+
 
 @pytest.fixture(scope="module", autouse=True)
 def _one_thread() -> Any:
@@ -30,9 +32,11 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
         if kind not in made:
             place = tmp_path_factory.mktemp(kind)
             unet = kind in ("epsilon", "v_prediction")
-            made[kind] = (
-                diffusers_folders.stable_diffusion(place, kind) if unet else getattr(diffusers_folders, kind)(place)
-            )
+            with torch.random.fork_rng():  # the same weights, whichever tests ran before
+                torch.manual_seed(SEED)
+                made[kind] = (
+                    diffusers_folders.stable_diffusion(place, kind) if unet else getattr(diffusers_folders, kind)(place)
+                )
         return made[kind]
 
     return folder

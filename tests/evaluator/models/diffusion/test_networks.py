@@ -98,7 +98,7 @@ def test_scores_equal_a_double_loop(folders: Callable[[str], Path], kind: str) -
         )
         assert conditional == pytest.approx(plain, abs=1e-4)
         assert relative == pytest.approx(plain - without, abs=1e-4)
-    assert np.abs(np.diff(scores[:3, 0])).max() > 1e-4  # texts do matter in these networks
+    assert np.abs(np.diff(scores[:3, 0])).min() > 1e-4  # texts do matter in these networks
 
 
 @pytest.mark.parametrize("loss", sorted(LOSSES))
