@@ -4,6 +4,7 @@ them.
 Nothing here imports torch before a training begins, so that `score --help` is fast.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +35,7 @@ class Training:
 
 
 @dataclass(frozen=True)
-class Method(Recipe):
+class Method(Recipe, ABC):
     """A recipe of `score train NAME`. options: the fields that the command takes. further: whether it starts from a
     model, and from a preset (evaluator.training.presets). The docstring of a method is the help of its command.
     """
@@ -57,9 +58,9 @@ class Method(Recipe):
             raise UserError(f"{dataset} is a corpus, which has no benchmarks; leave --benchmark out.")
         return corpus_source(dataset, self)
 
+    @abstractmethod
     def begin(self, data: "TrainingData", model: str, device: str | None, progress: Progress = SILENT) -> Training:
         """Load or make the model, and its learner. Raises UserError for a model that cannot be trained so."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
