@@ -46,7 +46,7 @@ def _named(
         yield finding("leaked binding", f"{what} names a held-out binding")
     meaning = benchmark.meanings[rows.text[row]]
     ends = [thing.category or "" for thing in meaning.things] if meaning else []
-    triples = {(ends[s], name, ends[o]) for s, name, o, _ in meaning.links} if meaning else set()
+    triples = {(ends[s], name, ends[o]) for s, name, o, *_ in meaning.links} if meaning else set()
     for triple in sorted((triples & benchmark.held_out.triples) - excepted):
         yield finding("leaked triple", f"{what} names the held-out {' '.join(triple)}")
     if named.absent:

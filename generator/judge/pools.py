@@ -100,5 +100,5 @@ def _needed(meaning: Meaning) -> list[Thing]:
     """The objects that a scene must have for a text to be true; none for denied texts and texts with counts."""
     if meaning.denied or any(thing.number != 1 for thing in meaning.things):
         return []
-    denied = {thing for _, _, thing, holds in meaning.links if not holds}
+    denied = {thing for _, _, thing, holds, *_ in meaning.links if not holds}
     return [thing for place, thing in enumerate(meaning.things) if place not in denied]
