@@ -86,7 +86,7 @@ def verify(
 
     """
     from generator.inspection.reproduction import Reproduction
-    from generator.judge.foreign.tables import SplitRoles
+    from generator.judge.foreign.rows import SplitRoles
     from generator.judge.foreign.verify import verify_splits
     from generator.judge.verify import verify_dataset
 

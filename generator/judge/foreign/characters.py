@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 
 from generator.judge.findings import Finding, finding
-from generator.judge.foreign.tables import Task
 
 _KEPT = "\t\n\r"
 _INVISIBLE = {"Cf", "Co", "Cs", "Cn", "Cc"}  # format, private, surrogate, unassigned and control characters
@@ -49,15 +48,15 @@ def normal(text: str) -> str:
     return unicodedata.normalize("NFKC", shown)
 
 
-def character_findings(task: Task) -> Iterator[Finding]:
+def character_findings(texts: Collection[str]) -> Iterator[Finding]:
     """Labels and splits with invisible characters, with look-alikes of Latin letters, or in another script than most.
 
     Labels are compared as `normal` writes them. What that cannot make equal is found here.
     """
-    for text in task.texts:
+    for text in texts:
         if not text.isascii() and (hidden := [c for c in text if _invisible(c)]):
             yield finding("invisible character", f"{_quoted(text)} has {_name(hidden[0])}")
-    yield from _mixed_scripts([normal(text) for text in task.texts])
+    yield from _mixed_scripts([normal(text) for text in texts])
 
 
 def _mixed_scripts(texts: Collection[str]) -> Iterator[Finding]:

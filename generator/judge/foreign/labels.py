@@ -1,7 +1,7 @@
 """Reads labels made by others: objects, their values and their relations."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import islice, permutations
 
@@ -44,11 +44,6 @@ def thing_of(words: str) -> Thing:
     return Thing(category, tuple(("attribute", value) for value in sorted(values)))
 
 
-def meaning_of(things: Iterable[Thing], links: Iterable[Link] = ()) -> Meaning:
-    """The meaning of a label from its objects, in order of mention, and its relations."""
-    return Meaning(tuple(things), tuple(links))
-
-
 def read_label(text: str) -> Meaning:
     """The meaning of a label in words: "red cube", "red cube and blue sphere", "a cube to the left of a sphere".
 
@@ -64,7 +59,7 @@ def read_label(text: str) -> Meaning:
             things += read
     if not things:
         raise UnreadableLabelError(f"'{text}' names no object")
-    return meaning_of(things, links)
+    return Meaning(tuple(things), tuple(links))
 
 
 @lru_cache(_HELD)

@@ -6,7 +6,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 from generator.base.errors import UserError
 from generator.judge.foreign.characters import normal
 from generator.judge.foreign.labels import arrangement, read_label
-from generator.judge.foreign.tables import SplitRoles, choose_columns, first_rows, listed_task, numbered, parse_columns
+from generator.judge.foreign.rows import SplitRoles, choose_columns, parse_columns
 from generator.judge.foreign.verify import verify_splits
 from tests.generator.judge.foreign.label_files import judged, rows, said
 
@@ -272,27 +271,3 @@ def test_adjectives_in_any_order_and_two_of_one_thing(tmp_path: Path) -> None:
     assert found["faults"] == {"reordered leak": 1}
     (test,) = [row for row in found["familiarity"]["attribute"] if row["split"] == "test"]
     assert (test["seen"], test["seen_unequal"], test["partial"], test["partial_unequal"]) == (1, 0, 1, 1)
-
-
-TASK = listed_task("t", {"train": ["red cube and cone", "cone"], "test": ["cone and red cube"]}, SplitRoles(), "a.json")
-
-
-def test_a_row_is_found_by_split_and_number() -> None:
-    assert [TASK.row(row) for row in range(3)] == ["train, label 1", "train, label 2", "test, label 1"]
-    assert TASK.quoted(TASK.label[2], 2) == '"cone and red cube" (test, label 1)'
-
-
-def test_training_and_evaluation_rows() -> None:
-    assert TASK.trains.tolist() == [True, True, False]
-    assert TASK.evaluates.tolist() == [False, False, True]
-
-
-def test_labels_that_show_the_same_have_one_number() -> None:
-    arrangements = TASK.arrangements[TASK.label]
-    assert arrangements[0] == arrangements[2] != arrangements[1]
-
-
-def test_numbers_and_first_rows() -> None:
-    assert numbered(["a", "b", "a"]).tolist() == [0, 1, 0]
-    first, counts = first_rows(np.array([1, 0, 1, -1]), np.array([2, 2, 2, 2]))
-    assert sorted(zip(first.tolist(), counts.tolist(), strict=True)) == [(0, 2), (1, 1), (3, 1)]

@@ -8,11 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binomtest
 
-from generator.judge.foreign.checks import sign_test
 from generator.judge.foreign.labels import CONVERSE, FIRST, PHRASE, relation_name
-from generator.judge.foreign.tables import SplitRoles
+from generator.judge.foreign.rows import SplitRoles
 from generator.judge.foreign.verify import verify_splits
 from tests.generator.judge.foreign.label_files import (
     LEAKING,
@@ -212,12 +210,6 @@ def test_one_arrangement_rendered_often_is_no_evidence(tmp_path: Path) -> None:
     found = judged(tmp_path / "a.csv", rows("label", *["red cube and blue cone"] * 500))
     assert found["findings"] == []
     assert {(lean["there"], lean["arrangements"]) for lean in found["places"]} == {(1, 1)}
-
-
-@given(st.integers(0, 300), st.integers(0, 300))
-def test_the_sign_test_is_the_exact_one(one: int, other: int) -> None:
-    expected = binomtest(one, one + other).pvalue if one + other else 1.0
-    assert sign_test(one, other) == pytest.approx(expected, rel=1e-9)
 
 
 @settings(max_examples=30, deadline=None)
