@@ -32,8 +32,7 @@ from generator.describe.benchmark import describe
 from generator.describe.request import Request
 from generator.holdout.holdout import Holdout, check_fits
 from generator.holdout.request import HoldoutRequest
-from generator.judge.certificate import Reproduced
-from generator.judge.findings import DAMAGE, Finding, finding
+from generator.judge.certificate import DAMAGE, Finding, Reproduced, finding
 from generator.plan.job import MOST_OBJECTS, Job, Prepared
 from generator.plan.store import Assigned, StoredPlan, write_plan
 from generator.render.shards import ShardScenes

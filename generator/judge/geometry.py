@@ -1,8 +1,9 @@
 """Recomputes what holds in a scene from its recorded poses. Independent of the code that placed the objects."""
 
+import json
 import math
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -44,19 +45,15 @@ class Relation(NamedTuple):
 class Terms:
     """What a vocabulary says about scenes.
 
-    `category`: its word for categories. `relations`: by name, each one of `RULES`. `tops`: (height, radius) of the flat
-    top of a category; `scales`: of a (kind, value); their products are metres. `values`: those of each attribute
-    kind; `categories`, `environments`: all names. `met`: objects seen so far, so that equal ones are held in memory
-    once.
+    `category`: its word for categories. `relations`: by name, each one of `RULES`. `tops`: (height, radius) of the
+    flat top of a category; `scales`: of a (kind, value); their products are metres. `met`: objects seen so far, so
+    that equal ones are held in memory once.
     """
 
     category: str
     relations: dict[str, Relation]
     tops: dict[str, tuple[float, float]] = field(default_factory=dict)
     scales: dict[Pair, float] = field(default_factory=dict)
-    values: dict[str, frozenset[str]] = field(default_factory=dict)
-    categories: frozenset[str] = frozenset()
-    environments: frozenset[str] = frozenset()
     met: dict[tuple[str, tuple[Pair, ...]], tuple[str, dict[str, str]]] = field(default_factory=dict)
 
     @classmethod
@@ -84,24 +81,7 @@ class Terms:
             for name, value in values.items()
             if "scale" in value
         }
-        return cls(
-            data["category"],
-            relations,
-            tops,
-            scales,
-            {kind: frozenset(values) for kind, values in data.get("attributes", {}).items()},
-            frozenset(data.get("objects", {})),
-            frozenset(data.get("environments", {})),
-        )
-
-    def unknown(self, category: str, values: dict[str, str]) -> str | None:
-        """What an object has that the vocabulary does not know, or lacks that every object has; None for nothing."""
-        if category not in self.categories:
-            return f"the {self.category} '{category}', which the vocabulary does not have"
-        if values.keys() != self.values.keys():
-            return f"values of {', '.join(values) or 'nothing'}, not of {', '.join(self.values)}"
-        strange = [f"the {kind} '{name}'" for kind, name in values.items() if name not in self.values[kind]]
-        return f"{strange[0]}, which the vocabulary does not have" if strange else None
+        return cls(data["category"], relations, tops, scales)
 
     def top(self, category: str, values: dict[str, str]) -> tuple[float, float]:
         """Height and radius (metres) of an object's flat top; 0, 0 if it has none."""
@@ -278,8 +258,7 @@ def read_scene(record: str, terms: Terms) -> SceneGeometry:
     """Read the record of a scene (JSON). Raises ValueError, KeyError or TypeError if it is malformed, repeats a key, or
     has a number that is not finite."""
     data = parse_json(record)
-    if not all(map(math.isfinite, _numbers(data))):
-        raise ValueError("it has a number that is not finite")
+    json.dumps(data, allow_nan=False)
     objects = []
     for thing in data["objects"]:
         category, values = thing["category"], thing["attributes"]
@@ -291,17 +270,6 @@ def read_scene(record: str, terms: Terms) -> SceneGeometry:
     environment = data.get("environment")
     known = environment if isinstance(environment, str) else None
     return SceneGeometry(objects, along, [z for _, _, z in places], tops, known, terms)
-
-
-def _numbers(data: dict[str, Any]) -> Iterator[float]:
-    """The numbers of a record that decide its image, as far as it has them."""
-    for thing in data["objects"]:
-        yield from thing["position"]
-        yield thing.get("heading", 0.0)
-    camera = data["camera"]
-    yield from (*camera["position"], *camera["target"], camera.get("lens", 1.0), camera.get("sensor", 1.0))
-    for lamp in data.get("lamps", {}).values():
-        yield from (*lamp["position"], *lamp["color"], lamp["energy"], lamp["size"] or 0.0)
 
 
 def _sight(camera: dict[str, Any]) -> tuple[float, float]:

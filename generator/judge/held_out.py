@@ -1,11 +1,10 @@
 """The holdout of a benchmark, read from holdout.json: what a scene shows of it and what a text names of it."""
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from generator.judge.findings import Finding, finding
 from generator.judge.geometry import RULES, SceneGeometry
 from generator.judge.meaning import Meaning, Thing
 
@@ -77,13 +76,6 @@ class HeldOut:
             converses,
             opposites,
         )
-
-    def findings(self) -> Iterator[Finding]:
-        """Triples that are equivalent to a held-out one and not listed."""
-        for triple in sorted(self.triples - self.listed):
-            yield finding(
-                "open holdout", f"holdout.json lacks {' '.join(triple)}, which is held out with what it lists"
-            )
 
     def bindings_shown(self, shown: SceneGeometry) -> list[Binding]:
         """The held-out bindings of a scene, at most one per object."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from scipy.stats import binomtest
 
-from generator.judge.findings import Finding, finding
+from generator.judge.certificate import Finding, finding
 from generator.judge.foreign.labels import CONVERSE, POSITION, attributes
 from generator.judge.foreign.rows import Label, Row, Task
 from generator.judge.meaning import Meaning, Pair, Thing
@@ -51,22 +51,6 @@ def image_leaks(task: Task) -> Iterator[Finding]:
     for image, rows in first.items():
         if len(rows) > 1:
             yield finding("shared image", f"{image} ({'; '.join(row.where for row in rows.values())})")
-
-
-def shared_groups(task: Task) -> tuple[int, str]:
-    """How many groups (same values and categories) have other pairings in another split, and an example."""
-    first: dict[object, dict[str | None, str]] = defaultdict(dict)
-    for row, split, label in task.labelled:
-        things = label.meaning.things
-        if len(things) > 1 and not label.meaning.links and any(map(attributes, things)):
-            first[_group(label.meaning)].setdefault(_side(task, split), row.quoted(label))
-    shared = [quoted for quoted in first.values() if len(quoted) > 1]
-    return len(shared), " and ".join([*shared[0].values()][:2]) if shared else ""
-
-
-def _group(meaning: Meaning) -> tuple[object, ...]:
-    values = sorted(pair for thing in meaning.things for pair in attributes(thing))
-    return tuple(values), tuple(sorted(str(thing.category) for thing in meaning.things))
 
 
 def true_negatives(task: Task) -> Iterator[Finding]:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from generator.judge.findings import Finding, finding
+from generator.judge.certificate import Finding, finding
 from generator.judge.foreign.labels import arrangement, attributes
 from generator.judge.foreign.rows import Label, Row, Task
 
@@ -96,14 +96,6 @@ class Familiarity:
         (_, first, one), (_, second, other) = own
         swapped = [(kind, second, one), (kind, first, other)]
         return sum(pair not in self._shown for pair in own) != sum(pair not in self._shown for pair in swapped)
-
-    def unequal_swaps(self, kind: str) -> list[tuple[str, int, str]]:
-        """For each evaluation split with unequal swaps: its name, the number of such rows, and the first of them."""
-        found: dict[str, list[str]] = {split: [] for split in self.task.splits}
-        for row, label in self._evaluated():
-            if self._is_unequal(label, kind):
-                found[str(row.split)].append(row.quoted(label))
-        return [(split, len(quoted), quoted[0]) for split, quoted in found.items() if quoted]
 
 
 def _bindings(label: Label) -> list[Binding]:

@@ -13,10 +13,10 @@ from typing import Any
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import parse_json
 from generator.base.limits import MOST_LIST, read_text
-from generator.judge.foreign.characters import normal
 from generator.judge.foreign.labels import (
     UnreadableLabelError,
     arrangement,
+    normal,
     plain,
     read_label,
     relation_name,
@@ -38,8 +38,8 @@ _OBJECT = re.compile(rf"({'|'.join(PLACES)})(?:\.(\w+))?")
 _ROLES = [*_ALIASES, *PLACES[:2], "first.KIND", "second.KIND"]
 _TRAINING = ("train", "training")
 
-Cells = Mapping[str, Any]
-"""A row as it stands in the file: texts by column; its label may be a list of texts."""
+Located = tuple[str, Mapping[str, Any]]
+"""Where a row is in its split or file, and its cells by column: texts; a listed label may be a list of texts."""
 
 
 class Label:
@@ -121,84 +121,94 @@ def read_tasks(path: Path, columns: Sequence[str], task: str | None, roles: Spli
     Raises UserError if the file cannot be read, holds no labels, or lacks the task or a column.
     """
     named = parse_columns(columns)
+    kind, other = ("JSON", "CSV") if path.suffix.lower() == ".json" else ("CSV", "JSON")
     try:
         text = read_text(path, MOST_LIST, "utf-8-sig")
-        if path.suffix.lower() == ".json":
-            tasks = dict(_json_tasks(parse_json(text), path))
-        else:
-            tasks = {path.stem: _csv_rows(text)}
+        tasks = dict(_json_tasks(parse_json(text), path)) if kind == "JSON" else {path.stem: list(_csv_rows(text))}
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}; give a CSV or JSON file of labels.") from None
     except (csv.Error, ValueError) as error:
-        kind = "JSON that has one meaning" if path.suffix.lower() == ".json" else "a CSV file in UTF-8"
-        raise UserError(f"{path} is not {kind}: {error}; mend it, or give {_OTHER[kind]}.") from None
+        raise UserError(f"{path} is not {kind} in UTF-8 with one meaning: {error}; mend it, or give {other}.") from None
     if task is not None:
         if task not in tasks:
             raise UserError(f"{path} has no task '{task}'; {did_you_mean(task, list(tasks))}")
         tasks = {task: tasks[task]}
-    return [_task(name, data, path, named, roles) for name, data in tasks.items()]
+    return [_task(name, rows, path, named, roles) for name, rows in tasks.items()]
 
 
-_OTHER = {"JSON that has one meaning": "a CSV file", "a CSV file in UTF-8": "JSON"}
-
-
-def _csv_rows(text: str) -> list[tuple[str, Cells]]:
-    """The rows of a CSV file, each with where it is; empty cells are None."""
+def _csv_rows(text: str) -> Iterator[Located]:
+    """The rows of a CSV file; empty cells are None."""
     header = text.partition("\n")[0]
     lines = csv.reader(
         io.StringIO(text), delimiter="\t" if header.count("\t") > header.count(",") else ",", strict=True
     )
     names = next(lines, [])
-    if doubled := _doubled(names):
-        raise ValueError(f"it has the column '{doubled}' twice")
-    rows = []
-    for n, cells in enumerate((line for line in lines if line), 2):
+    _refuse_doubled(names)
+    for n, cells in enumerate(filter(None, lines), 2):
         if len(cells) != len(names):
             raise ValueError(f"line {n} has {len(cells)} cells, the first has {len(names)}")
-        rows.append((f"line {n}", {name: cell or None for name, cell in zip(names, cells, strict=True)}))
-    return rows
+        yield f"line {n}", {name: cell or None for name, cell in zip(names, cells, strict=True)}
 
 
-def _json_tasks(data: Any, path: Path) -> Iterator[tuple[str, Any]]:
-    """The tasks of a JSON file by name: lists of rows, or labels by split."""
-    if (isinstance(data, list) and data) or _by_split(data):
-        yield path.stem, data
-    elif isinstance(data, dict) and (tasks := {name: part for name, part in data.items() if _by_split(part)}):
-        yield from tasks.items()
-    else:
+def _json_tasks(data: Any, path: Path) -> Iterator[tuple[str, list[Located]]]:
+    """The tasks of a JSON file by name."""
+    tasks = data if isinstance(data, dict) and not _by_split(data) else {path.stem: data}
+    found = {name: part for name, part in tasks.items() if _by_split(part) or (isinstance(part, list) and part)}
+    if not found or (tasks is data and not all(map(_by_split, found.values()))):
         raise UserError(f"{path} holds no labels; expected {_SHAPE}.")
+    for name, part in found.items():
+        yield name, list(_listed(part, path) if isinstance(part, dict) else _json_rows(part, path))
 
 
 def _by_split(data: Any) -> bool:
     return isinstance(data, dict) and bool(data) and all(isinstance(rows, list) for rows in data.values())
 
 
-def _doubled(names: Iterable[str]) -> str | None:
-    """The first name that looks as one before it does."""
+def _listed(data: Mapping[str, list[Any]], path: Path) -> Iterator[Located]:
+    """The rows of labels by split. A label is a text or a list of texts."""
+    _refuse_doubled(data)
+    for split, labels in data.items():
+        for n, label in enumerate(labels, 1):
+            if not all(isinstance(part, str) for part in (label if isinstance(label, list) else [label])):
+                raise UserError(
+                    f'{path}: expected every label to be a text such as "red cube" or a list of them, got '
+                    f"{str(label)[:60]}."
+                )
+            yield f"label {n}", {"split": split, "label": label}
+
+
+def _json_rows(data: list[Any], path: Path) -> Iterator[Located]:
+    """The rows of a JSON list."""
+    for n, row in enumerate(data, 1):
+        if not isinstance(row, dict):
+            raise UserError(f"{path}: expected every row to be an object with fields, got {json.dumps(row)[:60]}.")
+        for name, value in row.items():
+            if isinstance(value, list | dict):
+                raise UserError(
+                    f"{path}: expected a text in the field '{name}', got {json.dumps(value)[:60]}; write one label a "
+                    "field, several negatives as several fields."
+                )
+        yield f"entry {n}", row
+
+
+def _refuse_doubled(names: Iterable[str]) -> None:
+    """Raise ValueError for a name that looks as one before it does."""
     found: set[str] = set()
     for name in names:
         if normal(name) in found:
-            return name
+            raise ValueError(f"it has the name '{normal(name)}' twice, perhaps in characters that nothing shows")
         found.add(normal(name))
-    return None
 
 
-def _task(name: str, data: Any, path: Path, named: Sequence[tuple[str, str]], roles: SplitRoles) -> Task:
-    listed = isinstance(data, dict) and not any(isinstance(row, dict) for rows in data.values() for row in rows)
+def _task(name: str, found: list[Located], path: Path, named: Sequence[tuple[str, str]], roles: SplitRoles) -> Task:
+    listed = found[0][0].startswith("label") if found else False
     if listed and named:
         raise UserError(f"--columns names columns, and {path} has labels by split without any; leave it out.")
-    found = [(where, _checked(cells, listed, path)) for where, cells in _located(data, listed, path)]
     fields = list(dict.fromkeys(field for _, cells in found for field in cells))
-    for names in (fields, data if isinstance(data, dict) else []):
-        if (doubled := _doubled(names)) is not None:
-            raise UserError(
-                f"{path} has two names that look the same and differ in characters that nothing shows, such as "
-                f"'{normal(doubled)}'; name each once."
-            )
     columns = choose_columns(named, fields, str(path))
     judged = [column for column in columns.all if column != columns.image]
     texts = dict.fromkeys(text for _, cells in found for column in judged for text in _texts(cells.get(column)))
-    reader = _Reader(columns, _are_triples([cells["label"] for _, cells in found]) if listed else False)
+    reader = _Reader(columns, listed and _are_triples([cells["label"] for _, cells in found]))
     rows = []
     for where, cells in found:
         split = _normal(cells.get(columns.split)) if columns.split else "all"
@@ -206,42 +216,8 @@ def _task(name: str, data: Any, path: Path, named: Sequence[tuple[str, str]], ro
         negatives = tuple(reader.in_words(_normal(cells.get(column))) for column in columns.negatives)
         image = _normal(cells.get(columns.image)) if columns.image else None
         rows.append(Row(f"{split or 'no split'}, {where}", split, label, negatives, image))
-    splits = list(map(normal, data)) if isinstance(data, dict) else list(dict.fromkeys(row.split for row in rows))
-    there = [split for split in splits if split is not None]
-    return Task(name, rows, there, *roles.of(there, name), reader.unreadable, tuple(texts))
-
-
-def _located(data: Any, listed: bool, path: Path) -> Iterator[tuple[str, Any]]:
-    """The rows of a task, each with where it is."""
-    if listed:
-        for split, labels in data.items():
-            yield from ((f"label {n}", {"split": split, "label": label}) for n, label in enumerate(labels, 1))
-    elif isinstance(data, list) and data and isinstance(data[0], tuple):
-        yield from data
-    else:
-        splits = data.items() if isinstance(data, dict) else [(None, data)]
-        rows = [(split, row) for split, listed_rows in splits for row in listed_rows]
-        for n, (split, row) in enumerate(rows, 1):
-            if not isinstance(row, dict):
-                raise UserError(f"{path}: expected every row to be an object with fields, got {json.dumps(row)[:60]}.")
-            yield f"entry {n}", row if split is None else {"split": split, **row}
-
-
-def _checked(cells: Cells, listed: bool, path: Path) -> Cells:
-    """The row. Raises UserError for a cell that is no text; where labels are listed, a label may be a list of texts."""
-    for name, value in cells.items():
-        parts = value if isinstance(value, list) else [value]
-        if listed and not all(isinstance(part, str) for part in parts):
-            raise UserError(
-                f'{path}: expected every label to be a text such as "red cube" or a list of them, got '
-                f"{str(value)[:60]}."
-            )
-        if not listed and isinstance(value, list | dict):
-            raise UserError(
-                f"{path}: expected a text in the field '{name}', got {json.dumps(value)[:60]}; write one label a "
-                "field, several negatives as several fields."
-            )
-    return cells
+    splits = [split for split in dict.fromkeys(row.split for row in rows) if split is not None]
+    return Task(name, rows, splits, *roles.of(splits, name), reader.unreadable, tuple(texts))
 
 
 def _texts(cell: Any) -> list[str]:
@@ -408,21 +384,18 @@ def choose_columns(named: Sequence[tuple[str, str]], there: Sequence[str], where
 
 
 def _things(role_of: dict[str, str], where: str) -> list[tuple[str, tuple[tuple[str, str], ...]]]:
-    things: list[tuple[str, tuple[tuple[str, str], ...]]] = []
-    for n, place in enumerate(PLACES):
-        values = [
-            (match[2], column)
-            for role, column in role_of.items()
-            if (match := _OBJECT.fullmatch(role)) and match[1] == place and match[2]
-        ]
-        if place not in role_of and values:
+    """For each object the column of its category, and those of its values with their kinds."""
+    values: dict[str, list[tuple[str, str]]] = {}
+    for role, column in role_of.items():
+        place, _, kind = role.partition(".")
+        of = values.setdefault(place, [])
+        if kind:
+            of.append((kind, column))
+    last = max(map(PLACES.index, values), default=-1)
+    for place in PLACES[: last + 1]:
+        if place not in role_of:
             raise UserError(
-                f"{where}: --columns {place}.{values[0][0]} names a value of the {place} object, and no column "
-                "names that "
-                f"object; add {place}=COLUMN."
+                f"{where}: --columns names a column of the {PLACES[last]} object, and none names the {place} object; "
+                f"add {place}=COLUMN."
             )
-        if place in role_of:
-            if n > len(things):
-                raise UserError(f"{where}: --columns names a {place} object and no {PLACES[n - 1]} one; name it too.")
-            things.append((role_of[place], tuple(sorted(values))))
-    return things
+    return [(role_of[place], tuple(sorted(values[place]))) for place in PLACES[: last + 1]]

@@ -4,17 +4,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from generator.judge.findings import Findings
-from generator.judge.foreign.characters import character_findings
+from generator.judge.certificate import Findings
 from generator.judge.foreign.checks import (
     arrangement_leaks,
     image_leaks,
-    shared_groups,
     shortcut_findings,
     true_negatives,
 )
 from generator.judge.foreign.familiarity import Familiarity
-from generator.judge.foreign.labels import CONVERSE
+from generator.judge.foreign.labels import CONVERSE, character_findings
 from generator.judge.foreign.rows import SplitRoles, Task, read_tasks
 
 
@@ -77,19 +75,6 @@ def _notes(task: Task, familiarity: Familiarity) -> Iterator[str]:
             f"No split trains (there are {', '.join(task.splits)}), so that familiarity is not judged; name it with "
             "--train."
         )
-    n, example = shared_groups(task)
-    if n:
-        yield (
-            f"{n:,} groups of the same objects and values are paired otherwise in another split, such as {example}: "
-            "they are no independent facts."
-        )
-    for kind in familiarity.kinds:
-        for split, rows, first in familiarity.unequal_swaps(kind):
-            yield (
-                f"{split}: asked against a caption with its {kind}s exchanged, {rows:,} rows would not be "
-                "equally familiar "
-                f"(another number of bindings that training never shows), the first {first}."
-            )
 
 
 def _sentence(task: Task, data: dict[str, Any], known: bool) -> str:

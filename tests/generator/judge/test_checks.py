@@ -11,8 +11,8 @@ import pytest
 from generator.base.files import read_json
 from generator.dataset.records import BENCHMARK_TABLES
 from generator.judge.benchmark import FALSE, TRUE, UNREADABLE, Benchmark
-from generator.judge.class_lists import _scene_fault, shared_arrangements
 from generator.judge.held_out import HeldOut, Named
+from generator.judge.membership import _scene_fault, shared_arrangements
 from generator.judge.text_reader import read_text
 from generator.judge.world import World
 from tests.generator.judge.datasets import (
@@ -356,8 +356,6 @@ def test_triples_are_held_out_with_their_converses_and_opposites() -> None:
     }
     alone = HeldOut.of({**HOLDOUT, "opposites": False}, CLEVR)
     assert alone.triples == {("cube", "left", "cone"), ("cone", "right", "cube")}
-    assert [finding["fault"] for finding in alone.findings()] == ["open holdout"]
-    assert "cone right cube" in next(alone.findings())["what"]
 
 
 def test_a_scene_shows_bindings_triples_and_absent_atoms() -> None:

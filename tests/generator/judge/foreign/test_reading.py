@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from generator.base.errors import UserError
-from generator.judge.foreign.characters import normal
-from generator.judge.foreign.labels import arrangement, read_label
+from generator.judge.foreign.labels import arrangement, normal, read_label
 from generator.judge.foreign.rows import SplitRoles, choose_columns, parse_columns
 from generator.judge.foreign.verify import verify_splits
 from tests.generator.judge.foreign.label_files import judged, rows, said
@@ -89,7 +88,7 @@ def test_a_table_is_judged_by_its_labels_and_not_by_other_fields(tmp_path: Path)
         ),
         ("b.json", '[{"split": "train", "label": "red cube", "label": "blue cube"}]', "the key 'label' is repeated"),
         ("c.json", '{"train": ["red cube"], "tra\u200bin": ["blue cube"]}', "'train'"),
-        ("d.csv", "split,label,label\ntrain,red cube,blue cube\n", "column 'label' twice"),
+        ("d.csv", "split,label,label\ntrain,red cube,blue cube\n", "name 'label' twice"),
     ],
 )
 def test_what_two_readers_may_read_in_two_ways_is_refused(tmp_path: Path, name: str, text: str, said: str) -> None:
@@ -133,8 +132,8 @@ def test_objects_in_columns_of_their_own() -> None:
         ("splt=fold", "did you mean 'split'"),
         ("split=a,split=b", "names the role 'split' twice"),
         ("label=gone", "has no column 'gone'"),
-        ("second.color=a", "names a value of the second object"),
-        ("second=a", "names a second object and no first one"),
+        ("second.color=a,first=b", "none names the second object; add second=COLUMN"),
+        ("second=a", "a column of the second object, and none names the first object; add first=COLUMN"),
     ],
 )
 def test_a_wrong_option_is_one_sentence(option: str, said: str) -> None:
@@ -164,8 +163,6 @@ def test_rows_of_json_and_a_relation_column(tmp_path: Path) -> None:
     ]
     found = judged(tmp_path / "a.json", json.dumps(data), "split=part")
     assert said(found, "converse leak") == ['"cube on cone" (train, entry 1) = "cone beneath cube" (test, entry 2)']
-    by_split = {"train": [{"label": "red cube"}], "test": [{"label": "red cube"}]}
-    assert len(said(judged(tmp_path / "a.json", json.dumps(by_split)), "shared arrangement")) == 1
 
 
 @pytest.mark.parametrize(
@@ -200,19 +197,24 @@ def test_names_that_are_not_there(tmp_path: Path, roles: SplitRoles, task: str |
         ("a.csv", "animal,fold\nfox,train\n", ["first=animal,frist.color=fold"], "unknown role 'frist.color'"),
         ("a.csv", "animal,fold\nfox,train\n", ["label"], "Expected --columns to be ROLE=COLUMN"),
         ("a.csv", "animal,fold\nfox,train\n", ["first=animal,first=fold"], "names the role 'first' twice"),
-        ("a.csv", "animal,fold\nfox,train\n", ["second=animal"], "names a second object and no first one"),
+        ("a.csv", "animal,fold\nfox,train\n", ["second=animal"], "none names the first object"),
         (
             "a.csv",
             "animal,fold\nfox,train\n",
             ["second.color=animal,first=fold"],
-            "no column names that object; add second=COLUMN",
+            "none names the second object; add second=COLUMN",
         ),
-        ("a.csv", "label,split\nfox,train,3\n", [], "is not a CSV file in UTF-8"),
+        (
+            "a.csv",
+            "label,split\nfox,train,3\n",
+            [],
+            "one meaning: line 2 has 3 cells, the first has 2",
+        ),
         ("a.json", "{", [], "is not JSON"),
         ("a.json", "[]", [], "holds no labels; expected a list of rows, or labels by split"),
         ("a.json", '{"train": [3]}', [], "expected every label to be a text such as"),
         ("a.json", '{"train": ["fox"]}', ["label=x"], "labels by split without any; leave it out"),
-        ("a.json", '{"train": ["fox", {"label": "x"}]}', [], "expected every row to be an object with fields"),
+        ("a.json", '["fox"]', [], "expected every row to be an object with fields"),
         ("a.json", '[{"label": ["fox"]}]', [], "expected a text in the field 'label'"),
         ("b.csv", None, [], "b.csv cannot be read: "),
     ],
