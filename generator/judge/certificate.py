@@ -122,8 +122,8 @@ class Reproduced:
 Examine = Callable[[Path, Mapping[str, tuple[str, ...]]], Images]
 """Looks at images of the dataset in a folder. The scenes are given by id, each with its split in every benchmark."""
 
-Reproduce = Callable[[Path, Sequence[str]], Mapping[str, Reproduced]]
-"""Makes some benchmarks of the dataset in a folder again, and their world."""
+Reproduce = Callable[[Path, Sequence[str]], Callable[[], Mapping[str, Reproduced]]]
+"""Begins to make some benchmarks of the dataset in a folder again, and their world; what it returns waits for them."""
 
 
 def certificate(

@@ -6,7 +6,7 @@ that plans, splits or writes captions (a contract in pyproject.toml).
 
 import gc
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -88,21 +88,26 @@ def verify_dataset(
     names = [name] if name else sorted(path.parent.name for path in root.glob("benchmarks/[!.]*/manifest.json"))
     if not names:
         raise UserError(f"{root} has no benchmark yet; make one with `gen split {root} --holdout 3x3`.")
-    certificates = {}
+    for each in names:
+        if not (root / "benchmarks" / check_benchmark_name(each) / "manifest.json").exists():
+            Dataset.open(root).benchmark(each)
+    certificates: dict[str, dict[str, Any]] = {}
+    making: Callable[[], Mapping[str, Reproduced]] = reproduce(root, names) if reproduce else dict
     with _uncollected():
         world = World(world_folder, progress)
-        for each in names:
-            if not (root / "benchmarks" / check_benchmark_name(each) / "manifest.json").exists():
-                Dataset.open(root).benchmark(each)
         opened = {each: _opened(world, root / "benchmarks" / each) for each in names}
         images = examine(root, _splits(world, [one for _, _, _, one in opened.values()])) if examine else Images()
-        again = reproduce(root, names) if reproduce else {}
-        for each, (findings, manifest, tables, benchmark) in opened.items():
+        for findings, _, _, benchmark in opened.values():
+            findings.add(world.findings)
+            findings.add(images.findings)
+            if benchmark:
+                for check in CHECKS:
+                    findings.add(guarded(check(benchmark), check.__name__.replace("_findings", "")))
+        with progress.track("making again", None):
+            again = making()
+        for each, (findings, manifest, tables, _) in opened.items():
             made = again.get(each, Reproduced())
-            for found in (world.findings, images.findings, made.findings):
-                findings.add(found)
-            for check in CHECKS if benchmark else ():
-                findings.add(guarded(check(benchmark), check.__name__.replace("_findings", "")))
+            findings.add(made.findings)
             certificates[each] = certificate(findings, manifest, tables, world.digest, images, made)
             if _write(root / "benchmarks" / each / "verify.json", certificates[each]):
                 publish_file(root, f"benchmarks/{each}/verify.json")

@@ -169,8 +169,8 @@ def _ends(label: Label) -> Iterator[tuple[Code, tuple[Pair, ...], tuple[Pair, ..
     first, second = map(_traits, label.meaning.things)
     yield ("first", "second"), first, second
     for subject, relation, thing, _ in label.shown.links:
-        ends = (_traits(label.shown.things[end]) for end in (subject, thing))
-        yield (f"subject of {relation}", f"object of {relation}"), *ends
+        things = label.shown.things
+        yield (f"subject of {relation}", f"object of {relation}"), _traits(things[subject]), _traits(things[thing])
     one, other = (dict(thing.attributes).get(POSITION) for thing in label.meaning.things)
     if one and other and one != other:
         (one, first), (other, second) = sorted([(one, first), (other, second)])
