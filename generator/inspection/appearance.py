@@ -20,7 +20,7 @@ from skimage.color import rgb2lab
 from generator.assets.sets import find_mesh
 from generator.assets.shapes import UnitMesh
 from generator.inspection.outlines import Mask, outlines
-from generator.inspection.single_objects import rendered, single_scene
+from generator.inspection.swatches import rendered, single_scene
 from generator.scene.projection import axes, project
 from generator.scene.scene import Camera
 from generator.vocabulary.materials import AttributeValue

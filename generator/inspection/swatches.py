@@ -1,15 +1,20 @@
-"""Swatches of a family: each value of each attribute kind on one object, each object, and each texture on each
-object."""
+"""Scenes of one object, and the swatches of a family: each value of each attribute kind on one object, each object, and
+each texture on each object."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from PIL import Image, ImageDraw, ImageFont
 
-from generator.inspection.single_objects import rendered, single_scene
-from generator.scene.scene import Scene
+from generator.base.errors import UserError
+from generator.render.farm.pool import Farm
+from generator.render.settings import read_quality
+from generator.scene.planned import Planned
+from generator.scene.scene import Camera, Lamp, Scene, SceneObject
 from generator.vocabulary.families import vocabulary_text
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 
@@ -83,3 +88,55 @@ def _sheet(rows: list[tuple[_Row, list[Image.Image]]], title: str) -> Image.Imag
             pen.text((left + _SIDE / 2, y + _SIDE + 1), label, _INK, font, anchor="ma")
         top += _HEAD + n * step
     return sheet
+
+
+_ROOM = 1.45  # half the width of a close view, radii of the largest object
+
+
+def single_scene(
+    vocabulary: Vocabulary, name: str, attributes: Mapping[str, str], environment: str, close: bool = True
+) -> Scene:
+    """An object at the origin at the middle of its headings; camera and lamps without jitter.
+
+    `close`: whether the largest object would fill the view; else the view is that of the family's scenes.
+    """
+    spec, size = vocabulary.camera, max(vocabulary.scales)
+    camera = Camera(spec.position, spec.target, spec.lens, spec.sensor)
+    if close:
+        target = (0.0, 0.0, 0.85 * size)
+        lens = spec.sensor * math.dist(spec.position, target) / (2 * _ROOM * size)
+        camera = Camera(spec.position, target, lens, spec.sensor)
+    lamps = {
+        name: Lamp(lamp.type, lamp.energy, lamp.size, lamp.color, lamp.position)
+        for name, lamp in {**vocabulary.lamps, **vocabulary.environments[environment].lamps}.items()
+    }
+    heading = vocabulary.facing(name, spec.position)
+    return Scene((SceneObject(name, dict(attributes), (0.0, 0.0, 0.0), heading),), camera, lamps, environment)
+
+
+def rendered(
+    scenes: Sequence[Scene], vocabulary: Vocabulary, workers: int, side: int = 128, quality: str = "standard"
+) -> Iterator[Image.Image]:
+    """The images of scenes, `side` pixels wide and high, rendered by the same worker processes as a world.
+
+    Raises UserError if Blender cannot render one.
+    """
+    blank = Planned("", "", (), (), "")
+    jobs = [replace(blank, scene_id=f"{i:06d}", record=scene.to_json()) for i, scene in enumerate(scenes)]
+    with TemporaryDirectory() as folder:
+        setup = {
+            "vocabulary": vocabulary.toml(),
+            "quality": read_quality(quality).model_dump(),
+            "width": side,
+            "height": side,
+            "seed": 0,
+            "folder": folder,
+            "outputs": [],
+            "device": "cpu",
+        }
+        for answer in Farm(workers).render(jobs, len(jobs), setup):
+            if "failed" in answer:
+                raise UserError(f"An image of '{vocabulary.name}' could not be rendered: {answer['failed']}")
+        for job in jobs:
+            with Image.open(Path(folder) / "images" / f"{job.scene_id}.png") as image:
+                yield image.convert("RGB")
