@@ -3,14 +3,14 @@ each texture on each object."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image
 
 from generator.base.errors import UserError
+from generator.inspection.sheets import contact_sheet
 from generator.render.farm.pool import Farm
 from generator.render.settings import read_quality
 from generator.scene.planned import Planned
@@ -18,16 +18,9 @@ from generator.scene.scene import Camera, Lamp, Scene, SceneObject
 from generator.vocabulary.families import vocabulary_text
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 
-_SIDE, _GAP, _LINE, _HEAD, _COLUMNS = 128, 10, 20, 30, 12
-_INK, _PAPER = (20, 20, 20), (255, 255, 255)
-
-
-@dataclass(frozen=True)
-class _Row:
-    """A heading and the swatches beneath it, each a label and a scene."""
-
-    heading: str
-    swatches: list[tuple[str, Scene]]
+_SIDE, _COLUMNS = 128, 12
+_Row = tuple[str, list[tuple[str, Scene]]]
+"""A heading and the swatches beneath it, each a label and a scene."""
 
 
 def draw_swatches(family: str, out: Path, workers: int) -> Path:
@@ -41,10 +34,12 @@ def draw_swatches(family: str, out: Path, workers: int) -> Path:
     for i, kind in enumerate(whole.paints or (whole.tested,)):
         vocabulary = whole.painted_with(kind)
         rows = list(_rows(vocabulary, vocabulary.tested, everything=i == 0))
-        images = rendered([scene for row in rows for _, scene in row.swatches], vocabulary, workers, _SIDE)
-        sheets += [(row, list(islice(images, len(row.swatches)))) for row in rows]
+        images = rendered([scene for _, swatches in rows for _, scene in swatches], vocabulary, workers, _SIDE)
+        for heading, swatches in rows:
+            shown = [(image, [label]) for (label, _), image in zip(swatches, images, strict=False)]
+            sheets += [(heading, shown[at : at + _COLUMNS]) for at in range(0, len(shown), _COLUMNS)]
     out.parent.mkdir(parents=True, exist_ok=True)
-    _sheet(sheets, whole.name).save(out)
+    contact_sheet(sheets, _SIDE, whole.name).save(out)
     return out
 
 
@@ -60,34 +55,15 @@ def _rows(vocabulary: Vocabulary, tested: str, everything: bool) -> Iterator[_Ro
                 (value, single_scene(vocabulary, model, {**usual, kind: value}, place))
                 for value in vocabulary.values(kind)
             ]
-            yield _Row(heading, swatches)
+            yield heading, swatches
         for value, spec in vocabulary.attributes[kind].items():
             if spec.texture is not None:
                 chosen = {**usual, kind: value}
                 swatches = [(name, single_scene(vocabulary, name, chosen, first)) for name in vocabulary.objects]
-                yield _Row(f"{kind} {value}", swatches)
+                yield f"{kind} {value}", swatches
     if everything:
         objects = [(name, single_scene(vocabulary, name, usual, first)) for name in vocabulary.objects]
-        yield _Row(vocabulary.category, objects)
-
-
-def _sheet(rows: list[tuple[_Row, list[Image.Image]]], title: str) -> Image.Image:
-    font, bold = ImageFont.load_default(14), ImageFont.load_default(18)
-    lines = [-(-len(row.swatches) // _COLUMNS) for row, _ in rows]
-    width = _GAP + max(min(len(row.swatches), _COLUMNS) for row, _ in rows) * (_SIDE + _GAP)
-    step = _SIDE + _LINE + _GAP
-    sheet = Image.new("RGB", (width, _HEAD + sum(_HEAD + n * step for n in lines)), _PAPER)
-    pen = ImageDraw.Draw(sheet)
-    pen.text((_GAP, 6), title, _INK, ImageFont.load_default(22))
-    top = _HEAD
-    for (row, images), n in zip(rows, lines, strict=True):
-        pen.text((_GAP, top + 5), row.heading, _INK, bold)
-        for i, ((label, _), image) in enumerate(zip(row.swatches, images, strict=True)):
-            left, y = _GAP + i % _COLUMNS * (_SIDE + _GAP), top + _HEAD + i // _COLUMNS * step
-            sheet.paste(image, (left, y))
-            pen.text((left + _SIDE / 2, y + _SIDE + 1), label, _INK, font, anchor="ma")
-        top += _HEAD + n * step
-    return sheet
+        yield vocabulary.category, objects
 
 
 _ROOM = 1.45  # half the width of a close view, radii of the largest object

@@ -66,21 +66,9 @@ def scene_in(benchmark: Path, split: str) -> str:
     return next(row["scene_id"] for row in rows if row["split"] == split)
 
 
-def held_out(benchmark: Path) -> tuple[str, str]:
-    value, thing = read_json(benchmark / "holdout.json")["bindings"][0]
-    return value, thing
-
-
 def text_row(text: str) -> dict[str, Any]:
     """A row of the texts table, without what no check of the judge reads."""
     return {"text_id": hashlib.sha256(text.encode()).hexdigest()[:16], "text": text, "template": "x", "level": "L1"}
-
-
-def add_text(benchmark: Path, text: str) -> str:
-    """Add a text to the texts table; returns its id."""
-    row = text_row(text)
-    edit(benchmark, "texts", lambda rows: rows.append(row))
-    return str(row["text_id"])
 
 
 VOCABULARY = """
