@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import zip_longest
 from multiprocessing import get_context
 from pathlib import Path
@@ -66,23 +65,25 @@ class Reproduction:
         and gives what differs, by benchmark."""
         table = root / "world" / "scenes.parquet"
         if not table.exists() or table.stat().st_size < _LARGE:
-            return lambda: self._made(root, names, [])
+            return lambda: _made_again(root, names, self.progress)
         thread = ThreadPoolExecutor(1)
-        made = thread.submit(self._made, root, names, [ProcessPoolExecutor(len(names) + 1, get_context("spawn"))])
+        made = thread.submit(_made_again, root, names, None)
         thread.shutdown(wait=False)
         return made.result
 
-    def _made(self, root: Path, names: Sequence[str], pools: list[ProcessPoolExecutor]) -> dict[str, Reproduced]:
-        with tempfile.TemporaryDirectory(prefix="jackalope-") as folder:
-            again = Path(folder) / "dataset"
-            asked = [[root] * (len(names) + 1), [again] * (len(names) + 1), [None, *names]]
-            if pools:
-                with pools[0] as pool:
-                    world, *benchmarks = pool.map(_component, *asked)
-            else:
-                world, *benchmarks = map(partial(_component, progress=self.progress), *asked)
-            cards = Reproduced(True, tuple(_of_cards(root, again)))
-        return {name: _joined(world, made, cards) for name, made in zip(names, benchmarks, strict=True)}
+
+def _made_again(root: Path, names: Sequence[str], progress: Progress | None) -> dict[str, Reproduced]:
+    """What differs, by benchmark. Without `progress`, each component has a process of its own."""
+    with tempfile.TemporaryDirectory(prefix="jackalope-") as folder:
+        again, parts = Path(folder) / "dataset", (None, *names)
+        if progress is None:
+            with ProcessPoolExecutor(len(parts), get_context("spawn")) as pool:
+                waiting = [pool.submit(_component, root, again, name) for name in parts]
+                world, *benchmarks = [each.result() for each in waiting]
+        else:
+            world, *benchmarks = [_component(root, again, name, progress) for name in parts]
+        cards = Reproduced(True, tuple(_of_cards(root, again)))
+    return {name: _joined(world, made, cards) for name, made in zip(names, benchmarks, strict=True)}
 
 
 def _component(root: Path, again: Path, name: str | None, progress: Progress = SILENT) -> Reproduced:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from generator.base.errors import UserError
 from generator.judge.foreign.labels import arrangement, normal, read_label
-from generator.judge.foreign.rows import SplitRoles, choose_columns, parse_columns
+from generator.judge.foreign.rows import SplitRoles
 from generator.judge.foreign.verify import verify_splits
 from tests.generator.judge.foreign.label_files import judged, rows, said
 
@@ -104,41 +104,6 @@ def test_a_normal_text_stays_as_it_is(text: str) -> None:
     assert normal(unicodedata.normalize("NFD", text.translate({0x60: None, 0xB4: None}))) == normal(
         unicodedata.normalize("NFC", text.translate({0x60: None, 0xB4: None}))
     )
-
-
-def test_columns_called_after_their_role_are_found() -> None:
-    found = choose_columns([], ["split", "caption", "negative_caption", "filename", "other"], "a.csv")
-    assert (found.split, found.label, found.negatives, found.image) == (
-        "split",
-        "caption",
-        ("negative_caption",),
-        "filename",
-    )
-    assert found.all == ["split", "filename", "caption", "negative_caption"]
-
-
-def test_objects_in_columns_of_their_own() -> None:
-    named = parse_columns(["first=animal,first.color=paint", "second=animal2,relation=where,split=fold"])
-    found = choose_columns(named, ["animal", "paint", "animal2", "where", "fold"], "a.csv")
-    assert found.things == (("animal", (("color", "paint"),)), ("animal2", ()))
-    assert (found.relation, found.split) == ("where", "fold")
-    assert found.label_columns == ["animal", "paint", "animal2", "where"]
-
-
-@pytest.mark.parametrize(
-    ("option", "said"),
-    [
-        ("split", "ROLE=COLUMN"),
-        ("splt=fold", "did you mean 'split'"),
-        ("split=a,split=b", "names the role 'split' twice"),
-        ("label=gone", "has no column 'gone'"),
-        ("second.color=a,first=b", "none names the second object; add second=COLUMN"),
-        ("second=a", "a column of the second object, and none names the first object; add first=COLUMN"),
-    ],
-)
-def test_a_wrong_option_is_one_sentence(option: str, said: str) -> None:
-    with pytest.raises(UserError, match=said):
-        choose_columns(parse_columns([option]), ["a", "b"], "a.csv")
 
 
 def test_lists_of_things_and_of_thing_relation_thing(tmp_path: Path) -> None:

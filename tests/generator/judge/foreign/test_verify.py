@@ -1,6 +1,5 @@
 """Whole files: published class lists, generated blocks, notes and sentences."""
 
-import csv
 import json
 from itertools import permutations
 from pathlib import Path
@@ -11,12 +10,9 @@ from hypothesis import strategies as st
 
 from generator.judge.foreign.labels import CONVERSE, FIRST, PHRASE, relation_name
 from generator.judge.foreign.rows import SplitRoles
-from generator.judge.foreign.verify import verify_splits
 from tests.generator.judge.foreign.label_files import (
     LEAKING,
-    PEARSON,
     SPAR,
-    SPARE,
     THREE,
     check_block,
     grid,
@@ -37,45 +33,10 @@ def test_without_the_three_it_is_clean(tmp_path: Path) -> None:
     assert "no arrangement is in two splits, in any order of mention or by the converse" in found["sentence"]
 
 
-@pytest.mark.skipif(
-    not PEARSON.exists(), reason="the published class lists lie beside the checkout only where the project is developed"
-)
-def test_the_published_class_lists_leak_three_arrangements() -> None:
-    found = verify_splits(PEARSON)
-    assert list(found) == ["single", "two_object_ordered_pairs", "relational"]
-    assert {name: each["faults"] for name, each in found.items()} == {
-        "single": {},
-        "two_object_ordered_pairs": {},
-        "relational": {"converse leak": 3},
-    }
-    leaks = [what.replace(", label", "").split(" = ") for what in said(found["relational"], "converse leak")]
-    named = {tuple(part[1 : part.index('" (')] for part in leak) for leak in leaks}
-    assert named == {
-        ("cylinder left sphere", "sphere right cylinder"),
-        ("sphere left cylinder", "cylinder right sphere"),
-        ("cube right cone", "cone left cube"),
-    }
-    assert list(verify_splits(PEARSON, task="relational")) == ["relational"]
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_generated_blocks_over_a_grid_are_clean(tmp_path: Path, seed: int) -> None:
     colors, animals = grid()
     scenes = [(*pair, *paint) for pair in permutations(animals, 2) for paint in permutations(colors, 2)]
-    check_block(split_by_block(scenes, vocabulary(colors, animals), seed, tmp_path / "labels.csv"))
-
-
-@pytest.mark.skipif(
-    not SPARE.exists(), reason="the labels of PUG:SPARE lie beside the checkout only where the project is developed"
-)
-@pytest.mark.parametrize("seed", range(3))
-def test_generated_blocks_over_the_labels_of_spare_are_clean(tmp_path: Path, seed: int) -> None:
-    with SPARE.open(encoding="utf-8") as file:
-        scenes = [
-            (row["character_name"], row["character2_name"], row["character_texture"], row["character2_texture"])
-            for row in csv.DictReader(file)
-        ]
-    colors, animals = (sorted({scene[n] for scene in scenes}) for n in (2, 0))
     check_block(split_by_block(scenes, vocabulary(colors, animals), seed, tmp_path / "labels.csv"))
 
 
