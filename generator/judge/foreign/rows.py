@@ -206,13 +206,12 @@ def _task(name: str, found: list[Located], path: Path, named: Sequence[tuple[str
         raise UserError(f"--columns names columns, and {path} has labels by split without any; leave it out.")
     fields = list(dict.fromkeys(field for _, cells in found for field in cells))
     columns = choose_columns(named, fields, str(path))
-    judged = [column for column in columns.all if column != columns.image]
-    texts = dict.fromkeys(text for _, cells in found for column in judged for text in _texts(cells.get(column)))
+    texts = dict.fromkeys(text for _, cells in found for column in columns.judged for text in _texts(cells.get(column)))
     reader = _Reader(columns, listed and _are_triples([cells["label"] for _, cells in found]))
     rows = []
     for where, cells in found:
         split = _normal(cells.get(columns.split)) if columns.split else "all"
-        label = reader.label(tuple(_normal(cells.get(column)) for column in columns.label_columns))
+        label = reader.label(cells)
         negatives = tuple(reader.in_words(_normal(cells.get(column))) for column in columns.negatives)
         image = _normal(cells.get(columns.image)) if columns.image else None
         rows.append(Row(f"{split or 'no split'}, {where}", split, label, negatives, image))
@@ -252,11 +251,19 @@ class _Reader:
         self._known: dict[Any, Label | None] = {}
         self._same: dict[tuple[str, Meaning], Label] = {}
 
-    def label(self, cells: tuple[Any, ...]) -> Label | None:
-        """The label of a row, from the cells of its label columns; None if it cannot be read."""
+    def label(self, cells: Mapping[str, Any]) -> Label | None:
+        """The label of a row, in words or in parts; None if it cannot be read."""
         if self.columns.label:
-            return self.in_words(cells[0])
-        return self._once(cells, lambda: self._in_parts(iter(cells)))
+            return self.in_words(_normal(cells.get(self.columns.label)))
+        things = []
+        for column, values in self.columns.things:
+            pairs = sorted((kind, plain(cell)) for kind, name in values if (cell := _normal(cells.get(name))))
+            if category := _normal(cells.get(column)):
+                things.append(Thing(plain(category), tuple(pairs)))
+        relation = _normal(cells.get(self.columns.relation)) if self.columns.relation else None
+        links = ((0, relation_name(relation), 1, True),) if relation and len(things) > 1 else ()
+        meaning = Meaning(tuple(things), links)
+        return self._once(meaning, lambda: (meaning, words_of(meaning)))
 
     def in_words(self, cell: Any) -> Label | None:
         """A label that is a text or a list of texts; None if there is none, or if it cannot be read."""
@@ -270,6 +277,8 @@ class _Reader:
         if key not in self._known:
             try:
                 meaning, words = read()
+                if not meaning.things:
+                    raise UnreadableLabelError("a row names no object")
                 self._known[key] = self._same.setdefault((words, meaning), Label(meaning, words))
             except UnreadableLabelError as error:
                 self.unreadable.append(str(error))
@@ -282,21 +291,6 @@ class _Reader:
             meaning = Meaning((thing_of(subject), thing_of(thing)), ((0, relation_name(relation), 1, True),))
         else:
             meaning = Meaning(tuple(map(thing_of, parts)))
-        return meaning, words_of(meaning)
-
-    def _in_parts(self, cells: Iterator[str | None]) -> tuple[Meaning, str]:
-        """A label from the cells of its row, in the order of `columns.label_columns`."""
-        things: list[Thing] = []
-        for _, values in self.columns.things:
-            category = next(cells)
-            pairs = sorted((kind, plain(cell)) for kind, _ in values if (cell := next(cells)))
-            if category:
-                things.append(Thing(plain(category), tuple(pairs)))
-        relation = next(cells) if self.columns.relation else None
-        if not things:
-            raise UnreadableLabelError("a row names no object")
-        linked = relation is not None and len(things) > 1
-        meaning = Meaning(tuple(things), ((0, relation_name(relation), 1, True),) if linked and relation else ())
         return meaning, words_of(meaning)
 
 
@@ -316,17 +310,10 @@ class Columns:
     negatives: tuple[str, ...]
 
     @property
-    def label_columns(self) -> list[str]:
-        """The columns that describe what a row shows."""
-        if self.label:
-            return [self.label]
+    def judged(self) -> list[str]:
+        """All columns whose texts are judged."""
         things = [column for category, values in self.things for column in (category, *(name for _, name in values))]
-        return [*things, *([self.relation] if self.relation else [])]
-
-    @property
-    def all(self) -> list[str]:
-        """All columns to read."""
-        wanted = [self.split, self.image, *self.label_columns, *self.negatives]
+        wanted = [self.split, self.label, *things, self.relation, *self.negatives]
         return list(dict.fromkeys(name for name in wanted if name))
 
 

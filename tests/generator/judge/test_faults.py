@@ -806,7 +806,7 @@ CHANGES: dict[tuple[tuple[str, str], str], dict[str, Callable[[Planted], object]
             held_out_positive=9
         ),
         "an item tests another skill": lambda data: next(data.items("binary", kind="swap")).update(skill="relation"),
-        "a foil changes another skill": lambda data: next(data.items("skill", skill="relation")).update(skill="object"),
+        "a foil changes another skill": lambda data: next(data.items("skill", kind="targeted")).update(skill="none"),
         "a kind that its protocol lacks": lambda data: next(data.items("binary")).update(kind="impossible"),
     },
     (ALL, "all/candidates.parquet has"): {
