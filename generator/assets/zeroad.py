@@ -9,9 +9,8 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from generator.assets.cleaning import cleaned
+from generator.assets.importing import cleaned
 from generator.assets.sets import set_folder, write_asset
-from generator.assets.shapes import UnitMesh
 from generator.base.errors import UserError
 from generator.base.files import write_bytes
 from generator.base.limits import read_bytes
@@ -63,10 +62,9 @@ def install(source: Path | None) -> tuple[list[str], list[str]]:
     folder, meshes = set_folder(SET), {}
     for name, (place, data) in files.items():
         try:
-            arrays, _ = cleaned(*read_pmd(data), "-x", "z")
+            meshes[name], _ = cleaned(*read_pmd(data), "z", "y")
         except UserError as error:
             raise UserError(f"Cannot install {place}: {error.message}") from None
-        meshes[name] = UnitMesh(*(arrays[key].tolist() for key in UnitMesh._fields))
     for name, mesh in meshes.items():
         place, data = files[name]
         notes = {"licence": LICENCE, "source": PurePosixPath(place).name, "sha256": hashlib.sha256(data).hexdigest()}
@@ -139,8 +137,8 @@ def _from_zip(source: Path, archive: zipfile.ZipFile, place: str) -> bytes:
 def read_pmd(data: bytes) -> tuple[np.ndarray, np.ndarray]:
     """Read PMD, the game's format: a header, vertices and triangles; bones and props are skipped.
 
-    Returns vertices float64 [n, 3] (x ahead, y to the left, z up) and triangles int32 [m, 3] of the mesh in its bind
-    pose. Raises UserError where the bytes are not a PMD mesh of version 3 or 4 (older ones hold no bind pose), or are
+    Returns vertices float64 [n, 3] (x to the right, y up, z backward: the game's own is left-handed) and triangles
+    int32 [m, 3] of the mesh in its bind pose. Raises UserError where the bytes are not a PMD mesh of version 3 or 4 (older ones hold no bind pose), or are
     damaged.
     """
     if len(data) < _HEADER.size:
@@ -170,7 +168,7 @@ def read_pmd(data: bytes) -> tuple[np.ndarray, np.ndarray]:
         raise UserError("it has no faces, so there is nothing to show: take it from 0 A.D. again.")
     if faces.max() >= n:
         raise _damaged(f"a face has vertex {faces.max():,} of {n:,}")
-    return positions[:, [2, 0, 1]] * (1, -1, 1), faces
+    return positions * (1, 1, -1), faces
 
 
 def _damaged(why: str) -> UserError:

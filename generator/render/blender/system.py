@@ -6,6 +6,7 @@ Imports bpy when asked.
 import json
 import os
 import re
+from collections.abc import Callable
 from typing import Any
 
 from generator.base.extras import missing
@@ -62,16 +63,25 @@ def _devices() -> dict[str, list[str]]:
     return {kind: [each.name for each in of_kind] for kind, of_kind in {**found, "CPU": cpus}.items() if of_kind}
 
 
-def main() -> None:
-    """Print the devices, or {"broken": reason} where Blender does not load. Blender's own output goes to stderr."""
+def answer_with() -> Callable[..., None]:
+    """A function that writes its named arguments to stdout as a line of JSON. All else printed goes to stderr."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
+
+    def answer(**message: Any) -> None:
+        answers.write(json.dumps(message) + "\n")
+        answers.flush()
+
+    return answer
+
+
+def main() -> None:
+    """Print the devices, or {"broken": reason} where Blender does not load."""
+    answer = answer_with()
     try:
-        found: object = _devices()
+        answer(**_devices())
     except (ImportError, MemoryError) as error:
-        found = {"broken": load_fault(error)}
-    answers.write(json.dumps(found) + "\n")
-    answers.flush()
+        answer(broken=load_fault(error))
 
 
 if __name__ == "__main__":
