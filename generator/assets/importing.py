@@ -92,9 +92,10 @@ def _read(file: Path) -> tuple[np.ndarray, np.ndarray]:
 def cleaned(vertices: np.ndarray, faces: np.ndarray, facing: str, up: str) -> tuple[UnitMesh, list[str]]:
     """A unit mesh (`generator.assets.shapes.unit_mesh`) of `vertices` [n, 3] and triangles `faces` [m, 3].
 
-    Turned so that its direction `facing` becomes +x and `up` +z (two of DIRECTIONS), with double vertices merged,
-    faces turned outward, and at sharp edges a vertex for each side. Also returns a sentence for each repair that the user should know of. Raises UserError where
-    the directions are of one axis, where a coordinate is not finite, and where there is nothing to show.
+    Turned so that its direction `facing` becomes +x and `up` +z (two of DIRECTIONS), with double vertices merged, faces
+    turned outward, and at sharp edges a vertex for each side. Also returns a sentence for each repair that the user
+    should know of. Raises UserError where the directions are of one axis, where a coordinate is not finite, and where
+    there is nothing to show.
     """
     import trimesh  # takes a while to load
 

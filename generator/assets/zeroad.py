@@ -137,9 +137,9 @@ def _from_zip(source: Path, archive: zipfile.ZipFile, place: str) -> bytes:
 def read_pmd(data: bytes) -> tuple[np.ndarray, np.ndarray]:
     """Read PMD, the game's format: a header, vertices and triangles; bones and props are skipped.
 
-    Returns vertices float64 [n, 3] (x to the right, y up, z backward: the game's own is left-handed) and triangles
-    int32 [m, 3] of the mesh in its bind pose. Raises UserError where the bytes are not a PMD mesh of version 3 or 4 (older ones hold no bind pose), or are
-    damaged.
+    Returns vertices float64 [n, 3] (x to the right, y up, z backward; in the file z points ahead) and triangles int32
+    [m, 3] of the mesh in its bind pose. Raises UserError where the bytes are not a PMD mesh of version 3 or 4 (older
+    ones hold no bind pose), or are damaged.
     """
     if len(data) < _HEADER.size:
         raise _damaged("it is cut short")

@@ -40,7 +40,7 @@ from generator.inspection.reproduction import Reproduction
 from generator.judge.foreign.verify import verify_splits
 from generator.judge.verify import verify_dataset
 from generator.plan.store import StoredPlan
-from generator.render.blender.asset_worker import read_file
+from generator.render.blender.mesh_reader import read_file
 from generator.vocabulary.families import vocabulary_text
 from generator.vocabulary.schema import parse_vocabulary
 from tests.evaluator.audits.familiarity.test_webdataset import tar
@@ -313,7 +313,7 @@ def make_files(folder: Path) -> None:
     write_asset(
         folder,
         "hare",
-        UnitMesh([(0, 0, 0), (1, 0, 0), (0, 1, 0)], [(0, 0, 1)] * 3, [(0, 1, 2)]),
+        UnitMesh([(0, 0, 0), (1, 0, 0), (0, 1, 0)], [(0, 1, 2)]),
         {"licence": "CC0-1.0", "source": "a"},
     )
     (folder / "a.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")

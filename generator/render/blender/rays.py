@@ -1,4 +1,4 @@
-"""Rays from the camera through points of the image: what they meet, how far away, and how the surface is turned there."""
+"""Rays from the camera through pixels: what they meet, how far away, and how the surface is turned there."""
 
 import math
 from collections.abc import Callable, Mapping

@@ -39,8 +39,8 @@ FAMILY = with_assets(CLEVR, "toys").replace("\ncone = {", '\nfunnel = { mesh = "
 
 def triangles(shape: str) -> UnitMesh:
     """A shape of the project as the triangles that a set holds."""
-    vertices, normals, faces = unit_mesh(shape)
-    return UnitMesh(vertices, normals, [[f[0], f[i], f[i + 1]] for f in faces for i in range(1, len(f) - 1)])
+    vertices, faces, _ = unit_mesh(shape)
+    return UnitMesh(vertices, [[f[0], f[i], f[i + 1]] for f in faces for i in range(1, len(f) - 1)])
 
 
 @pytest.fixture
@@ -204,12 +204,19 @@ def test_a_record_of_the_built_in_meshes_is_checked() -> None:
         check_assets({**recorded, "digest": "0" * 64})
 
 
-WEDGE = UnitMesh([(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.5, 1.0)], [(0.0, 0.0, 1.0)] * 3, [[0, 1, 2]])
+WEDGE = UnitMesh([(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.5, 1.0)], [[0, 1, 2]])
 
 
 @pytest.mark.parametrize(
     "mesh",
-    [WEDGE._replace(faces=[[0, 1, 3]]), WEDGE._replace(normals=[]), WEDGE._replace(vertices=[(np.inf, 0.0, 0.0)] * 3)],
+    [
+        WEDGE._replace(faces=[[0, 1, 3]]),
+        WEDGE._replace(faces=[[0, -1, 2]]),
+        WEDGE._replace(faces=[]),
+        WEDGE._replace(faces=[[0, 1]]),
+        WEDGE._replace(vertices=[(0.0, 1.0)] * 3),
+        WEDGE._replace(vertices=[(np.inf, 0.0, 0.0)] * 3),
+    ],
 )
 def test_arrays_that_are_no_mesh_are_refused(tmp_path: Path, mesh: UnitMesh) -> None:
     write_asset(tmp_path, "wedge", mesh, {})

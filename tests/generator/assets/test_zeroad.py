@@ -44,7 +44,7 @@ def test_what_is_written_is_read(places: list, data: st.DataObject, version: int
     faces = data.draw(st.lists(st.tuples(corner, corner, corner), min_size=1, max_size=20))
     vertices, triangles = read_pmd(pmd(places, faces, version, sets if version == 4 else 1))
     assert triangles.tolist() == [list(face) for face in faces]
-    assert vertices.tolist() == [[z, -x, y] for x, y, z in places]
+    assert vertices.tolist() == [[x, y, -z] for x, y, z in places]
 
 
 @given(st.integers(0, len(pmd(PLACES, FACES)) - 1))
