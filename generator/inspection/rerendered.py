@@ -87,11 +87,11 @@ def _box_faults(row: Mapping[str, Any], made: Mapping[str, Any]) -> Iterator[Fin
                 f"scene {row['scene_id']}: object {i} has the box {tuple(listed['amodal_box'])}, rendered again "
                 f"{tuple(seen['amodal_box'])}",
             )
-        share = seen["visible_fraction_estimate"]
-        if not abs(listed["visible_fraction_estimate"] - share) <= _VISIBLE:
+        share = seen["visible_fraction"]
+        if not abs(listed["visible_fraction"] - share) <= _VISIBLE:
             yield finding(
                 "wrong box",
-                f"scene {row['scene_id']}: of object {i} {listed['visible_fraction_estimate']:.2f} is listed as "
+                f"scene {row['scene_id']}: of object {i} {listed['visible_fraction']:.2f} is listed as "
                 f"visible, rendered again {share:.2f}",
             )
 

@@ -95,7 +95,7 @@ def test_a_material_renamed_in_the_record_is_found(own: Path) -> None:
 def test_other_boxes_shares_and_outputs_are_found(own: Path) -> None:
     def crop(rows: list[dict[str, Any]]) -> None:
         rows[0]["objects"][0]["amodal_box"][0] += 3
-        rows[1]["objects"][1]["visible_fraction_estimate"] = 0.1
+        rows[1]["objects"][1]["visible_fraction"] = 0.1
 
     edit(own / "world", "scenes", crop)
     scene_id = Dataset.open(own).world.scenes["scene_id"][0].as_py()
