@@ -16,7 +16,7 @@ from generator.base.progress import SILENT, Progress
 from generator.dataset.outputs import Box, decode
 from generator.dataset.reader import Dataset
 from generator.judge.findings import Finding, finding
-from generator.render.farm.pool import Farm
+from generator.render.farm import Farm
 from generator.render.rerender import Changes, prepare_rerender
 from generator.render.run import worker_setup
 from generator.render.settings import find_device
@@ -58,7 +58,7 @@ def render_again(
             "vocabulary": world.vocabulary_text,
             "quality": {**quality, "microseconds": 0.0},
         }
-        for answer in farm.render(jobs, len(jobs), setup, work.limits):
+        for answer in farm.render(jobs, len(jobs), setup, work.timeout):
             advance()
             made = answer.get("scene", answer)
             if "failed" in made:

@@ -10,7 +10,7 @@ from pathlib import Path
 from PIL import Image, ImageDraw, ImageFont
 
 from generator.inspection.single_objects import rendered, single_scene
-from generator.render.farm.pool import default_workers
+from generator.render.farm import default_workers
 from generator.scene.scene import Scene
 from generator.vocabulary.families import vocabulary_text
 from generator.vocabulary.objects import ObjectSpec

@@ -1,10 +1,9 @@
-"""Shards: which scenes to render here, and whether their files go into tars."""
+"""Shards: which scenes to render here, and how the worlds of all shards become one."""
 
 import os
 import re
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -19,17 +18,6 @@ from generator.dataset.writer import WorldWriter, difference
 from generator.scene.planned import Planned, Scenes
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
-
-
-@dataclass(frozen=True)
-class Storage:
-    """`shard`: (i, n), the i-th of n parts of the scenes, from 1; None for all.
-
-    `tar_bytes`: the largest size of a tar; None writes one file per image.
-    """
-
-    shard: tuple[int, int] | None = None
-    tar_bytes: int | None = None
 
 
 class ShardScenes:

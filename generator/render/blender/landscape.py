@@ -127,9 +127,8 @@ def build_sky(name: str, light: float, look: SkySpec | None) -> bpy.types.World:
         world.cycles.sampling_method = "NONE"  # the light is even, so there is nothing to sample
         nodes = Nodes(tree)
         visible = nodes.add("Background", Color=_color(nodes, look))
-        mix = nodes.add("MixShader", Fac=nodes.add("LightPath").outputs["Is Camera Ray"])
-        nodes.set(mix.inputs[1], even.outputs[0])
-        nodes.set(mix.inputs[2], visible.outputs[0])
+        mix = nodes.mix_shaders(even, visible)
+        nodes.set(mix.inputs["Fac"], nodes.add("LightPath").outputs["Is Camera Ray"])
         nodes.set(tree.nodes["World Output"].inputs["Surface"], mix.outputs[0])
     return world
 
@@ -175,10 +174,9 @@ def build_floor(spec: FloorSpec) -> bpy.types.Mesh:
 
 def _simplify(material: bpy.types.Material) -> None:
     """Use the diffuse shader, which looks the same without specular reflection: Cycles traces it in 0.9 of the time."""
-    tree = material.node_tree
-    matt = tree.nodes.new("ShaderNodeBsdfDiffuse")
-    matt.inputs["Color"].default_value = tree.nodes["Principled BSDF"].inputs["Base Color"].default_value
-    tree.links.new(matt.outputs["BSDF"], tree.nodes["Material Output"].inputs["Surface"])
+    nodes, shader = Nodes(material.node_tree), material.node_tree.nodes["Principled BSDF"]
+    matt = nodes.add("BsdfDiffuse", Color=shader.inputs["Base Color"].default_value)
+    nodes.set(nodes.surface, matt.outputs["BSDF"])
 
 
 def _build_sheet(mesh: bpy.types.Mesh, wall: WallSpec) -> None:

@@ -15,7 +15,7 @@ from generator.base.files import read_json, write_json
 from generator.dataset.outputs import png
 from generator.dataset.reader import Dataset
 from generator.inspection.rerendered import Compared, decibels, near, render_again, same_output
-from generator.render.farm.pool import Farm
+from generator.render.farm import Farm
 from tests.conftest import FEWEST, once, render_into
 from tests.generator.judge.datasets import edit, seal
 

@@ -18,7 +18,7 @@ from skimage.color import deltaE_ciede2000, rgb2lab
 from generator.base.errors import UserError
 from generator.dataset.outputs import decode
 from generator.placement.scenes import place_scene
-from generator.render.farm.pool import Farm
+from generator.render.farm import Farm
 from generator.render.settings import read_quality
 from generator.scene.planned import Planned
 from generator.vocabulary.families import vocabulary_text

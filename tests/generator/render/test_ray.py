@@ -12,8 +12,7 @@ import pytest
 import generator
 from generator.dataset.reader import Dataset
 from generator.plan.job import Job, prepare
-from generator.render.farm.pool import Farm
-from generator.render.farm.process import Limits
+from generator.render.farm import Farm
 from generator.render.run import Rendering, worker_setup
 from tests.conftest import run_command, run_process
 from tests.hostile_folder import make_hostile
@@ -66,7 +65,7 @@ def test_a_killed_worker_process_costs_no_scene(cluster: str, tmp_path: Path) ->
     prepared = prepare(JOB)
     setup = worker_setup({**prepared.request, **Rendering("draft").request}, tmp_path)
     answers = []
-    for answer in Farm(2, ray=True).render(prepared.planned, 10, setup, Limits(scenes=3)):
+    for answer in Farm(2, ray=True).render(prepared.planned, 10, setup):
         if len(answers) in (1, 4):
             os.kill(_workers()[0], signal.SIGKILL)
         answers.append(answer)
@@ -87,7 +86,7 @@ def _workers() -> list[int]:
                 actor = (Path("/proc") / parent / "cmdline").read_bytes()
             except (OSError, IndexError):
                 continue
-            if b"generator.render.blender.worker" in command and actor.startswith(b"ray::RemoteWorker"):
+            if b"generator.render.blender.worker" in command and actor.startswith(b"ray::_NodeWorker"):
                 found.append(int(process.name))
     return found
 

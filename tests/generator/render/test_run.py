@@ -15,7 +15,7 @@ from PIL import Image
 from generator.base.errors import UserError
 from generator.base.registry import resource
 from generator.dataset.reader import Dataset
-from generator.render.estimate import check_space, seconds_a_scene
+from generator.render.run import check_space, seconds_a_scene
 from generator.vocabulary.families import vocabulary_text
 from tests.conftest import FEW, FEWEST, render_arguments, run_command, run_process
 from tests.generator.render.digests import files
