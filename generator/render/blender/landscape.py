@@ -42,20 +42,16 @@ class Landscapes:
     def __init__(self, vocabulary: Vocabulary):
         self._vocabulary = vocabulary
         self._built: dict[str, Landscape] = {}
-        self._floor: bpy.types.Mesh | None = None
 
     def of(self, name: str) -> Landscape:
         """The landscape of an environment. It does not depend on what was built before."""
         if name not in self._built:
             environment = self._vocabulary.environments[name]
             light = self._vocabulary.sky if environment.light is None else environment.light
-            ground = self._plain() if environment.ground is None else self._landscape(name, environment)
+            bare = environment.ground is None
+            ground = build_floor(self._vocabulary.floor) if bare else self._landscape(name, environment)
             self._built[name] = Landscape(ground, build_sky(name, light, environment.sky))
         return self._built[name]
-
-    def _plain(self) -> bpy.types.Mesh:
-        self._floor = self._floor or build_floor(self._vocabulary.floor)
-        return self._floor
 
     def _landscape(self, name: str, environment: Environment) -> bpy.types.Mesh:
         x, y = (

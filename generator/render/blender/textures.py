@@ -189,15 +189,7 @@ def _wrapped(nodes: Nodes, place: Socket) -> Socket:
     side = nodes.add("CombineXYZ", X=at.outputs["X"], Y=at.outputs["Z"]).outputs[0]
     front = nodes.add("CombineXYZ", X=at.outputs["Y"], Y=at.outputs["Z"]).outputs[0]
     top = nodes.add("CombineXYZ", X=at.outputs["X"], Y=at.outputs["Y"]).outputs[0]
-    return _choose(nodes, flat, _choose(nodes, end_on, side, front), top)
-
-
-def _choose(nodes: Nodes, second: Socket, one: Socket, other: Socket) -> Socket:
-    node = nodes.add("Mix")
-    node.data_type = "VECTOR"
-    for target, value in zip((node.inputs[0], node.inputs[4], node.inputs[5]), (second, one, other), strict=True):
-        nodes.set(target, value)
-    return node.outputs[1]
+    return nodes.mix(flat, nodes.mix(end_on, side, front), top)
 
 
 def _veins(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
