@@ -14,45 +14,22 @@ from generator.dataset.reader import Dataset
 from generator.plan.job import Job, prepare
 from generator.render.farm import Farm
 from generator.render.run import Rendering, worker_setup
-from tests.conftest import run_command, run_process
+from tests.conftest import render_arguments, run_command, run_process
 from tests.hostile_folder import make_hostile
 
 ray = pytest.importorskip("ray")
 
 JOB = Job("clevr", "3x3", {"train": 6, "val": 1, "seen": 1, "partial": 1, "unseen": 1}, 64, 64)
-ARGUMENTS = [
-    "gen",
-    "render",
-    "--scenes",
-    "train=6,val=1,seen=1,partial=1,unseen=1",
-    "--resolution",
-    "64x64",
-    "--quality",
-    "draft",
-]
-
-
-def files(root: Path) -> dict[str, str]:
-    paths = sorted(path for path in root.rglob("*") if path.is_file())
-    return {str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+FEW = ["--scenes", "train=6,val=1,seen=1,partial=1,unseen=1"]
 
 
 @pytest.mark.full
 def test_a_cluster_gives_the_same_files(cluster: str, tmp_path: Path) -> None:
-    here = run_command(*ARGUMENTS, "--workers", "1", "--out", tmp_path / "here")
+    here = run_command(*render_arguments(tmp_path / "here", *FEW))
     assert here.returncode == 0, here.stderr
     there = run_process(
-        *ARGUMENTS,
-        "--farm",
-        "ray",
-        "--address",
-        cluster,
-        "--workers",
-        "2",
-        "--with",
-        "masks",
-        "--out",
-        tmp_path / "there",
+        *render_arguments(tmp_path / "there", *FEW, "--workers", "2", "--with", "masks"),
+        *("--farm", "ray", "--address", cluster),
     )
     assert there.returncode == 0, there.stderr
     one, other = (Dataset.open(tmp_path / name).world for name in ("here", "there"))
@@ -92,10 +69,10 @@ def _workers() -> list[int]:
 
 
 def test_an_address_without_a_cluster_is_explained(tmp_path: Path) -> None:
-    done = run_command(*ARGUMENTS, "--address", "auto", "--out", tmp_path / "d")
+    done = run_command(*render_arguments(tmp_path / "d", "--address", "auto"))
     assert done.returncode == 2
     assert "--address auto is the address of a Ray cluster; add --farm ray" in done.stderr
-    done = run_process(*ARGUMENTS, "--farm", "ray", "--address", "127.0.0.1:1", "--out", tmp_path / "d")
+    done = run_process(*render_arguments(tmp_path / "d", "--farm", "ray", "--address", "127.0.0.1:1"))
     assert done.returncode == 2
     assert "no Ray cluster answers there" in done.stderr
     assert "Traceback" not in done.stderr

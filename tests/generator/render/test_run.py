@@ -170,7 +170,7 @@ def test_missing_library_is_named(tmp_path: Path) -> None:
     )
     done = run_process(*render_arguments(tmp_path / "out", *FEW), env={**os.environ, "PYTHONPATH": str(tmp_path)})
     assert done.returncode == 2
-    assert "libXi.so.6 is missing: apt-get install libxi6" in done.stderr
+    assert "libXi.so.6 is missing: apt-get install libx11-6" in done.stderr
     assert "Traceback" not in done.stderr
 
 
