@@ -19,7 +19,7 @@ Answer = dict[str, Any]
 class Worker:
     """Renders scenes on some cores in a process of generator.render.blender.worker.
 
-    A process that fails a scene, crashes or hangs is replaced. `setup`: what a process is sent first
+    A process that fails a scene, crashes or hangs is replaced, and one that says that it is worn. `setup`: what a process is sent first
     (run.worker_setup). `timeout`: seconds after which a process without an answer counts as hung.
     """
 
@@ -42,6 +42,8 @@ class Worker:
                 killed = False
             except ProcessEndError as ended:
                 answer, killed = {"failed": f"the render worker {ended}"}, ended.killed
+            if answer.get("worn"):
+                self._drop()
             if "scene" in answer:
                 return answer
             if answer.get("final"):

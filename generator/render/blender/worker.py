@@ -1,7 +1,7 @@
 """A worker process that renders scenes: it reads planned scenes as lines of JSON and answers each with a line.
 
 The first line is the setup; it answers {"ready": {"blender": version}} or {"broken": reason}. Each further line is a
-planned scene. The answer is {"scene": record}; {"failed": reason} where this scene cannot be rendered, with "final"
+planned scene. The answer is {"scene": record}, with "worn" where the process has grown too large; {"failed": reason} where this scene cannot be rendered, with "final"
 where another try would fail too; or {"broken": reason} where no scene can be written. The process ends with its input,
 so it outlives its parent by one image at most.
 """
@@ -11,6 +11,7 @@ import hashlib
 import json
 import math
 import os
+import resource
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -29,6 +30,7 @@ from generator.scene.scene_row import scene_row
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 
 _PLACEMENTS = 200
+_GROWTH = 1 << 20  # kilobytes since the first scene; Blender frees little of what landscapes take
 
 
 class Renderer:
@@ -124,9 +126,12 @@ def main() -> None:
     renderer = _start(json.loads(sys.stdin.readline()), answer)
     if renderer is None:
         return
+    most: int | None = None
     for line in sys.stdin:
         try:
-            answer(scene=renderer.render(Planned.from_dict(json.loads(line))))
+            record = renderer.render(Planned.from_dict(json.loads(line)))
+            most = most or _peak_memory() + _GROWTH
+            answer(scene=record, worn=_peak_memory() > most)
         except (RuntimeError, OSError, ValueError) as error:
             reason = _storage_fault(error)
             answer(**({"broken": reason} if reason else {"failed": str(error).strip()}))
@@ -148,6 +153,11 @@ def _start(setup: dict[str, Any], answer: Callable[..., None]) -> Renderer | Non
         return None
     answer(ready={"blender": bpy.app.version_string})
     return renderer
+
+
+def _peak_memory() -> int:
+    """Kilobytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def _storage_fault(error: Exception) -> str | None:

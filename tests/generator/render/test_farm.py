@@ -49,7 +49,7 @@ for line in sys.stdin:
             print(json.dumps({"failed": "no room", "final": True}), flush=True)
             continue
     time.sleep(setup.get("pause", 0))
-    print(json.dumps({"scene": {"scene_id": scene_id}}), flush=True)
+    print(json.dumps({"scene": {"scene_id": scene_id}, "worn": what == "worn"}), flush=True)
 """
 
 
@@ -112,6 +112,15 @@ def test_a_scene_whose_workers_are_always_killed_ends(farm: Path) -> None:
     assert found["000"] is not None
     assert "is there enough memory?" in found["000"]
     assert len(processes(farm)["000"]) == 20
+
+
+def test_a_worn_process_is_replaced_without_loss(farm: Path) -> None:
+    found = run(farm, "", "worn", "", "", "worn", "", workers=1)
+    assert set(found.values()) == {None}
+    tried = processes(farm)
+    assert all(len(each) == 1 for each in tried.values())
+    (a,), (b,), (c,), (d,), (e,), (f,) = (tried[f"{i:03d}"] for i in range(6))
+    assert a == b != c == d == e != f
 
 
 def test_workers_that_never_start_end_it(farm: Path) -> None:
