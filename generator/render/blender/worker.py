@@ -1,9 +1,9 @@
 """A worker process that renders scenes: it reads planned scenes as lines of JSON and answers each with a line.
 
 The first line is the setup; it answers {"ready": {"blender": version}} or {"broken": reason}. Each further line is a
-planned scene. The answer is {"scene": record}, with "worn" where the process has grown too large; {"failed": reason} where this scene cannot be rendered, with "final"
-where another try would fail too; or {"broken": reason} where no scene can be written. The process ends with its input,
-so it outlives its parent by one image at most.
+planned scene. The answer is {"scene": record, "worn": whether the process has grown too large}; {"failed": reason}
+where this scene cannot be rendered, with "final" where another try would fail too; or {"broken": reason} where no scene
+can be written. The process ends with its input, so it outlives its parent by one image at most.
 """
 
 import errno
