@@ -19,8 +19,8 @@ Answer = dict[str, Any]
 class Worker:
     """Renders scenes on some cores in a process of generator.render.blender.worker.
 
-    A process that fails a scene, crashes or hangs is replaced, and one that says that it is worn. `setup`: what a process is sent first
-    (run.worker_setup). `timeout`: seconds after which a process without an answer counts as hung.
+    A process that fails a scene, crashes or hangs is replaced, and one that says that it is worn. `setup`: what a
+    process is sent first (run.worker_setup). `timeout`: seconds after which a process without an answer counts as hung.
     """
 
     def __init__(self, setup: Mapping[str, Any], cores: list[int], timeout: float):
