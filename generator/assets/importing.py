@@ -64,7 +64,7 @@ def import_asset(
         usual = ("z", "y") if file.suffix.lower() in _Y_UP else ("-y", "z")
         facing, up = facing or usual[0], up or usual[1]
         try:
-            mesh, mended = cleaned(*_read(file), facing, up)
+            mesh, mended = cleaned(*read_file(file), facing, up)
         except UserError as error:
             raise UserError(f"Cannot import {file}: {error.message}") from None
     notes = {"licence": licence, "source": file.name, "sha256": sha256(file), "facing": facing, "up": up}
@@ -72,8 +72,8 @@ def import_asset(
     return Imported(folder / f"{name}.npz", mended)
 
 
-def _read(file: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices [n, 3] and triangles [m, 3] of a file, read in a process of its own."""
+def read_file(file: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices [n, 3] and triangles [m, 3] of a mesh file, read in a process of its own. Raises UserError."""
     with (
         tempfile.TemporaryDirectory(prefix="jackalope-") as scratch,
         AnsweringProcess("generator.render.blender.mesh_reader") as process,
