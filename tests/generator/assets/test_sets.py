@@ -29,7 +29,7 @@ from generator.dataset.reader import Dataset
 from generator.plan.job import Job, prepare
 from generator.render.rerender import Changes, prepare_rerender
 from generator.vocabulary.schema import parse_vocabulary, with_assets
-from tests.conftest import run_command
+from tests.conftest import render_arguments, run_command
 
 CLEVR = resource("scenes/clevr.toml").read_text(encoding="utf-8")
 
@@ -147,17 +147,7 @@ def test_a_world_records_its_meshes_and_is_rendered_again_from_the_same_only(
 ) -> None:
     family, out = tmp_path / "toys.toml", tmp_path / "world"
     family.write_text(FAMILY, encoding="utf-8")
-    cheap = [
-        "--quality",
-        "draft",
-        "--workers",
-        "1",
-        "--device",
-        "cpu",
-        "--scenes",
-        "train=3,val=3,seen=3,partial=3,unseen=3",
-    ]
-    command = ["gen", "render", "--family", family, *cheap, "--resolution", "64x48", "--objects", "2", "--out", out]
+    command = render_arguments(out, "--family", family, "--scenes", "train=3,val=3,seen=3,partial=3,unseen=3")
     done = run_command(*command)
     assert done.returncode == 0, done.stderr
     recorded = json.loads((out / "world/manifest.json").read_text())["request"]["assets"]

@@ -53,15 +53,6 @@ def test_a_file_that_is_cut_short_is_refused(end: int) -> None:
         read_pmd(pmd(PLACES, FACES)[:end])
 
 
-@given(st.binary(max_size=400), st.sampled_from([3, 4]))
-def test_any_bytes_are_read_or_refused(junk: bytes, version: int) -> None:
-    data = b"PSMD" + struct.pack("<II", version, len(junk)) + junk
-    with suppress(UserError):
-        vertices, faces = read_pmd(data)
-        assert len(faces)
-        assert faces.max() < len(vertices)
-
-
 @given(st.integers(0, 2**32 - 1), st.sampled_from([12, 16, 20 + 6 * 52]))
 def test_no_count_makes_it_read_beyond_the_file(count: int, at: int) -> None:
     data = bytearray(pmd(PLACES, FACES))
