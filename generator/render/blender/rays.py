@@ -39,7 +39,8 @@ class RayMesh:
     def hits(self, origins: np.ndarray, directions: np.ndarray) -> Hits:
         """Where rays from `origins` ([3] or [n, 3]) along `directions` [n, 3] meet the mesh, to single precision.
 
-        Depths are in lengths of the ray's direction; normals are those that the surface is shaded with.
+        Depths are in lengths of the ray's direction; normals are those that the surface is shaded with, on the side
+        that the ray meets.
         """
         start = np.broadcast_to(origins, directions.shape).astype(np.float32)
         found = self._tree.run(start, directions.astype(np.float32), output=True)
@@ -48,6 +49,9 @@ class RayMesh:
         u, v = (found[name][hit, None].astype(np.float64) for name in ("u", "v"))
         a, b, c = np.moveaxis(self._normals[found["primID"][hit]], 1, 0)
         shaded = (1 - u - v) * a + u * b + v * c
+        across = found["Ng"][hit]  # to the triangle, to either side
+        behind = _dots(across, directions[hit]) * _dots(across, shaded) > 0
+        shaded[behind] *= -1
         normals[hit] = shaded / np.linalg.norm(shaded, axis=-1, keepdims=True)
         return depths, normals
 
@@ -170,6 +174,10 @@ def _heights(mesh: RayMesh, radius: float, start: float) -> np.ndarray:
     places = [(rings * np.cos(turns)).ravel(), (rings * np.sin(turns)).ravel()]
     origins = np.stack([*places, np.full(rings.size, start)], axis=-1)
     return start + way * mesh.hits(origins, np.tile((0.0, 0.0, way), (len(origins), 1)))[0]
+
+
+def _dots(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.einsum("nx,nx->n", a, b)
 
 
 def _turned(points: np.ndarray, angle: float) -> np.ndarray:

@@ -57,6 +57,23 @@ def test_a_posed_mesh_is_where_blender_puts_it(in_blender: Any) -> None:
     assert box == [*np.floor(corners.min(axis=0)), *np.ceil(corners.max(axis=0))]
 
 
+def sheet_hits() -> list[Any]:
+    """What rays from above and below meet of a sheet that faces up, and one beside it."""
+    import bpy
+
+    from generator.render.blender.rays import RayMesh
+
+    mesh = bpy.data.meshes.new("sheet")
+    mesh.from_pydata([(-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0)], [], [(0, 1, 2, 3)])
+    origins = np.array([(0.1, 0.2, 3.0), (0.1, 0.2, -4.0), (1.5, 0.0, 3.0)])
+    depths, normals = RayMesh(mesh).hits(origins, np.array([(0.0, 0.0, -1.0), (0.0, 0.0, 2.0), (0.0, 0.0, -1.0)]))
+    return [depths.tolist(), normals.tolist()]
+
+
+def test_a_sheet_faces_the_ray_on_both_sides(in_blender: Any) -> None:
+    assert in_blender(sheet_hits) == [[3.0, 2.0, math.inf], [[0, 0, 1], [0, 0, -1], [0, 0, 0]]]
+
+
 def traced(objects: list[list[Any]], camera: list[Any], size: list[int]) -> dict[str, Any]:
     """What each pixel of a scene of clevr shows; `objects` are categories with their positions."""
     from generator.render.blender.landscape import build_floor
