@@ -20,7 +20,7 @@ from generator.inspection.pixels import PixelCheck
 from generator.inspection.rerendered import Compared, render_again
 from generator.judge.certificate import Finding, Images, Level, finding
 from generator.judge.files import image_fault
-from generator.render.farm.pool import Farm
+from generator.render.farm import Farm
 from generator.scene.scene import Scene
 from generator.vocabulary.schema import parse_vocabulary
 

@@ -1,5 +1,5 @@
-"""Scenes of one object, and the swatches of a family: each value of each attribute kind on one object, each object, and
-each texture on each object."""
+"""Sheets of single objects: each value of each attribute kind of a family on one object, each object, and each texture
+on each object; and the meshes of an asset set from eight sides."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,12 +11,13 @@ from PIL import Image
 
 from generator.base.errors import UserError
 from generator.inspection.sheets import contact_sheet
-from generator.render.farm.pool import Farm
+from generator.render.farm import Farm, default_workers
 from generator.render.settings import read_quality
 from generator.scene.planned import Planned
 from generator.scene.scene import Camera, Lamp, Scene, SceneObject
 from generator.vocabulary.families import vocabulary_text
-from generator.vocabulary.schema import Vocabulary, parse_vocabulary
+from generator.vocabulary.objects import ObjectSpec
+from generator.vocabulary.schema import Vocabulary, parse_vocabulary, read_vocabulary
 
 _SIDE, _COLUMNS = 128, 12
 _Row = tuple[str, list[tuple[str, Scene]]]
@@ -34,12 +35,33 @@ def draw_swatches(family: str, out: Path, workers: int) -> Path:
     for i, kind in enumerate(whole.paints or (whole.tested,)):
         vocabulary = whole.painted_with(kind)
         rows = list(_rows(vocabulary, vocabulary.tested, everything=i == 0))
-        images = rendered([scene for _, swatches in rows for _, scene in swatches], vocabulary, workers, _SIDE)
-        for heading, swatches in rows:
-            shown = [(image, [label]) for (label, _), image in zip(swatches, images, strict=False)]
-            sheets += [(heading, shown[at : at + _COLUMNS]) for at in range(0, len(shown), _COLUMNS)]
+        sheets += _with_images(rows, vocabulary, workers)
     out.parent.mkdir(parents=True, exist_ok=True)
     contact_sheet(sheets, _SIDE, whole.name).save(out)
+    return out
+
+
+_VIEWS = ("faces right", "", "faces away", "", "faces left", "", "faces you", "")
+
+
+def draw_meshes(names: Sequence[str], assets: str, out: Path) -> Path:
+    """Render meshes of an asset set from eight sides, a row each, into the PNG file `out`; returns `out`.
+
+    Raises UserError where the set has no such mesh, or when Blender cannot render it.
+    """
+    family = read_vocabulary("clevr")
+    meshes = {f"mesh {name}": ObjectSpec(mesh=f"{assets}/{name}", shows="side") for name in names}
+    vocabulary = family.model_copy(update={"objects": {**family.objects, **meshes}})
+    usual, place = {kind: vocabulary.values(kind)[0] for kind in vocabulary.attributes}, next(iter(family.environments))
+    rows = []
+    for name, key in zip(names, meshes, strict=True):
+        scene = single_scene(vocabulary, key, usual, place)
+        (thing,) = scene.objects
+        turns = [replace(thing, heading=thing.heading + math.tau * view / len(_VIEWS)) for view in range(len(_VIEWS))]
+        views = [replace(scene, objects=(each,)) for each in turns]
+        rows.append((name, list(zip(_VIEWS, views, strict=True))))
+    out.parent.mkdir(parents=True, exist_ok=True)
+    contact_sheet(_with_images(rows, vocabulary, default_workers()), _SIDE, assets).save(out)
     return out
 
 
@@ -64,6 +86,18 @@ def _rows(vocabulary: Vocabulary, tested: str, everything: bool) -> Iterator[_Ro
     if everything:
         objects = [(name, single_scene(vocabulary, name, usual, first)) for name in vocabulary.objects]
         yield vocabulary.category, objects
+
+
+def _with_images(
+    rows: list[_Row], vocabulary: Vocabulary, workers: int
+) -> list[tuple[str, list[tuple[Image.Image, list[str]]]]]:
+    """The rows with images in place of scenes, cut after twelve."""
+    images = rendered([scene for _, swatches in rows for _, scene in swatches], vocabulary, workers, _SIDE)
+    found = []
+    for heading, swatches in rows:
+        shown = [(image, [label]) for (label, _), image in zip(swatches, images, strict=False)]
+        found += [(heading, shown[at : at + _COLUMNS]) for at in range(0, len(shown), _COLUMNS)]
+    return found
 
 
 _ROOM = 1.45  # half the width of a close view, radii of the largest object

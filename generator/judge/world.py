@@ -115,7 +115,7 @@ def _measure_faults(table: pa.Table) -> Iterator[tuple[int, str]]:
     inside = (left >= 0) & (top >= 0) & (left < right) & (top < bottom) & (right <= widths) & (bottom <= heights)
     for n in np.flatnonzero(~inside).tolist():
         yield rows[n], f"an object has the box {boxes[n].astype(int).tolist()}, which is none within the image"
-    shares = np.array(pc.struct_field(fields, "visible_fraction_estimate").to_pylist(), float)
+    shares = np.array(pc.struct_field(fields, "visible_fraction").to_pylist(), float)
     for n in np.flatnonzero(~((shares >= 0) & (shares <= 1))).tolist():
         yield rows[n], f"an object is listed as visible by {shares[n]}, not by a share from 0 to 1"
 
