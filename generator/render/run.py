@@ -18,7 +18,7 @@ from generator.render.farm.pool import Farm
 from generator.render.farm.process import Limits
 from generator.render.settings import read_quality
 from generator.render.shards import ShardScenes, Storage
-from generator.scene.planned import Scenes
+from generator.scene.planned import Job, Scenes
 
 logger = logging.getLogger(__name__)
 # A worker counts as hung after this many seconds plus this many times the estimate.
@@ -59,7 +59,7 @@ class Work:
     """Scenes to render into a world. `request`: everything that decides the world's files, for its manifest."""
 
     request: Mapping[str, Any]
-    scenes: Scenes
+    scenes: Scenes[Job]
 
     @cached_property
     def seconds_a_scene(self) -> float:

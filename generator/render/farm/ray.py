@@ -15,7 +15,7 @@ from generator.base.errors import UserError
 from generator.base.extras import connecting
 from generator.base.files import write_bytes
 from generator.render.farm.process import Answer, Limits, Worker, given_up
-from generator.scene.planned import Planned
+from generator.scene.planned import Job
 
 _LOSSES = 20  # gives up a scene that so many nodes were lost with
 _CLOSE_TIMEOUT = 10.0  # seconds
@@ -46,7 +46,7 @@ class RayWorker:
         self._start = lambda: ray.remote(num_cpus=1)(_NodeWorker).remote({**setup, "blender": version("bpy")}, limits)
         self._node, self._closed = self._start(), False
 
-    def render(self, job: Planned) -> Answer:
+    def render(self, job: Job) -> Answer:
         """The answer for a scene, as `Worker.render`."""
         for _ in range(_LOSSES):
             try:
@@ -86,7 +86,7 @@ class _NodeWorker:
         core = _claim_core(self._resources)
         self._worker = Worker({**setup, "folder": str(self._folder)}, [core], limits)
 
-    def render(self, job: Planned) -> tuple[Answer, dict[str, bytes]]:
+    def render(self, job: Job) -> tuple[Answer, dict[str, bytes]]:
         """The answer for a scene, {"broken": reason} if nothing can be rendered, and its files' bytes by path."""
         try:
             answer = self._worker.render(job)

@@ -12,7 +12,7 @@ from generator.holdout.blocks import draw_block
 from generator.holdout.membership import SPLITS, Arrangement, SplitPlan, cluster_of
 from generator.holdout.request import draw_holdouts
 from generator.plan.arrangements import Arrangements
-from generator.plan.split_scenes import split_scenes
+from generator.plan.plan import split_scenes
 from generator.scene.layouts import facts
 from generator.vocabulary.schema import read_vocabulary
 
@@ -124,7 +124,7 @@ def test_layouts_keep_scenes_in_their_split_where_relations_are_held_out(split: 
     rule = SplitPlan(CLEVR, draw_holdouts(("relation:pair=2x3",), "bindsplit", CLEVR, 0)[0])
     for scene in split_scenes(rule, split, [n] * 20, Stream("x")):
         assert scene.split == split
-        assert rule.place(scene.arrangement, facts(scene.layout, CLEVR)).split == split
+        assert rule.place(scene.arrangement(rule.holdout.kind), facts(scene, CLEVR)).split == split
 
 
 @pytest.mark.parametrize("n", [2, 3])
