@@ -114,11 +114,11 @@ def class_scenes(rule: ClassRule, split: str, n: int, stream: Stream) -> Iterato
     The object that a label names first is at each place from left to right equally often.
     """
     if rule.holdout.task == "relational":
-        related = stream.shuffled(rule.related_labels(list_of(split)))
+        related = stream.shuffled(rule.listed(list_of(split)))
         for i in range(n):
-            yield _related_scene(rule, *related[i % len(related)], split, stream)
+            yield _related_scene(rule, related[i % len(related)], split, stream)
         return
-    labels = stream.shuffled(rule.labels(list_of(split)))
+    labels = stream.shuffled(rule.scenes(list_of(split)))
     if not labels:
         raise no_scene(split, OBJECTS[str(rule.holdout.task)])
     for i in range(n):
@@ -130,7 +130,8 @@ def class_scenes(rule: ClassRule, split: str, n: int, stream: Stream) -> Iterato
         yield _draft(rule, arrangement, layout, split, order)
 
 
-def _related_scene(rule: ClassRule, subject: str, relation: str, other: str, split: str, stream: Stream) -> Planned:
+def _related_scene(rule: ClassRule, label: Sequence[str], split: str, stream: Stream) -> Planned:
+    subject, relation, other = label
     values = stream.shuffled(rule.vocabulary.values(rule.holdout.kind))[:2]
     for ends, order in (((subject, other), (0, 1)), ((other, subject), (1, 0))):
         for _ in range(100):

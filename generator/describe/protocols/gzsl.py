@@ -9,7 +9,7 @@ from generator.describe.captioner import Captioner, Draft
 from generator.describe.items import Candidate, Item, Text
 from generator.describe.protocol import Protocol, Recipe
 from generator.holdout.class_lists import ClassRule, list_of
-from generator.holdout.holdout import Binding, Triple
+from generator.holdout.holdout import Binding
 from generator.language.foils import Foil
 from generator.language.form import Form, Link, Mention
 
@@ -39,11 +39,11 @@ def label_item(
     return replace(item, candidates=(*item.candidates, *asked))
 
 
-def _bound(kind: str, binding: Binding) -> Form:
+def _bound(kind: str, binding: Sequence[str]) -> Form:
     return Form((Mention(binding[1], ((kind, binding[0]),)),))
 
 
-def _related(triple: Triple) -> Form:
+def _related(triple: Sequence[str]) -> Form:
     return Form((Mention(triple[0]), Mention(triple[2])), (Link(0, triple[1], 1),))
 
 
@@ -136,7 +136,7 @@ class ClassLabels:
         facts = draft.facts
         if self._task != "relational":
             return _bound(draft.tested, (facts.values[order[0]][draft.tested], facts.categories[order[0]]))
-        labels = self._rule.related_labels(list_of(draft.scene.split))
+        labels = self._rule.listed(list_of(draft.scene.split))
         for i, j in ((order[0], order[-1]), (order[-1], order[0])):
             for relation in draft.vocabulary.pair_relations:
                 label = (facts.categories[i], relation, facts.categories[j])
@@ -146,7 +146,7 @@ class ClassLabels:
 
     def _single(self, draft: Draft, order: Sequence[int]) -> Iterator[Item]:
         caption = self.label(draft, order)
-        every = [_bound(draft.tested, each.bindings[0]) for each in self._rule.holdout.classes]
+        every = [_bound(draft.tested, each.label) for each in self._rule.holdout.classes]
         yield from self._item(draft, caption, [("label", form) for form in every if form != caption])
 
     def _several(self, draft: Draft, order: Sequence[int]) -> Iterator[Item]:
@@ -155,7 +155,7 @@ class ClassLabels:
         hard: list[tuple[str, Binding]] = [(kind, (value, own[1])) for value, _ in others]
         hard += [(holdout.category, (own[0], category)) for _, category in others]
         taken = [own, *others, *(binding for _, binding in hard)]
-        listed = [each.bindings[0] for each in holdout.classes if each.split == list_of(draft.scene.split)]
+        listed = self._rule.listed(list_of(draft.scene.split))
         drawn = draft.stream.shuffled([each for each in listed if each not in taken])[:N_DISTRACTORS]
         if len(drawn) == N_DISTRACTORS:
             foils = [*hard, *(("distractor", each) for each in drawn)]
@@ -166,7 +166,7 @@ class ClassLabels:
         if caption is None:
             return
         hard = _hard_of_relation(draft, caption)
-        listed = [_related(label) for label in self._rule.related_labels(list_of(draft.scene.split))]
+        listed = [_related(label) for label in self._rule.listed(list_of(draft.scene.split))]
         drawn = draft.stream.shuffled([form for form in listed if draft.scene.decide(form) is False])
         others = [form for form in drawn if form not in hard.values()][:N_DISTRACTORS]
         if len(others) == N_DISTRACTORS:

@@ -18,7 +18,7 @@ RULES = {str(holdout.task): ClassRule(VOCABULARY, holdout) for holdout in draw_h
 @pytest.mark.parametrize("task", ["single", "two-object"])
 def test_labels_are_equally_frequent_and_in_either_order(task: str) -> None:
     rule = RULES[task]
-    labels = rule.labels("train")
+    labels = rule.scenes("train")
     scenes = list(class_scenes(rule, "train", 2 * len(labels), Stream("x")))
     shown = Counter(tuple(scene.arrangement(rule.holdout.kind)[i] for i in scene.named) for scene in scenes)
     assert shown == dict.fromkeys(labels, 2)
@@ -28,7 +28,7 @@ def test_labels_are_equally_frequent_and_in_either_order(task: str) -> None:
 
 def test_the_named_one_of_three_objects_is_at_each_place_as_often() -> None:
     rule = ClassRule(CLEVR, draw_holdouts(("objects=3",), "gzsl", CLEVR, 0)[-1])
-    labels = rule.labels("ood_val")
+    labels = rule.scenes("ood_val")
     scenes = list(class_scenes(rule, "ood_val", 3 * len(labels), Stream("x")))
     shown = Counter(tuple(scene.arrangement(rule.holdout.kind)[i] for i in scene.named) for scene in scenes)
     assert shown == dict.fromkeys(labels, 3)
@@ -39,7 +39,7 @@ def test_the_named_one_of_three_objects_is_at_each_place_as_often() -> None:
 
 def test_labels_of_a_relation_hold_in_the_layout() -> None:
     rule = RULES["relational"]
-    labels = rule.related_labels("train")
+    labels = rule.listed("train")
     scenes = list(class_scenes(rule, "train", len(labels), Stream("x")))
     for scene in scenes:
         first, second = scene.named
