@@ -17,7 +17,7 @@ from generator.language.complexity import LeastUsed
 from generator.language.familiarity import count_held_out, names_absent
 from generator.language.foils import WHOLE, Atom, Foil, denial_of
 from generator.language.form import Form
-from generator.language.wording import Dialect, rephrased
+from generator.language.wording import Dialect, conversely, rephrased
 from generator.vocabulary.schema import Vocabulary
 
 NEGATIVES = ("swap", "replace", "flip", "neg")
@@ -150,9 +150,5 @@ def positive(
     else:
         if not form.relations:
             return None
-        k = stream.below(len(form.relations))
-        link = form.relations[k]
-        other = form.reordered(link.subject, link.object)
-        told = replace(link, relation=vocabulary.relations[link.relation].converse)
-        other = replace(other, relations=(*other.relations[:k], told, *other.relations[k + 1 :]))
+        other = conversely(form, stream.below(len(form.relations)), vocabulary)
     return Text(other, caption.template, dialect.wording(other) if dialect else ())

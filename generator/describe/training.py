@@ -84,7 +84,7 @@ class TrainingTexts(Protocol):
 
     def report(self) -> Mapping[str, Any]:
         graded = {"graded": filled} if (filled := self._quota.to_dict()) else {}
-        return {**graded, **(self._measured.mentioned.to_dict() if self._measured else {})}
+        return {**graded, **(self._measured.report() if self._measured else {})}
 
     def _plain(self, draft: Draft) -> list[Caption]:
         places = range(len(draft.facts))
