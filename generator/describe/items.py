@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from generator.language.form import Form
-from generator.language.wording import Wording
+from generator.language.grammar import Wording
 
 
 @dataclass(frozen=True)

@@ -155,7 +155,7 @@ class Tables:
 
     def _text_id(self, text: Text, protocol: str) -> str:
         """The text_id of a text of a protocol; its row is written on first use."""
-        words = self._captioner.grammar.realise(text.form, text.template, dict(text.wording))
+        words = self._captioner.grammar.realise(text.form, text.template, text.wording)
         self._words[protocol].update(words.split())
         digest = hashlib.sha256(words.encode()).digest()[:8]
         text_id, number = digest.hex(), int.from_bytes(digest)

@@ -6,11 +6,9 @@ from dataclasses import replace
 from generator.base.streams import Stream
 from generator.language.complexity import LeastUsed
 from generator.language.form import Form
-from generator.language.grammar import Place
+from generator.language.grammar import Place, Wording
 from generator.vocabulary.schema import Vocabulary
 
-Wording = tuple[tuple[Place, str], ...]
-"""Synonyms, each with its place in the form."""
 _RELATION = "relation"
 _SYNONYM = 2 / 3  # how often a word that has synonyms is said by one
 

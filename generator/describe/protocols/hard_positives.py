@@ -9,7 +9,8 @@ from generator.describe.items import Candidate, Item, Text
 from generator.describe.protocol import Protocol, Recipe
 from generator.language.foils import Atom
 from generator.language.form import Form
-from generator.language.wording import Wording, conversely, synonyms, words_of
+from generator.language.grammar import Wording
+from generator.language.wording import conversely, synonyms, words_of
 
 _TEMPLATES = ("a-and-a", "there-is", "there-is-each", "that-is", "clauses", "there-is-that")
 

@@ -11,7 +11,7 @@ from tests.generator.scenes import VOCABULARY, captioner, described
 
 def tokens(language: Captioner, text: Text) -> list[str]:
     """The words of a text; a phrase of the vocabulary is one word, and "an" counts as "a"."""
-    words = language.grammar.realise(text.form, text.template, dict(text.wording))
+    words = language.grammar.realise(text.form, text.template, text.wording)
     phrases = [word for _, word in text.wording]
     phrases += [VOCABULARY.relations[link.relation].phrase for link in text.form.relations]
     for phrase in phrases:
