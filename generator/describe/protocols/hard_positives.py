@@ -89,8 +89,14 @@ class HardPositives(Protocol):
         """
         form, places = positive.form, [place for place, _ in wording]
         reworded = bool(wording) and not self._published
-        atoms = [a for a in draft.substitutes.atoms(form) if not places or (a.place, a.kind) in places]
-        options = [(atom, value) for atom in atoms for value in _values(draft, atom, form, reworded)]
+        told = [link.relation for link in caption.form.relations]
+        options = [
+            (atom, value)
+            for atom in draft.substitutes.atoms(form)
+            if ((atom.place, atom.kind) in places if places else draft.substitutes.value(form, atom) not in told)
+            for value in _values(draft, atom, form, reworded)
+            if value not in told
+        ]
         for atom, value in draft.stream.shuffled(options):
             foil, place = draft.foils.replace_atom(form, atom, value), (atom.place, atom.kind)
             said = tuple(pair for pair in positive.wording if pair[0] != place)

@@ -65,7 +65,7 @@ def check_texts(n_texts: int, seed: int) -> Counter[str]:
                 last, shown = about, read_scene(scene.to_json(), TERMS)
             for candidate in item.candidates:
                 text = candidate.text
-                words = grammar.realise(text.form, text.template, dict(text.wording))
+                words = grammar.realise(text.form, text.template, text.wording)
                 meaning = read_text(words, LEXICON)
                 assert meaning.to_json() == text.form.to_json(), words
                 assert judge(meaning, shown) is candidate.truth, (words, scene)
