@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 from generator.base.streams import Stream
 from generator.dataset.writer import BenchmarkWriter
-from generator.describe.captioner import Captioner
-from generator.describe.items import Item, Text
+from generator.describe.captioner import Captioner, Item, Text
 from generator.describe.protocol import Protocol
 from generator.describe.scenes import DescribedScene, RenderedScene, place_scene
 from generator.holdout.membership import UNSEEN_ATOMS, Rule, cluster_of, held_out_facts

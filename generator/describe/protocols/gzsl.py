@@ -4,8 +4,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from generator.describe.captioner import Captioner, Draft
-from generator.describe.items import Candidate, Item, Text
+from generator.describe.captioner import Candidate, Captioner, Draft, Item, Text
 from generator.describe.protocol import Protocol, Recipe
 from generator.holdout.class_lists import ClassRule, list_of
 from generator.language.foils import Foil

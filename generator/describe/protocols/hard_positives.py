@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Literal
 
-from generator.describe.captioner import Captioner, Draft
-from generator.describe.items import Candidate, Item, Text
+from generator.describe.captioner import Candidate, Captioner, Draft, Item, Text
 from generator.describe.protocol import Protocol, Recipe
 from generator.language.foils import Atom
 from generator.language.form import Form

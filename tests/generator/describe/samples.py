@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from generator.base.streams import Stream
-from generator.describe.captioner import Captioner
-from generator.describe.items import Candidate, Item
+from generator.describe.captioner import Candidate, Captioner, Item
 from generator.describe.protocol import Protocol
 from generator.describe.protocols.registry import find_protocol, protocol_names
 from generator.describe.scenes import DescribedScene

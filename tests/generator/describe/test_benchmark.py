@@ -16,7 +16,7 @@ from generator.base.streams import Stream
 from generator.dataset.reader import Benchmark, Dataset
 from generator.dataset.writer import BenchmarkWriter
 from generator.describe.benchmark import describe, write_benchmarks
-from generator.describe.items import Candidate, Item, Text
+from generator.describe.captioner import Candidate, Item, Text
 from generator.describe.protocol import Protocol
 from generator.describe.protocols.registry import protocol_names
 from generator.describe.request import first_request

@@ -2,8 +2,7 @@ import random
 from collections import Counter
 
 from generator.base.streams import Stream
-from generator.describe.captioner import Captioner
-from generator.describe.items import Item
+from generator.describe.captioner import Captioner, Item
 from generator.describe.protocols.compass import Integration, Skill
 from generator.holdout.blocks import draw_block
 from generator.language.complexity import cells

@@ -3,8 +3,7 @@ from collections import Counter
 import pytest
 
 from generator.base.streams import Stream
-from generator.describe.captioner import Captioner
-from generator.describe.items import Candidate
+from generator.describe.captioner import Candidate, Captioner
 from generator.describe.protocols.crepe import Systematicity
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import UNSEEN_ATOMS

@@ -2,8 +2,7 @@ from collections import Counter
 from functools import cache
 
 from generator.base.streams import Stream
-from generator.describe.captioner import Captioner
-from generator.describe.items import Text
+from generator.describe.captioner import Captioner, Text
 from generator.describe.protocols.hard_positives import HardPositives
 from tests.generator.describe.samples import Sample, by_slot, items_of, scenes
 from tests.generator.scenes import VOCABULARY, captioner, described

@@ -17,8 +17,7 @@ from generator.base.errors import UserError
 from generator.base.streams import Stream
 from generator.dataset.reader import Dataset
 from generator.describe.benchmark import describe
-from generator.describe.captioner import Draft
-from generator.describe.items import Candidate, Item
+from generator.describe.captioner import Candidate, Draft, Item
 from generator.describe.protocol import Protocol, Recipe
 from generator.describe.protocols import registry
 from generator.describe.protocols.registry import find_protocol, protocol_names, register

@@ -10,9 +10,8 @@ from generator.base.errors import UserError
 from generator.base.streams import Stream
 from generator.dataset.reader import Benchmark, Dataset
 from generator.describe.benchmark import describe
-from generator.describe.captioner import Captioner
+from generator.describe.captioner import Captioner, Text
 from generator.describe.contrasts import NEGATIVES, POSITIVES, positive
-from generator.describe.items import Text
 from generator.describe.request import Request
 from generator.describe.scenes import DescribedScene
 from generator.describe.statistics import MeasuredCaptions, Statistics, parse_statistics
