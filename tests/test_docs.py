@@ -38,8 +38,8 @@ from generator.vocabulary.environments import (
     WaterSpec,
 )
 from generator.vocabulary.materials import Pattern, Texture, WallSpec
-from generator.vocabulary.objects import ObjectSpec, Phrasing
 from generator.vocabulary.schema import parse_vocabulary
+from generator.vocabulary.tables import ObjectSpec, Phrasing
 from tests.paths import CHECKOUT as ROOT
 
 DOCS = ROOT / "docs"

@@ -9,7 +9,8 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from generator.vocabulary.schema import Relation, Vocabulary
+from generator.vocabulary.relations import Relation
+from generator.vocabulary.schema import Vocabulary
 
 Binding = tuple[str, str]
 Triple = tuple[str, str, str]

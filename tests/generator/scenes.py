@@ -92,9 +92,9 @@ def captioner(**options: object) -> Captioner:
     return Captioner(VOCABULARY, HOLDOUT, **options)  # type: ignore[arg-type]
 
 
-def form_of(text: str) -> Form:
+def form_of(text: str, lexicon: Lexicon | None = None) -> Form:
     """What a text asserts, as the judge reads it."""
-    data = json.loads(read_text(text, _LEXICON).to_json())
+    data = json.loads(read_text(text, lexicon or _LEXICON).to_json())
     objects = (
         Mention(each["category"], tuple(each["attributes"].items()), tuple(each.get("without", {}).items()), count)
         for each in data["objects"]
