@@ -10,7 +10,7 @@ import pytest
 
 from generator.base.errors import UserError
 from generator.plan.job import Job, plan_world, prepare
-from generator.plan.store import StoredPlan, is_planned, write_plan
+from generator.plan.store import StoredPlan, is_planned
 from generator.scene.planned import Recorded, read_job
 
 COUNTS = {"train": 9, "val": 2, "seen": 3, "partial": 3, "unseen": 3}
@@ -122,17 +122,3 @@ def test_a_damaged_plan_is_refused_in_one_sentence(tmp_path: Path, harm: str) ->
 def test_a_folder_without_a_plan_says_how_to_make_one(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="has no plan; make one with `gen plan --out"):
         StoredPlan(tmp_path)
-
-
-def test_rows_are_written_as_they_come(tmp_path: Path) -> None:
-    """No more than a row group is in memory."""
-    prepared, given = prepare(job(**JOBS["pairs"])), 0
-
-    def scenes() -> Any:
-        nonlocal given
-        for each in prepared.planned:
-            given += 1
-            yield each
-
-    write_plan(tmp_path, prepared.request, scenes())
-    assert given == len(StoredPlan(tmp_path))

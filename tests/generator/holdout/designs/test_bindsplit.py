@@ -1,6 +1,3 @@
-import pytest
-
-from generator.base.errors import UserError
 from generator.holdout.designs.bindsplit import DESIGN
 from generator.vocabulary.schema import read_vocabulary
 
@@ -17,8 +14,3 @@ def test_one_holdout_has_all_blocks() -> None:
     assert (len(holdout.bindings), holdout.block_seed, holdout.design) == (6, 5, "bindsplit")
     assert len(holdout.triples) > 2
     assert DESIGN.benchmark_name(holdout) == "color-shape-2x3+relation-pair-1x2-b5"
-
-
-def test_atoms_belong_to_another_design() -> None:
-    with pytest.raises(UserError, match="belong to --design systematicity"):
-        DESIGN.draw(("3x3", "atoms=1x2"), CLEVR, 0, True)

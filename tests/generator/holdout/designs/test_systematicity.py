@@ -1,6 +1,3 @@
-import pytest
-
-from generator.base.errors import UserError
 from generator.holdout.designs.systematicity import DESIGN
 from generator.vocabulary.schema import read_vocabulary
 
@@ -15,8 +12,3 @@ def test_a_block_and_whole_names_are_held_out() -> None:
     assert DESIGN.benchmark_name(holdout).startswith("systematicity-")
     assert "systematicity" in DESIGN.first_texts(holdout).protocols
     assert "unseen_atoms" in DESIGN.rule(CLEVR, holdout).splits
-
-
-def test_without_unseen_atoms_it_is_refused() -> None:
-    with pytest.raises(UserError, match="needs unseen atoms too; add --holdout atoms=1x2"):
-        DESIGN.draw(("3x3",), CLEVR, 0, True)
