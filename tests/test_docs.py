@@ -26,7 +26,7 @@ from generator.holdout.membership import SPLITS, SplitPlan
 from generator.inspection.family_check import check_family
 from generator.placement.scenes import place_scene
 from generator.plan.plan import plan_scenes
-from generator.vocabulary import schema as declared
+from generator.vocabulary import tables as declared
 from generator.vocabulary.environments import (
     Environment,
     GroundSpec,
