@@ -166,7 +166,7 @@ def test_the_example_family_can_be_rendered_from() -> None:
 @pytest.mark.parametrize(
     ("heading", "model"),
     [
-        ("## Top level", declared.Vocabulary),
+        ("## Top level", declared.Tables),
         ("## [attributes.KIND]", declared.AttributeValue),
         ("## [kinds.KIND]", Phrasing),
         ("## [objects]", ObjectSpec),
@@ -183,7 +183,7 @@ def test_the_example_family_can_be_rendered_from() -> None:
 def test_every_key_of_a_family_is_documented(heading: str, model: type[Declared]) -> None:
     tables = {"attributes", "kinds", "objects", "relations", "environments", "placement", "floor", "camera", "lamps"}
     keys = {name for name, each in model.model_fields.items() if not each.exclude}
-    keys -= tables if model is declared.Vocabulary else set()
+    keys -= tables if model is declared.Tables else set()
     assert set(rows(section(DOCS / "vocabularies.md", heading))) == keys
 
 
