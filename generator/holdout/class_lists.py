@@ -8,6 +8,7 @@ from typing import Any
 
 from generator.base.errors import UserError
 from generator.base.streams import Stream
+from generator.holdout.blocks import check_kind
 from generator.holdout.holdout import Binding, Class, Holdout, check_fits, closed
 from generator.holdout.membership import Arrangement, Fact, Placing, held_out_bindings, held_out_facts, named
 from generator.holdout.presets import read_preset
@@ -27,7 +28,6 @@ PER_LABEL = {
     **dict.fromkeys(("two-object", "relational", "three-object"), _OF_TWO),
 }
 """Images a label, as published (section 3, table 1). Those of `three-object` are for each label of two objects."""
-SIDES = ("left", "right")
 _CONVERSES = {"left": "right", "right": "left"}
 _SPEC = re.compile(r"(?:(?P<kind>[^:=]+):(?P<category>[^:=]+)=)?classes(?:=(?P<train>\d+)/(?P<val>\d+)/(?P<test>\d+))?")
 _SHARES = (17, 4, 11)
@@ -54,7 +54,7 @@ def draw_classes(asked: Sequence[str], vocabulary: Vocabulary, block_seed: int) 
             f"(train/ood_val/ood_test), or texture:animal=classes, with {THREE_OBJECTS} beside drawn lists, got "
             f"'{' '.join(asked)}'."
         )
-    kind = _kind_of(match, vocabulary)
+    kind = check_kind(match[0], match["kind"], match["category"], vocabulary)
     values, objects = vocabulary.values(kind), list(vocabulary.objects)
     # any labels of ood_val make a scene, and two more are its distractors
     least = max(OBJECTS[task] for task in tasks) + _DISTRACTORS
@@ -71,20 +71,6 @@ def draw_classes(asked: Sequence[str], vocabulary: Vocabulary, block_seed: int) 
     bound = [Class(name, binding) for name in LISTS for binding in sorted(lists[name])]
     related = _related(objects, vocabulary, Stream("related classes", block_seed))
     return _holdouts(bound, related, vocabulary, kind, tasks, asked, block_seed)
-
-
-def _kind_of(match: re.Match[str], vocabulary: Vocabulary) -> str:
-    """The attribute kind of the labels. Raises UserError where the family lacks what is named."""
-    if match["kind"] is None:
-        return vocabulary.tested
-    named = match["kind"], match["category"]
-    if named[0] not in vocabulary.attributes or named[1] != vocabulary.category:
-        raise UserError(
-            f"--holdout {match[0]}: labels of '{vocabulary.name}' are values of {' or '.join(vocabulary.attributes)} "
-            f"with "
-            f"{vocabulary.category}, such as {vocabulary.tested}:{vocabulary.category}=classes."
-        )
-    return named[0]
 
 
 def published_classes(name: str, vocabulary: Vocabulary) -> list[Holdout]:
@@ -119,7 +105,7 @@ def _holdouts(
     block_seed: int,
 ) -> list[Holdout]:
     """The holdout of each dataset: its out-of-distribution labels, those of relations in both phrasings."""
-    if not {*SIDES} <= {*vocabulary.relations}:
+    if not _CONVERSES.keys() <= vocabulary.relations.keys():
         raise UserError(
             f"The relational dataset of the design gzsl needs the relations left and right; '{vocabulary.name}' lacks "
             f"them."

@@ -126,14 +126,6 @@ def test_three_objects_that_cannot_be_are_refused(asked: tuple[str, ...], said: 
         draw_holdouts(asked, "gzsl", read_vocabulary("pearson2025"), 0)
 
 
-@pytest.mark.parametrize(
-    ("spec", "said"),
-    [
-        ("colour:shape=classes", "are values of color or material or size with shape"),
-        ("color:animal=classes", "such as color:shape=classes"),
-        ("size:shape=classes", "needs 4 values of size"),
-    ],
-)
-def test_a_kind_that_cannot_be_is_refused(spec: str, said: str) -> None:
-    with pytest.raises(UserError, match=said):
-        draw_holdouts((spec,), "gzsl", read_vocabulary("clevr"), 0)
+def test_a_kind_with_too_few_values_is_refused() -> None:
+    with pytest.raises(UserError, match="needs 4 values of size"):
+        draw_holdouts(("size:shape=classes",), "gzsl", read_vocabulary("clevr"), 0)
