@@ -63,6 +63,16 @@ def samples(
                 yield Sample(scene, shown, item)
 
 
+def asked(
+    protocol: Protocol, n: int, seed: int, least: int = 2, most: int = 9, split: str = "seen"
+) -> Iterator[tuple[DescribedScene, Item]]:
+    """The items of a protocol over `n` random scenes of a split, each with its scene."""
+    for number, scene in scenes(n, seed, least, most):
+        shown = described(scene, split, f"{number:06d}")
+        shown.salience = tuple(random.Random(number).random() for _ in scene.objects)
+        yield from ((shown, item) for item in protocol.items(shown, Stream("texts", number)))
+
+
 def items_of(found: Sequence[Sample], protocol: str, kind: str | None = None) -> list[Item]:
     """The items of one protocol, or of one of its kinds."""
     return [each.item for each in found if each.item.protocol == protocol and kind in (None, each.item.kind)]

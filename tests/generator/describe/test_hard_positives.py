@@ -1,11 +1,10 @@
 from collections import Counter
 from functools import cache
 
-from generator.base.streams import Stream
 from generator.describe.captioner import Captioner, Text
 from generator.describe.protocols.hard_positives import HardPositives
-from tests.generator.describe.samples import Sample, by_slot, items_of, scenes
-from tests.generator.scenes import VOCABULARY, captioner, described
+from tests.generator.describe.samples import Sample, asked, by_slot, items_of
+from tests.generator.scenes import VOCABULARY, captioner
 
 
 def tokens(language: Captioner, text: Text) -> list[str]:
@@ -50,14 +49,13 @@ def test_published_captions_and_foils_are_in_usual_words_and_hard_positives_have
     language = captioner()
     published = HardPositives(language, ["replace", "swap"], "positive")
     seen: Counter[str | None] = Counter()
-    for number, scene in scenes(60, 3):
-        for item in published.items(described(scene, scene_id=f"{number:06d}"), Stream("texts", number)):
-            c, n, p = (by_slot(item, slot)[0] for slot in ("c", "n", "p"))
-            assert item.kind in ("replace", "swap")
-            assert c.text.wording == n.text.wording == ()
-            assert len(p.text.wording) == (item.kind == "replace")
-            assert item.kind == "swap" or p.text.form == c.text.form
-            seen[item.skill] += item.kind == "replace"
+    for _, item in asked(published, 60, 3):
+        c, n, p = (by_slot(item, slot)[0] for slot in ("c", "n", "p"))
+        assert item.kind in ("replace", "swap")
+        assert c.text.wording == n.text.wording == ()
+        assert len(p.text.wording) == (item.kind == "replace")
+        assert item.kind == "swap" or p.text.form == c.text.form
+        seen[item.skill] += item.kind == "replace"
     assert {skill for skill, n in seen.items() if n} == {"object", "attribute", "relation"}
 
 

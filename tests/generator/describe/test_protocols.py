@@ -145,13 +145,6 @@ def test_objects_of_evaluated_captions_are_the_only_ones_of_their_category(sampl
                 assert mention.count == 0 or numbers[str(mention.category)] <= 1 or candidate.text.form.negated
 
 
-def test_items_are_the_same_whatever_was_asked_before() -> None:
-    """A scene's items depend on the scenes before it only through the balance of complexities."""
-    one = [item for _, _, item in samples(30, 2)]
-    two = [item for _, _, item in samples(30, 2)]
-    assert one == two
-
-
 def _one_thing(draft: Draft) -> Form | None:
     return draft.name_objects(draft.scene.unique_objects[:1], ()) if draft.scene.unique_objects else None
 
@@ -204,13 +197,6 @@ def test_a_protocol_without_items_is_refused_with_what_it_needs(world: tuple) ->
     register("impossible", f"{__name__}:Impossible")
     with pytest.raises(UserError, match="No scene gives an item of 'impossible': scenes must show something"):
         describe(root, Dataset.open(root).world, holdout, BENCHMARK, Request(("impossible",)))
-
-
-def test_names_are_taken_once_and_unknown_ones_suggest() -> None:
-    with pytest.raises(ValueError, match="'binary' is already registered"):
-        register("binary", f"{__name__}:Counting")
-    with pytest.raises(UserError, match="Unknown protocol 'binry'; did you mean 'binary'"):
-        find_protocol("binry")
 
 
 def test_help_lists_the_protocols_and_loads_none() -> None:

@@ -20,7 +20,7 @@ from generator.holdout.blocks import draw_block
 from generator.judge.verify import verify_dataset
 from generator.language.complexity import LeastUsed
 from generator.language.form import Form
-from tests.generator.describe.samples import CELLS, by_slot, scenes
+from tests.generator.describe.samples import CELLS, asked, by_slot, scenes
 from tests.generator.scenes import (
     CATEGORIES,
     HOLDOUT,
@@ -100,33 +100,29 @@ def _texts(**options: object) -> TrainingTexts:
 def test_kinds_negatives_and_positives_are_those_asked_for() -> None:
     training = _texts(kinds=("graded", "plain"), negatives=("neg", "swap"), positives=("replace",))
     kinds, negatives, positives = set(), set(), set()
-    for number, scene in scenes(40, 2, 2, 6):
-        for item in training.items(described(scene, "train"), Stream(number)):
-            kinds.add(item.kind)
-            negatives |= {each.kind for each in by_slot(item, "n")}
-            positives |= {each.kind for each in by_slot(item, "p")}
+    for _, item in asked(training, 40, 2, 2, 6, "train"):
+        kinds.add(item.kind)
+        negatives |= {each.kind for each in by_slot(item, "n")}
+        positives |= {each.kind for each in by_slot(item, "p")}
     assert (kinds, negatives, positives) == ({"graded", "plain"}, {"neg", "swap"}, {"replace"})
 
 
 def test_every_negative_and_positive_belongs_to_the_caption_of_its_item() -> None:
-    training = _texts()
-    for number, scene in scenes(60, 3, 1, 6):
-        for item in training.items(described(scene, "train"), Stream(number)):
-            caption, *others = item.candidates
-            assert (caption.slot, caption.truth, caption.kind, caption.of) == ("c", True, None, None)
-            assert all(each.of == caption.text for each in others)
-            assert all(each.truth is (each.slot == "p") for each in others)
-            assert len({each.text for each in item.candidates}) == len(item.candidates)
-            assert len({(each.slot, each.kind) for each in others}) == len(others)
+    for _, item in asked(_texts(), 60, 3, 1, 6, "train"):
+        caption, *others = item.candidates
+        assert (caption.slot, caption.truth, caption.kind, caption.of) == ("c", True, None, None)
+        assert all(each.of == caption.text for each in others)
+        assert all(each.truth is (each.slot == "p") for each in others)
+        assert len({each.text for each in item.candidates}) == len(item.candidates)
+        assert len({(each.slot, each.kind) for each in others}) == len(others)
 
 
 @pytest.mark.parametrize("template", ["spare", "there-is", "clauses"])
 def test_a_requested_template_says_what_it_can(template: str) -> None:
     training = TrainingTexts(captioner(template=template), CELLS, ("plain", "relations"), positives=())
     found = defaultdict(set)
-    for number, scene in scenes(40, 6, 2, 3):
-        for item in training.items(described(scene, "train"), Stream(number)):
-            found[item.kind] |= {each.text.template for each in item.candidates}
+    for _, item in asked(training, 40, 6, 2, 3, "train"):
+        found[item.kind] |= {each.text.template for each in item.candidates}
     if template == "clauses":
         assert found["relations"] == {"clauses"}
         assert len(found["plain"]) > 1
@@ -184,19 +180,17 @@ def test_negatives_leave_no_trace_in_how_often_names_occur() -> None:
     objects become equal, and no relation becomes its opposite."""
     found: Counter[str] = Counter()
     training = _texts(negatives=("replace",), positives=())
-    for number, scene in scenes(150, 3, 3, 5):
-        shown = described(scene, "train")
-        for item in training.items(shown, Stream(number)):
-            for foil in by_slot(item, "n"):
-                _, kind, change = foil.changed[0].split(":")
-                old, new = change.split(">")
-                if kind in (HOLDOUT.kind, HOLDOUT.category):
-                    sides = HOLDOUT.values if kind == HOLDOUT.kind else HOLDOUT.objects
-                    assert (old in sides) == (new in sides)
-                assert kind != HOLDOUT.category or shown.facts.categories.count(old) == 1
-                assert kind != "relation" or VOCABULARY.relations[old].opposite != new
-                assert len({*foil.text.form.objects}) == len(foil.text.form.objects)
-                found[kind] += 1
+    for shown, item in asked(training, 150, 3, 3, 5, "train"):
+        for foil in by_slot(item, "n"):
+            _, kind, change = foil.changed[0].split(":")
+            old, new = change.split(">")
+            if kind in (HOLDOUT.kind, HOLDOUT.category):
+                sides = HOLDOUT.values if kind == HOLDOUT.kind else HOLDOUT.objects
+                assert (old in sides) == (new in sides)
+            assert kind != HOLDOUT.category or shown.facts.categories.count(old) == 1
+            assert kind != "relation" or VOCABULARY.relations[old].opposite != new
+            assert len({*foil.text.form.objects}) == len(foil.text.form.objects)
+            found[kind] += 1
     assert min(found[kind] for kind in (HOLDOUT.kind, HOLDOUT.category, "relation")) > 20
 
 
@@ -209,13 +203,11 @@ def _way(form: Form) -> str:
 def test_graded_captions_deny_as_often_as_their_negatives() -> None:
     training = _texts(kinds=("graded",), negatives=("neg",), positives=())
     true, false, sizes = Counter[str](), Counter[str](), set()
-    for number, scene in scenes(400, 4, 1, 8):
-        for item in training.items(described(scene, "train"), Stream(number)):
-            (caption,) = by_slot(item, "c")
-            form = caption.text.form
-            true[_way(form)] += 1
-            false.update(_way(foil.text.form) for foil in by_slot(item, "n"))
-            sizes.add(form.n_objects + form.n_attributes + form.n_relations)
+    for _, item in asked(training, 400, 4, 1, 8, "train"):
+        form = item.candidates[0].text.form
+        true[_way(form)] += 1
+        false.update(_way(foil.text.form) for foil in by_slot(item, "n"))
+        sizes.add(form.n_objects + form.n_attributes + form.n_relations)
     assert set(true) == {"asserted", "asserted, environment", "denied", "denied, environment", "whole denied"}
     assert sizes == set(range(1, 13))
     assert sum(training.report()["graded"].values()) == true.total()
