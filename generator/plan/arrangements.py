@@ -369,7 +369,9 @@ class _NameCounts(Counts):
         """How often each name of a role is used at a place and in all; `beside` are uses that are not yet counted."""
         filled, cells = self.filled, self.cells(role, place)
         used = {name: filled[here] + filled[everywhere] for name, (here, everywhere) in cells.items()}
-        return {**used, **{name: used[name] + beside.count(name) for name in beside}}
+        for name in beside:
+            used[name] += 1
+        return used
 
     def crowded_spots(self, made: Arrangement, crowded: Set[int]) -> list[tuple[int, int]]:
         """The places and roles at which an arrangement fills one of the `crowded` cells that is crowded still."""

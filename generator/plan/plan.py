@@ -143,17 +143,16 @@ def _related_scene(rule: ClassRule, label: Sequence[str], split: str, stream: St
 
 def _dressed(drafts: Iterator[Planned], part: int, rule: Rule, stream: Stream) -> Iterator[Planned]:
     """The scenes of a split with all that they hold, dressed some thousands at a time."""
-    dresser = _Dresser(rule, stream)
+    dresser = _Dresser(rule, part, stream)
     while block := list(islice(drafts, _BLOCK)):
-        for each in dresser.dress(block):
-            yield replace(each, part=part)
+        yield from dresser.dress(block)
 
 
 class _Dresser:
     """Draws what is not under test, so that it says nothing about values, objects, places and orders."""
 
-    def __init__(self, rule: Rule, stream: Stream):
-        self._rule, self._vocabulary, self._stream = rule, rule.vocabulary, stream
+    def __init__(self, rule: Rule, part: int, stream: Stream):
+        self._rule, self._part, self._vocabulary, self._stream = rule, part, rule.vocabulary, stream
         self._tested = rule.holdout.kind
         self._kinds = [kind for kind in rule.vocabulary.attributes if kind != self._tested]
         self._counts = {kind: Counts() for kind in (*self._kinds, "environment", "rank")}
@@ -173,7 +172,7 @@ class _Dresser:
                 self._object(category, value, [next(drawn[kind]) for kind in self._kinds])
                 for value, category in arrangement
             )
-            yield replace(each, objects=objects, depth_order=order, environment=places[where])
+            yield replace(each, objects=objects, depth_order=order, environment=places[where], part=self._part)
 
     def _object(self, category: str, value: str, others: Sequence[str]) -> tuple[str, dict[str, str]]:
         attributes = {self._tested: value, **dict(zip(self._kinds, others, strict=True))}
@@ -199,10 +198,11 @@ class _Dresser:
 
     def _order_options(self, draft: Planned) -> list[tuple[int, ...]]:
         """The order and, where that belongs to the split as well, the one with the other of two objects in front."""
+        if len(draft.objects) != 2 or any(lower is not None for lower in draft.rests_on):
+            return [draft.depth_order]
         turned = replace(draft, depth_order=draft.depth_order[::-1])
         categories = [category for category, _ in draft.objects]
-        free = len(draft.objects) == 2 and not any(lower is not None for lower in draft.rests_on)
-        if free and consistent(turned, categories, self._vocabulary) and self._fits(turned):
+        if consistent(turned, categories, self._vocabulary) and self._fits(turned):
             return sorted([draft.depth_order, turned.depth_order])
         return [draft.depth_order]
 
