@@ -80,12 +80,15 @@ def test_scenes_of_one_object_train_and_are_even(n: int) -> None:
     [
         (("relation:pair=2x3",), "bindsplit", "seen"),
         (("k4",), "coverage", "unseen"),
+        (("5x8",), "bindsplit", "train"),
+        (("5x8",), "bindsplit", "seen"),
         (("3x3", "atoms=1x2"), "systematicity", "unseen_atoms"),
     ],
 )
 def test_names_that_are_held_out_alike_are_even(asked: tuple[str, ...], design: str, split: str) -> None:
     rule = SplitPlan(CLEVR, draw_holdouts(asked, design, CLEVR, 0)[0])
-    assert max(uneven(rule, drawn(rule, split, [3, 4, 5, 6] * 100), alike=True)) <= 1
+    for numbers in ([3, 4, 5, 6] * 100, [2] * 300):
+        assert max(uneven(rule, drawn(rule, split, numbers), alike=True)) <= 1
 
 
 @pytest.mark.parametrize(("split", "n"), [("unseen", 1), ("unseen", 50), ("unseen", 181), ("partial", 200)])

@@ -12,6 +12,7 @@ from generator.base.errors import UserError
 from generator.plan.job import Job, plan_world, prepare
 from generator.plan.store import StoredPlan, is_planned
 from generator.scene.planned import Recorded, read_job
+from tests.generator.designs import family as small_family
 
 COUNTS = {"train": 9, "val": 2, "seen": 3, "partial": 3, "unseen": 3}
 JOBS: dict[str, dict[str, Any]] = {
@@ -52,10 +53,8 @@ def test_scenes_are_planned_for_their_splits(tmp_path: Path) -> None:
 
 
 def test_a_grid_is_planned_for_no_split(tmp_path: Path) -> None:
-    family = Path(tmp_path / "small.toml")
-    from tests.generator.designs import family as text
-
-    family.write_text(text(4, 4), encoding="utf-8")
+    family = tmp_path / "small.toml"
+    family.write_text(small_family(4, 4), encoding="utf-8")
     stored = plan_world(prepare(job(family=str(family), holdout="2x2", scenes="grid")), tmp_path / "world")
     assert (len(stored), stored.counts(), stored.assigned()) == (4 * 3 * 4 * 3, {}, {})
 
