@@ -78,7 +78,7 @@ def test_what_is_not_tested_is_balanced(split: str, plan_of: Callable[[], list[P
     for slot in range(max(len(planned.objects) for planned in chosen)):
         for kind in ("material", "size"):
             counts = Counter(planned.objects[slot][1][kind] for planned in chosen if slot < len(planned.objects))
-            assert abs(counts.most_common()[0][1] - counts.most_common()[-1][1]) <= 1
+            assert abs(counts.most_common()[0][1] - counts.most_common()[-1][1]) <= 2  # docs/splits.md, Balance
             assert len(counts) == 2
 
 
