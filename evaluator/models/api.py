@@ -20,9 +20,8 @@ from PIL import Image
 from pydantic import Field
 
 from evaluator.models.bases import PAIR
-from evaluator.models.contracts import Contests, Pairs, PairScorer, fingerprints
+from evaluator.models.contracts import BatchSize, Contests, Pairs, PairScorer, fingerprints
 from evaluator.models.hub import first_line
-from evaluator.models.memory import BatchSize
 from evaluator.models.yes_no import CHANNELS, QUESTION, Score, question, score_of_samples, score_of_tokens
 from generator.base.errors import UserError
 from generator.base.extras import check_installed

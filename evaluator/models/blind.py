@@ -16,8 +16,7 @@ import torch
 from PIL import Image
 from torch.nn.utils.rnn import pad_sequence
 
-from evaluator.models.contracts import Contests, Group, Pairs, PairScorer, fingerprints
-from evaluator.models.memory import BatchSize
+from evaluator.models.contracts import BatchSize, Contests, Group, Pairs, PairScorer, fingerprints
 from evaluator.models.ngram import ORDER, NgramModel
 from evaluator.models.pretrained import TOKENIZER, Storage, Wanted, load_pretrained
 from evaluator.provenance.exposure import Exposure

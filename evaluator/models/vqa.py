@@ -18,9 +18,8 @@ from torch.nn.utils.rnn import pad_sequence
 
 from evaluator.models.bases import PAIR
 from evaluator.models.blip import BlipVqaScorer, FirstToken
-from evaluator.models.contracts import Contests, Pairs, PairScorer, fingerprints
+from evaluator.models.contracts import BatchSize, Contests, Pairs, PairScorer, fingerprints
 from evaluator.models.hub import first_line
-from evaluator.models.memory import BatchSize
 from evaluator.models.pretrained import PROCESSOR, Pretrained, Storage, Wanted, load_pretrained
 from evaluator.models.yes_no import CHANNELS, QUESTION, AnswerTokens, question
 from generator.base.errors import UserError

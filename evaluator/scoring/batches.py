@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 
-from evaluator.models.device import autocast
-from evaluator.models.memory import BatchSize
+from evaluator.models.contracts import BatchSize
+from evaluator.models.network import autocast
 from evaluator.scoring.distributed import Process, VectorStore
 from generator.base.progress import SILENT, Progress
 

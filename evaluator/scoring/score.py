@@ -9,7 +9,7 @@ import pyarrow as pa
 import torch
 
 from evaluator.models.contracts import Model, PairScorer
-from evaluator.models.device import chosen_precision
+from evaluator.models.network import chosen_precision
 from evaluator.scoring.batches import Settings
 from evaluator.scoring.distributed import Process
 from evaluator.scoring.dual import score_dual

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from evaluator.models.blind import CausalLikelihood
-from evaluator.models.memory import BatchSize
+from evaluator.models.contracts import BatchSize
 from tests.evaluator.tiny_models import (
     LONGEST,
     TEXTS,
