@@ -39,7 +39,7 @@ def evaluate(
     """
     from evaluator.report.files import write_latex
     from evaluator.runs.run import run
-    from evaluator.scoring.distributed import Process
+    from evaluator.scoring.store import Process
 
     request = Request(model=model, dataset=dataset, **options)
     if request.out is None and (count := Process.from_environment().count) > 1:

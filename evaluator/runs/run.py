@@ -25,10 +25,10 @@ from evaluator.runs.limit import in_splits, limit_said, limited, what_is_left
 from evaluator.runs.measure import check_level, measure, unknown_protocols
 from evaluator.runs.partitions import Splits, read_splits, write_splits
 from evaluator.runs.request import Request, names
-from evaluator.scoring.distributed import Process, remove_parts
 from evaluator.scoring.dual import CHANNEL
 from evaluator.scoring.needs import Needs, collect_needs, text_groups, within_limit, without_pools, words
 from evaluator.scoring.score import describe_cost, describe_limits, score, settings_for
+from evaluator.scoring.store import Process, remove_parts
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import read_json, write_json
 from generator.base.paths import check_own_files

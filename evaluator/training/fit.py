@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from evaluator.models.hub import check_files
 from evaluator.models.network import weights_digest
 from evaluator.runs.tracking import LogStep
-from evaluator.scoring.distributed import Process
+from evaluator.scoring.store import Process
 from evaluator.training.data import Step, Steps, TrainingData
 from evaluator.training.processes import average_gradients, check_same
 from evaluator.training.recipe import Recipe

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from evaluator.models.network import best_device
-from evaluator.scoring.distributed import Process
+from evaluator.scoring.store import Process
 from generator.base.errors import UserError
 
 

@@ -18,7 +18,7 @@ from evaluator.models.open_clip import CONFIG, OpenClipEncoder, check_plain_size
 from evaluator.models.vilt import ViltScorer
 from evaluator.provenance.exposure import RECORD, Exposure
 from evaluator.runs.tracking import Tracker, log_steps
-from evaluator.scoring.distributed import Process
+from evaluator.scoring.store import Process
 from evaluator.training.data import TrainingData
 from evaluator.training.fit import Checkpoint, DivergedError, fit
 from evaluator.training.methods import Method
