@@ -42,7 +42,7 @@ FAMILIES: dict[str, Tried] = {
     "vqa llava": Tried(test_vqa.make_llava, "vqa:{}", lambda model: model._model.lm_head),
     "vqa qwen": Tried(test_vqa.make_qwen, "vqa:{}", lambda model: model._model.lm_head),
     "vqa blip-2": Tried(test_vqa.make_blip2, "vqa:{}", lambda model: model._model.language_model.lm_head),
-    "blind:lm": Tried(make_gpt2, "blind:lm:{}", lambda model: model._likelihood._model.lm_head),
+    "blind:lm": Tried(make_gpt2, "blind:lm:{}", lambda model: model._model.lm_head),
     "diffusion": Tried(stable_diffusion, "diffusion:{},samples=2", lambda model: model.adapter.model.conv_in),
     "open_clip": Tried(lambda folder: None, "open_clip:local-dir:{}", lambda model: model.network),
 }

@@ -364,21 +364,6 @@ def test_scores_are_the_librarys_own_and_rank_alike(kind: str, saved: Callable[[
             assert beats(mine[:, i], mine[:, j])[sure].all()
 
 
-def test_siglip_reads_lower_case_and_its_padding(saved: Callable[[str], Path]) -> None:
-    folder = saved("siglip2-fixed")
-    model = load_model(f"hf:{folder}", "cpu")
-    assert np.array_equal(model.tokens(["A Red Cube"]), model.tokens(["a red cube"]))
-    assert model.tokens(["a"]).shape == (1, 24)
-    library = hf.SiglipModel.from_pretrained(folder).eval()
-    ids = torch.from_numpy(model.tokens(["a cone"]))
-    with torch.no_grad():
-        padded = library.get_text_features(input_ids=ids).pooler_output[0]
-        masked = library.get_text_features(input_ids=ids, attention_mask=(ids != 0).long()).pooler_output[0]
-    vector = model.encode_texts(["a cone"])[0]
-    assert vector == pytest.approx((padded / padded.norm()).numpy(), abs=1e-5)
-    assert vector != pytest.approx((masked / masked.norm()).numpy(), abs=1e-3)
-
-
 def _config(folder: Path, **changes: Any) -> None:
     path = folder / "config.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))

@@ -8,22 +8,16 @@ from pathlib import Path
 
 import numpy as np
 import open_clip
-import pyarrow.parquet as pq
 import pytest
 import torch
 from PIL import Image
 from safetensors.torch import save_file
 
 from evaluator.models.registry import load_model
-from evaluator.scoring.needs import collect_needs
-from evaluator.scoring.score import score
 from generator.base.errors import UserError
-from generator.dataset.reader import Benchmark, World
+from generator.dataset.reader import World
 from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command
-from tests.evaluator.encoders import Counting
 from tests.evaluator.evil import Evil
-from tests.evaluator.needs import needs_of, pair_ids, pool_ids
-from tests.evaluator.synthetic import pool_matrix
 
 TEXTS = ["a red cube and a blue sphere", "a blue cube and a red sphere", "a sphere"]
 
@@ -72,44 +66,6 @@ def test_every_format_gives_the_librarys_own_scores(tiny: Callable[..., Tiny], w
         assert images_at @ texts_at.T == pytest.approx(expected, abs=1e-5)
         keys.add((model.key, model.info["weights_sha256"]))
     assert len(keys) == 1
-
-
-@pytest.mark.parametrize("batch", [3, 128])
-def test_scores_are_those_of_a_plain_loop_whatever_batch_order_and_cache(
-    tiny: Callable[..., Tiny], world: World, benchmark: Benchmark, tmp_path: Path, batch: int
-) -> None:
-    path = tiny().save(tmp_path / "tiny.pt")
-    model = Counting(load_model(f"open_clip:tiny@{path}", "cpu"))
-    full = collect_needs(benchmark, ["binary", "retrieval"])
-    rng = np.random.default_rng(batch)
-    images, texts = pool_ids(full, "grid")
-    images, texts = (
-        [images[i] for i in rng.permutation(len(images))[:5]],
-        [texts[i] for i in rng.permutation(len(texts))[:9]],
-    )
-    every = pair_ids(full)
-    pairs = [every[i] for i in rng.permutation(len(every))[:20]]
-    needs = needs_of(pairs, {"grid": (images, texts)})
-
-    scenes, words = needs.images.to_pylist(), needs.texts.to_pylist()
-    pictures = [Image.open(world.image_path(scene)).convert("RGB") for scene in scenes]
-    plain = _plainly(path, "tiny", pictures, [benchmark.text_of[t] for t in words])
-    expected = {(s, t): plain[i, j] for i, s in enumerate(scenes) for j, t in enumerate(words)}
-
-    half = needs_of(pairs[:10], {"grid": (images[:2], texts[:4])})
-    for i, asked in enumerate((half, needs, needs)):  # nothing cached, some, all
-        out = tmp_path / f"run{i}"
-        out.mkdir()
-        seen = len(model.texts) + len(model.images)
-        score(model, world, benchmark, asked, out, batch, tmp_path / "embeddings")
-        rows = pq.read_table(out / "scores.parquet").to_pylist()
-        assert [(r["image_id"], r["text_id"]) for r in rows] == pair_ids(asked)
-        assert [r["score"] for r in rows] == pytest.approx([expected[pair] for pair in pair_ids(asked)], abs=1e-5)
-        matrix = pool_matrix(out, "grid")
-        assert matrix.dtype == np.float32
-        pool_images, pool_texts = pool_ids(asked, "grid")
-        assert matrix == pytest.approx(np.array([[expected[s, t] for t in pool_texts] for s in pool_images]), abs=1e-5)
-    assert len(model.texts) + len(model.images) == seen
 
 
 def test_quickgelu_is_what_the_architectures_name_says_of_a_file(

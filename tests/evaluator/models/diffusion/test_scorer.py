@@ -36,43 +36,6 @@ def test_batch_size_and_order_do_not_matter(folders: Callable[[str], Path], sche
     assert alone == pytest.approx(scores[3:], abs=1e-5)
 
 
-def test_noise_is_shared_by_texts_and_texts_are_read_once(
-    folders: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What the network is shown differs between images and samples, never between texts of an image."""
-    classifier = load_diffusion(str(folders("epsilon")), "cpu", samples=4)
-    shown: list[tuple[bytes, int, bytes]] = []
-    read: list[str] = []
-    network = classifier.adapter
-    predict, encode = network.predict, network.encode_texts
-
-    def watched_predict(
-        noisy: torch.Tensor, timesteps: torch.Tensor, condition: dict[str, torch.Tensor]
-    ) -> torch.Tensor:
-        rows = zip(noisy, timesteps, condition["states"], strict=True)
-        shown.extend((x.numpy().tobytes(), int(t), states.numpy().tobytes()) for x, t, states in rows)
-        return predict(noisy, timesteps, condition)
-
-    def watched_encode(texts: list[str]) -> dict[str, torch.Tensor]:
-        read.extend(texts)
-        return encode(texts)
-
-    monkeypatch.setattr(network, "predict", watched_predict)
-    monkeypatch.setattr(network, "encode_texts", watched_encode)
-    images = pictures(2)
-    classifier.score_pairs(images, [(i, text) for i in range(2) for text in TEXTS])
-    classifier.score_pairs(images, [(0, TEXTS[0])])
-    assert sorted(read) == sorted([*TEXTS, ""])
-    first = shown[: 2 * 4 * 4]
-    by_text: dict[bytes, list[tuple[bytes, int]]] = {}
-    for noisy, t, states in first:
-        by_text.setdefault(states, []).append((noisy, t))
-    assert len(by_text) == 4
-    assert len({tuple(seen) for seen in by_text.values()}) == 1
-    assert len({noisy for noisy, _, _ in first}) == 2 * 4
-    assert sorted({t for _, t, _ in first}) == [125, 375, 625, 875]
-
-
 def test_sequential_is_the_exhaustive_on_fewer(folders: Callable[[str], Path]) -> None:
     """Same noise and timesteps: texts that got all samples have the exhaustive score, and contests the same winner."""
     images = pictures(3)
