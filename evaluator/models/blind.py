@@ -171,8 +171,7 @@ class LanguageModelScorer(BlindScorer):
         return np.asarray((-(losses * mask[:, 1:]).sum(1) / mask[:, 1:].sum(1)).cpu().numpy())
 
     def _score(self, texts: Sequence[str], fold: int | None) -> Sequence[float]:
-        scores: list[float] = self.mean_log_likelihoods(texts).tolist()
-        return scores
+        return self.mean_log_likelihoods(texts).tolist()
 
 
 def load_blind(name: str, device: str | None, **how: Unpack[Storage]) -> BlindScorer:

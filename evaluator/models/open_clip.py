@@ -51,8 +51,7 @@ class OpenClipEncoder(TowerEncoder):
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
         """Token ids, int64 (n, text_length)."""
-        ids: np.ndarray = self._tokenizer(list(texts)).numpy()
-        return ids
+        return self._tokenizer(list(texts)).numpy()
 
     def text_inputs(self, texts: Sequence[str]) -> dict[str, torch.Tensor]:
         """What the text tower reads, by name: token ids, int64 (n, text_length)."""
@@ -60,13 +59,11 @@ class OpenClipEncoder(TowerEncoder):
 
     def text_features(self, inputs: Mapping[str, torch.Tensor]) -> torch.Tensor:
         """As TowerEncoder.text_features."""
-        features: torch.Tensor = self._model.encode_text(inputs["text"].to(self.device))
-        return features
+        return self._model.encode_text(inputs["text"].to(self.device))
 
     def image_features(self, images: Sequence[torch.Tensor]) -> torch.Tensor:
         """As TowerEncoder.image_features."""
-        features: torch.Tensor = self._model.encode_image(torch.stack(list(images)).to(self.device, self._dtype))
-        return features
+        return self._model.encode_image(torch.stack(list(images)).to(self.device, self._dtype))
 
     def token_counts(self, texts: Sequence[str]) -> list[int]:
         """How many tokens each text needs, its start and end included."""
@@ -77,8 +74,7 @@ class OpenClipEncoder(TowerEncoder):
 
     def prepare(self, image: Image.Image) -> torch.Tensor:
         """An RGB image as the model takes it, float32 (3, h, w)."""
-        pixels: torch.Tensor = self._preprocess(image)
-        return pixels
+        return self._preprocess(image)
 
 
 def load_open_clip(name: str, device: str | None) -> OpenClipEncoder:

@@ -152,8 +152,7 @@ def load_model(spec: str | Spec, device: str | None) -> Model:
     spec = read_spec(spec) if isinstance(spec, str) else spec
     load, arguments = check_model(spec)
     if spec.family in FAMILIES:
-        model: Model = load(spec.name, device, **arguments)
-        return model
+        return load(spec.name, device, **arguments)
     from evaluator.models.user_objects import adapt, user_code
 
     with user_code(spec.text, load.__qualname__):

@@ -189,10 +189,7 @@ class VqaScorer(PairScorer):
         if not self._has_template:
             return question(text)
         content = [{"type": "image"}, {"type": "text", "text": question(text)}]
-        prompt: str = self._processor.apply_chat_template(
-            [{"role": "user", "content": content}], add_generation_prompt=True
-        )
-        return prompt
+        return self._processor.apply_chat_template([{"role": "user", "content": content}], add_generation_prompt=True)
 
     def _special(self, prompt: str) -> dict[str, bool]:
         """Options of the tokenizer for prompts that begin with the start token already."""
@@ -212,8 +209,7 @@ class VqaScorer(PairScorer):
         inputs = self._inputs(images, texts)
         if self._decoder_start is not None:
             begin = torch.full((len(texts), 1), self._decoder_start, device=self._loaded.device)
-            decoded: torch.Tensor = self._model(**inputs, decoder_input_ids=begin).logits[:, -1]
-            return decoded
+            return self._model(**inputs, decoder_input_ids=begin).logits[:, -1]
         mask = inputs.get("attention_mask", torch.ones_like(inputs["input_ids"]))
         last = (mask * torch.arange(mask.shape[1], device=mask.device)).argmax(1)
         kept, place = last.unique(return_inverse=True)
@@ -225,8 +221,7 @@ class VqaScorer(PairScorer):
             raise UserError(
                 f"vqa: cannot find the answer in what {type(self._model).__name__} gives; name another model."
             )
-        answers: torch.Tensor = logits[torch.arange(len(texts), device=logits.device), place.to(logits.device)]
-        return answers
+        return logits[torch.arange(len(texts), device=logits.device), place.to(logits.device)]
 
     def _check_image_placeholder(self) -> None:
         """Raises UserError when the processor leaves the image out of the prompt, as it does without a chat

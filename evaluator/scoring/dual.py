@@ -74,8 +74,7 @@ def _texts(model: DualEncoder, texts: pa.ChunkedArray, names: Distinct) -> Job:
 
 def _images(model: DualEncoder, world: Images, ids: pa.Array, names: Distinct) -> Job:
     def scenes(rows: np.ndarray) -> list[str]:
-        found: list[str] = ids.take(pa.array(names.first[rows])).to_pylist()
-        return found
+        return ids.take(pa.array(names.first[rows])).to_pylist()
 
     def compute(rows: np.ndarray, images: Mapping[str, Any]) -> np.ndarray:
         return model.encode_images([images[scene] for scene in scenes(rows)])

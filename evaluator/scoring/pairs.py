@@ -113,8 +113,7 @@ class _DistinctPairs:
 
     def images(self, rows: np.ndarray) -> list[str]:
         """The distinct images of some rows."""
-        shown: list[str] = self._image_ids.take(pa.array(list(dict.fromkeys(self._image[rows].tolist())))).to_pylist()
-        return shown
+        return self._image_ids.take(pa.array(list(dict.fromkeys(self._image[rows].tolist())))).to_pylist()
 
     def compute(self, rows: np.ndarray, images: Mapping[str, Any]) -> np.ndarray:
         """Scores, float32 (rows, channels). Raises UserError when the model gives another shape."""

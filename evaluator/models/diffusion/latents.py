@@ -19,10 +19,7 @@ def fit_image(image: Image.Image, side: int, multiple: int, fit: Fit, longest: i
     the shorter side to `side` and crops the centre.
     """
     if fit == "crop":
-        cropped: Image.Image = transforms.CenterCrop(side)(
-            transforms.Resize(side, transforms.InterpolationMode.BICUBIC)(image)
-        )
-        return cropped
+        return transforms.CenterCrop(side)(transforms.Resize(side, transforms.InterpolationMode.BICUBIC)(image))
     if image.width == image.height:
         return image.resize((side, side), Image.Resampling.BICUBIC)
     ratio = min(_WIDEST, max(1 / _WIDEST, image.width / image.height)) ** 0.5
@@ -46,8 +43,7 @@ def decode_latent(pipe: Any, latent: torch.Tensor) -> Image.Image:
     shift, factor = _normalisation(pipe.vae.config, latent)
     with torch.autocast(latent.device.type, enabled=False):
         pixels = pipe.vae.decode(latent[None] / factor + shift).sample.float()
-    image: Image.Image = pipe.image_processor.postprocess(pixels, "pil")[0]
-    return image
+    return pipe.image_processor.postprocess(pixels, "pil")[0]
 
 
 def _normalisation(config: Any, like: torch.Tensor) -> tuple[torch.Tensor | float, torch.Tensor | float]:

@@ -103,8 +103,7 @@ class StableDiffusion(Network):
 
     def predict(self, noisy: torch.Tensor, timesteps: torch.Tensor, condition: Condition) -> torch.Tensor:
         """ε or v."""
-        predicted: torch.Tensor = self.model(noisy, timesteps, encoder_hidden_states=condition["states"]).sample
-        return predicted
+        return self.model(noisy, timesteps, encoder_hidden_states=condition["states"]).sample
 
 
 class StableDiffusionXL(StableDiffusion):
@@ -133,10 +132,7 @@ class StableDiffusionXL(StableDiffusion):
         height, width = (int(side * self.pipe.vae_scale_factor) for side in noisy.shape[-2:])
         sizes = torch.tensor([[height, width, 0, 0, height, width]], device=noisy.device, dtype=noisy.dtype)
         added = {"text_embeds": condition["pooled"], "time_ids": sizes.expand(len(noisy), -1)}
-        predicted: torch.Tensor = self.model(
-            noisy, timesteps, encoder_hidden_states=condition["states"], added_cond_kwargs=added
-        ).sample
-        return predicted
+        return self.model(noisy, timesteps, encoder_hidden_states=condition["states"], added_cond_kwargs=added).sample
 
 
 class StableDiffusion3(Network):
@@ -163,10 +159,9 @@ class StableDiffusion3(Network):
 
     def predict(self, noisy: torch.Tensor, timesteps: torch.Tensor, condition: Condition) -> torch.Tensor:
         """The velocity."""
-        predicted: torch.Tensor = self.model(
+        return self.model(
             noisy, encoder_hidden_states=condition["states"], pooled_projections=condition["pooled"], timestep=timesteps
         ).sample
-        return predicted
 
 
 class Flux(Network):
@@ -204,8 +199,7 @@ class Flux(Network):
             img_ids=image_ids,
         ).sample
         factor = self.pipe.vae_scale_factor
-        unpacked: torch.Tensor = self.pipe._unpack_latents(predicted, height * factor, width * factor, factor)
-        return unpacked
+        return self.pipe._unpack_latents(predicted, height * factor, width * factor, factor)
 
 
 NETWORKS: dict[str, type[Network]] = {

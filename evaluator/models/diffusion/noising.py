@@ -44,15 +44,13 @@ class Diffusion:
 
     def add_noise(self, latent: torch.Tensor, noise: torch.Tensor, levels: torch.Tensor) -> torch.Tensor:
         """A latent (c, h, w) mixed with noises (n, c, h, w) at levels (n,): (n, c, h, w)."""
-        noisy: torch.Tensor = self._scheduler.add_noise(latent.expand_as(noise), noise, self.timesteps(levels))
-        return noisy
+        return self._scheduler.add_noise(latent.expand_as(noise), noise, self.timesteps(levels))
 
     def target(self, latent: torch.Tensor, noise: torch.Tensor, levels: torch.Tensor) -> torch.Tensor:
         """What the network should predict, (n, c, h, w)."""
         if self.prediction == "epsilon":
             return noise
-        velocity: torch.Tensor = self._scheduler.get_velocity(latent.expand_as(noise), noise, self.timesteps(levels))
-        return velocity
+        return self._scheduler.get_velocity(latent.expand_as(noise), noise, self.timesteps(levels))
 
 
 class Flow:
@@ -108,8 +106,7 @@ def levels(total: int) -> np.ndarray:
     >>> levels(4).tolist()
     [0.125, 0.375, 0.625, 0.875]
     """
-    level: np.ndarray = (np.arange(total) + 0.5) / total
-    return level
+    return (np.arange(total) + 0.5) / total
 
 
 def staged_order(stages: tuple[int, ...]) -> np.ndarray:

@@ -43,8 +43,7 @@ def z_score(differences: np.ndarray, total: int) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(mean == 0, 0.0, mean / error)
     freedom = 2 * (n - 1) ** 2 / (3 * n - 4)  # of this variance estimate, for normal differences
-    deviate: np.ndarray = np.sign(t) * stats.norm.isf(stats.t.sf(np.abs(t), freedom))
-    return deviate
+    return np.sign(t) * stats.norm.isf(stats.t.sf(np.abs(t), freedom))
 
 
 @lru_cache
