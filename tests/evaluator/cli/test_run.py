@@ -16,9 +16,9 @@ from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command
 @pytest.mark.full
 def test_a_run_from_the_shell(tiny: Callable[..., Tiny], drawn: Path, tmp_path: Path) -> None:
     """The whole way as processes: results on stdout, talk on stderr."""
-    from tests.evaluator.models.test_open_clip import _folder
+    from tests.evaluator.tiny_models import open_clip_folder
 
-    model, folder = _folder(tiny(), tmp_path / "model"), tmp_path / "run"
+    model, folder = open_clip_folder(tiny(), tmp_path / "model"), tmp_path / "run"
     arguments = ["score", "run", drawn, "--model", f"open_clip:local-dir:{model}", "--out", folder, "--device", "cpu"]
     done = run_process(*arguments, "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

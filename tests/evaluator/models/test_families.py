@@ -21,9 +21,8 @@ from generator.dataset.reader import Benchmark, World
 from tests.evaluator.diffusers_folders import stable_diffusion
 from tests.evaluator.evil import Evil
 from tests.evaluator.models import test_hf, test_vqa
-from tests.evaluator.models.test_open_clip import _folder
 from tests.evaluator.needs import needs_of, pool_ids
-from tests.evaluator.tiny_models import TEXTS, make_blip, make_gpt2, make_vilt, pictures, scored
+from tests.evaluator.tiny_models import TEXTS, make_blip, make_gpt2, make_vilt, open_clip_folder, pictures, scored
 
 
 class Tried(NamedTuple):
@@ -62,7 +61,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory, tiny: Any) -> Callable[[st
             made[name] = root / name.replace(" ", "-").replace(":", "-") / "embedding"
             made[name].parent.mkdir()
             if name == "open_clip":
-                _folder(tiny(), made[name])
+                open_clip_folder(tiny(), made[name])
             else:
                 made[name] = FAMILIES[name].make(made[name]) or made[name]
         return made[name]

@@ -1,7 +1,6 @@
 """open_clip models: formats, activations, the library's own answers, and mistakes."""
 
 import contextlib
-import json
 import pickle
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,15 +17,9 @@ from generator.base.errors import UserError
 from generator.dataset.reader import World
 from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command
 from tests.evaluator.evil import Evil
+from tests.evaluator.tiny_models import open_clip_folder
 
 TEXTS = ["a red cube and a blue sphere", "a blue cube and a red sphere", "a sphere"]
-
-
-def _folder(tiny: Tiny, path: Path) -> Path:
-    path.mkdir()
-    (path / "open_clip_config.json").write_text(json.dumps({"model_cfg": tiny.config, "preprocess_cfg": {}}))
-    save_file({k: v.contiguous() for k, v in tiny.state.items()}, path / "open_clip_model.safetensors")
-    return path
 
 
 def _formats(tiny: Tiny, folder: Path) -> list[str]:
@@ -35,7 +28,7 @@ def _formats(tiny: Tiny, folder: Path) -> list[str]:
     torch.save({"epoch": 3, "state_dict": {f"module.{k}": v for k, v in tiny.state.items()}}, folder / "epoch_3.pt")
     save_file({k: v.contiguous() for k, v in tiny.state.items()}, folder / "weights.safetensors")
     files = [f"open_clip:{tiny.name}@{folder / name}" for name in ("plain.pt", "epoch_3.pt", "weights.safetensors")]
-    return [*files, f"open_clip:local-dir:{_folder(tiny, folder / 'folder')}"]
+    return [*files, f"open_clip:local-dir:{open_clip_folder(tiny, folder / 'folder')}"]
 
 
 def _pictures(world: World, n: int) -> list[Image.Image]:
@@ -180,7 +173,7 @@ def test_what_is_no_checkpoint_is_refused_in_one_sentence_and_never_run(
     ["{", "{}", '{"model_cfg": {}}', '{"model_cfg": {"text_cfg": {}, "vision_cfg": {"colour": 1}}}'],
 )
 def test_a_folder_of_another_configuration_is_refused(tiny: Callable[..., Tiny], tmp_path: Path, text: str) -> None:
-    folder = _folder(tiny(), tmp_path / "whole")
+    folder = open_clip_folder(tiny(), tmp_path / "whole")
     (folder / "open_clip_config.json").write_text(text)
     with pytest.raises(UserError):
         load_model(f"open_clip:local-dir:{folder}", "cpu")
