@@ -115,7 +115,7 @@ class VqaScorer(PairScorer):
         self._answers = AnswerTokens(tokenizer, loaded.info["weights"])
         self._has_template = bool(getattr(self._processor, "chat_template", None))
         self._decoder_start = _decoder_start(self._model)
-        self._selects_logits = "logits_to_keep" in inspect.signature(self._model.forward).parameters
+        self._selects_logits = bool(_no_logits(self._model))
         self._check_image_placeholder()
         self.shares_prefix = self._may_share()
         asked = {"question": QUESTION, "chat_template": self._has_template, "answers": self._answers.ids}
@@ -143,13 +143,15 @@ class VqaScorer(PairScorer):
         for i in by_length:
             of_image.setdefault(pairs[i][0], []).append(i)
         scores = np.full((len(pairs), len(self.channels)), np.nan, dtype=np.float32)
-        several = [rows for rows in of_image.values() if len(rows) > 1] if self.shares_prefix else []
-        for rows in several:
+        rest: list[int] = []
+        for rows in of_image.values():
+            if not self.shares_prefix or len(rows) == 1:
+                rest += rows
+                continue
             prefix = self._prefix(images[pairs[rows[0]][0]], [pairs[i][1] for i in rows])
             for part, found in self.batch.run(partial(self._continued, prefix), range(len(rows))):
                 scores[[rows[place] for place in part]] = found
-        rest = set(by_length).difference(*several)
-        for part, found in self.batch.run(compute, [i for i in by_length if i in rest]):
+        for part, found in self.batch.run(compute, sorted(rest, key=lambda i: len(pairs[i][1]))):
             scores[part] = found
         return scores
 

@@ -17,6 +17,7 @@ from evaluator.metrics.comparison import beats
 from evaluator.models.contracts import DualEncoder
 from evaluator.models.registry import load_model
 from generator.base.errors import UserError
+from tests.evaluator.tiny_models import make_altclip, make_clip
 
 TEXTS = [
     "a red cube and a blue sphere",
@@ -62,11 +63,6 @@ def _pictures() -> list[Image.Image]:
         Image.fromarray((rng.integers(0, 255, 3) * 0.5 + rng.integers(0, 127, (h, w, 3))).astype(np.uint8), "RGB")
         for w, h in sizes
     ]
-
-
-def _clip_tokenizer() -> Any:
-    pieces = [*LETTERS, *(f"{c}</w>" for c in LETTERS), "<|startoftext|>", "<|endoftext|>"]
-    return hf.CLIPTokenizer(vocab={piece: i for i, piece in enumerate(pieces)}, merges=[])
 
 
 def _bert_tokenizer() -> Any:
@@ -115,19 +111,7 @@ CHAT = (
 
 
 def _clip(folder: Path) -> None:
-    tokenizer = _clip_tokenizer()
-    end = tokenizer.eos_token_id
-    text = {
-        **WIDE,
-        "vocab_size": len(tokenizer),
-        "max_position_embeddings": 40,
-        "eos_token_id": end,
-        "bos_token_id": end - 1,
-        "pad_token_id": end,
-    }
-    images = hf.CLIPImageProcessor(size={"shortest_edge": 32}, crop_size=32, **MEAN)
-    _save(hf.CLIPModel(hf.CLIPConfig(text_config=text, vision_config=VISION, projection_dim=12)), folder)
-    hf.CLIPProcessor(images, tokenizer).save_pretrained(folder)
+    _save(hf.CLIPModel.from_pretrained(make_clip(folder, length=40)), folder)
 
 
 def _siglip(folder: Path) -> None:
@@ -190,22 +174,7 @@ def _align(folder: Path) -> None:
 
 
 def _altclip(folder: Path) -> None:
-    words = sorted({f"▁{word}" for text in TEXTS for word in text.split()})
-    pieces = [("<s>", 0.0), ("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), ("▁", -9.0)]
-    pieces += [(piece, -3.0) for piece in [*words, *LETTERS] if piece != "▁"]
-    tokenizer = hf.XLMRobertaTokenizer(vocab=[*pieces, ("<mask>", 0.0)], model_max_length=512)
-    text = {
-        **WIDE,
-        "vocab_size": len(tokenizer),
-        "max_position_embeddings": 32,
-        "project_dim": 12,
-        "pad_token_id": 1,
-        "type_vocab_size": 1,
-    }
-    config = hf.AltCLIPConfig(text_config=text, vision_config=VISION, projection_dim=12)
-    _save(hf.AltCLIPModel(config), folder)
-    images = hf.CLIPImageProcessor(size={"shortest_edge": 32}, crop_size=32)
-    hf.AltCLIPProcessor(images, tokenizer).save_pretrained(folder)
+    _save(hf.AltCLIPModel.from_pretrained(make_altclip(folder, length=30)), folder)
 
 
 def _blip(folder: Path) -> None:
