@@ -75,6 +75,8 @@ def adapt(model: Any, spec: str, source: Any, device: str | None) -> Model:
 class _UserModel:
     """What models of both kinds have, from a user's object, with defaults where it has none of its own."""
 
+    says: tuple[str, ...] = ("key", "info", "exposure")
+    """Attributes that are read of the object; others of the same names may mean anything."""
     info: dict[str, Any]
     key: str
     reusable: bool
@@ -126,7 +128,7 @@ class _UserModel:
 
     def _said(self) -> _Said:
         """What the object says of itself. Raises UserError for a value of the wrong type."""
-        given = {name: value for name in _Said.model_fields if (value := self._get(name, None)) is not None}
+        given = {name: value for name in self.says if (value := self._get(name, None)) is not None}
         try:
             return _Said(**given)
         except ValidationError as error:
@@ -196,6 +198,8 @@ class UserEncoder(_UserModel, DualEncoder):
 
 class UserScorer(_UserModel, PairScorer):
     """A user's object with score_pairs or score as a PairScorer."""
+
+    says = tuple(_Said.model_fields)
 
     def __init__(self, model: Any, spec: str, source: Any, device: str | None):
         super().__init__(model, spec, source, device)
