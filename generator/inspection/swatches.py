@@ -13,11 +13,11 @@ from generator.base.errors import UserError
 from generator.inspection.sheets import contact_sheet
 from generator.render.farm import Farm, default_workers
 from generator.render.settings import read_quality
-from generator.scene.planned import Planned
+from generator.scene.planned import Recorded
 from generator.scene.scene import Camera, Lamp, Scene, SceneObject
 from generator.vocabulary.families import vocabulary_text
-from generator.vocabulary.objects import ObjectSpec
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary, read_vocabulary
+from generator.vocabulary.tables import ObjectSpec
 
 _SIDE, _COLUMNS = 128, 12
 _Row = tuple[str, list[tuple[str, Scene]]]
@@ -131,8 +131,7 @@ def rendered(
 
     Raises UserError if Blender cannot render one.
     """
-    blank = Planned("", "", (), (), "")
-    jobs = [replace(blank, scene_id=f"{i:06d}", record=scene.to_json()) for i, scene in enumerate(scenes)]
+    jobs = [Recorded(f"{i:06d}", scene.to_json()) for i, scene in enumerate(scenes)]
     with TemporaryDirectory() as folder:
         setup = {
             "vocabulary": vocabulary.toml(),
