@@ -52,17 +52,13 @@ def print_comparison(comparison: dict[str, Any], full: bool = False) -> None:
 
 
 def _spoken(rows: Sequence[Row]) -> str:
-    """From what population the intervals speak, and what they hold fixed."""
-    varies = [
-        name for name in ("blocks", "bindings", "groups", "trainings") if all(name in row["varies"] for row in rows)
-    ]
-    fixed = [name for name in ("blocks", "bindings", "trainings") if name not in varies]
-    held = f"; these {_and(fixed)} are held fixed" if fixed else ""
-    return f"{_and(varies)} like these{held}"
-
-
-def _and(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    """From what populations the intervals speak, and on which splits."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        found.setdefault(row["speaks_of"], []).append(row["split"] or "all items")
+    if len(found) == 1:
+        return next(iter(found))
+    return "; ".join(f"on {', '.join(dict.fromkeys(splits))} {population}" for population, splits in found.items())
 
 
 def _left_out(items: Row) -> list[str]:

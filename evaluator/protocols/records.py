@@ -100,6 +100,11 @@ class Row(TypedDict):
     low_fixed: float | None
     high_fixed: float | None
     """The interval of these bindings alone."""
+    low_drawn: float | None
+    high_drawn: float | None
+    """The interval of values and objects like these, however few there are."""
+    speaks_of: str
+    """The population of which `low` and `high` speak."""
     p: float | None
     """Two-sided: of a share against its chance, of a gap against 0."""
     items: int

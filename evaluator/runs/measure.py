@@ -24,7 +24,7 @@ from evaluator.runs.factors import factors_of
 from evaluator.runs.folder import Run, open_run, tables_folder
 from evaluator.runs.top_texts import top_texts
 from evaluator.scoring.writing import EMBEDDINGS, pool_path
-from evaluator.statistics.clusters import SEPARATOR
+from evaluator.statistics.clusters import OF, SEPARATOR
 from evaluator.statistics.intervals import LEVEL
 from generator.base.csv_tables import write_csv
 from generator.base.errors import UserError, did_you_mean
@@ -233,7 +233,7 @@ def _bindings(run: Run) -> dict[str, str]:
         return {}
     scenes = run.world.scenes
     shown = (
-        SEPARATOR.join(sorted(f"{dict(each['attributes']).get(kind, '')} {each['category']}" for each in objects or ()))
+        SEPARATOR.join(sorted(OF.join((dict(o["attributes"]).get(kind, ""), o["category"])) for o in objects or ()))
         for objects in scenes["objects"].to_pylist()
     )
     return dict(zip(scenes["scene_id"].to_pylist(), shown, strict=True))

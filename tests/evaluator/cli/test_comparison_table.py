@@ -28,7 +28,7 @@ def _row(**more: object) -> Row:
         "p": 0.0125,
         "p_mcnemar": 1e-9,
         "q": 0.025,
-        "varies": ["bindings", "groups"],
+        "speaks_of": "bindings like these, of these 3 values; these trainings",
         "leader": MODELS[0],
         "detectable": 0.0625,
         "block_seeds_needed": 1234,
@@ -97,7 +97,7 @@ def test_rows_flips_and_what_is_left_out_are_printed(capsys: pytest.CaptureFixtu
         "never",
         "block seeds for 2",
         "items for 2",
-        "speaks of bindings and groups like these; these blocks and trainings are held fixed",
+        "speaks of bindings like these, of these 3 values; these trainings",
         "Flip in binary, accuracy, swap: A leads on seen by 25.0, B leads on unseen by 12.5; p_flip .0125.",
         "Significant differences: 1 of 2. Significant flips: 1 of 2.\n",
     ):
