@@ -47,7 +47,7 @@ class Estimate:
         """With every interval changed by `move`, and other fields changed."""
         for low, high in INTERVALS:
             changes[low], changes[high] = move(getattr(self, low), getattr(self, high))
-        return replace(self, **changes)
+        return replace(self, **changes)  # type: ignore[arg-type]
 
 
 INTERVALS = (("low", "high"), ("low_fixed", "high_fixed"), ("low_drawn", "high_drawn"))
@@ -213,9 +213,8 @@ def _score(means: Sequence[CrossedMeans], outcomes: np.ndarray, clusters: Cluste
     drawn = means[-1].interval(outcomes, level)
     p = max(SMALLEST_P, found.p) if np.isfinite(found.p) else np.nan
     low, high = found.interval(level)
-    return Estimate(
-        float(outcomes.mean()), low, high, len(outcomes), _count(clusters), *fixed, *drawn, p, clusters.speaks_of()
-    )
+    value, population = float(outcomes.mean()), clusters.speaks_of()
+    return Estimate(value, low, high, len(outcomes), _count(clusters), *fixed, *drawn, p, population)
 
 
 def _binomial(outcomes: np.ndarray, clusters: Clusters, level: float) -> tuple[float, float]:

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import stats
 
 PRIOR_FREEDOM = 3
-"""How many degrees of freedom what the interval of one block says of the spread of blocks counts; chosen by simulation."""
+"""How many degrees of freedom the interval of each block counts for the spread of blocks; chosen by simulation."""
 
 
 @dataclass(frozen=True)

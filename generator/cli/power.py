@@ -38,7 +38,7 @@ def of_first_seed(holdouts: "Sequence[Holdout]") -> "list[Holdout]":
 def print_power(holdouts: "Sequence[Holdout]", sizes: "Sequence[SplitSize]", as_json: bool) -> None:
     """Print what holdouts tell by the sizes of their splits. Raises UserError where one has no scene."""
     from generator.holdout.request import design_of
-    from generator.plan.power import BINDING_EFFECT, CLUSTER_EFFECT, LEVEL, POWER, expected
+    from generator.plan.power import BINDING_EFFECT, CLUSTER_EFFECT, LEVEL, MAIN_EFFECT, POWER, expected
 
     designs = []
     for holdout, size in zip(holdouts, sizes, strict=True):
@@ -46,15 +46,21 @@ def print_power(holdouts: "Sequence[Holdout]", sizes: "Sequence[SplitSize]", as_
         if not size.scenes:
             raise UserError(f"{name} has no scene of the split {size.split}, so it tells nothing; hold out more.")
         designs.append({"benchmark": name, **asdict(size), "rows": [asdict(row) for row in expected(size)]})
-    assumed = {"binding_effect": BINDING_EFFECT, "cluster_effect": CLUSTER_EFFECT, "level": LEVEL, "power": POWER}
+    assumed = {
+        "main_effect": MAIN_EFFECT,
+        "binding_effect": BINDING_EFFECT,
+        "cluster_effect": CLUSTER_EFFECT,
+        "level": LEVEL,
+        "power": POWER,
+    }
     lines = [
         *map(_table, designs),
         f"±: half the expected {LEVEL:.0%} interval of an accuracy, in points. Δ: the smallest difference between two "
         f"models of that "
         f"accuracy that shows in {POWER:.0%} of cases.",
-        f"Assumed: effects of bindings of {BINDING_EFFECT:g} logit and of groups of {CLUSTER_EFFECT:g}; models whose "
-        f"errors are "
-        "independent (docs/splits.md).",
+        "One seed speaks of its own values and objects where it has fewer than six of them, several of others too.",
+        f"Assumed: effects of values and of objects of {MAIN_EFFECT:g} logits, of bindings of {BINDING_EFFECT:g} and "
+        f"of groups of {CLUSTER_EFFECT:g}; models whose errors are independent (docs/splits.md).",
     ]
     result({"designs": designs, "assumed": assumed}, as_json, "\n".join(lines))
 

@@ -86,7 +86,7 @@ def test_every_question_and_pair_has_the_row_that_its_tables_give(runs: list[Pat
         clusters = Clusters.of(part["cluster"], part["bindings"], part["scene_id"])
         for row in rows:
             first, second = part[row["first"]].to_numpy(), part[row["second"]].to_numpy()
-            found = model_difference([(first[None], second[None], clusters)])
+            found = model_difference([(first[None], second[None])], clusters)
             assert (row["items"], row["clusters"]) == (len(part), part["cluster"].nunique())
             assert row["p_mcnemar"] == mcnemar(first, second)
             assert row["p"] == (1 if np.isnan(found.p) else found.p)

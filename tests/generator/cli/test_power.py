@@ -18,11 +18,13 @@ def test_a_plan_is_told_without_a_world(tmp_path: Path, monkeypatch: pytest.Monk
     lines = done.stdout.splitlines()
     assert lines[0] == "color-shape-3x3-b0, unseen: 300 scenes, 9 groups, 9 bindings for each block seed"
     assert lines[1].split() == ["accuracy", "1", "seed", "3", "seeds", "5", "seeds", "10", "seeds"]
-    size = SplitSize("unseen", 300, 9, 9, 2)
+    size = SplitSize("unseen", 300, 9, 9, 2, (3, 3))
     told = f"75% ±{100 * half_width(size, 0.75):.1f} Δ {100 * (difference(size, 0.75) or 0):.1f}"
     assert " ".join(lines[3].split()).startswith(told)
     assert "-b1" not in done.stdout
-    assert "Assumed: effects of bindings of 1 logit and of groups of 0.5" in done.stdout
+    assert (
+        "Assumed: effects of values and of objects of 0.5 logits, of bindings of 1 and of groups of 0.5" in done.stdout
+    )
     assert list(tmp_path.iterdir()) == []
     shown = (CHECKOUT / "docs" / "splits.md").read_text(encoding="utf-8").split("$ gen plan --holdout 3x3 --power\n")[1]
     assert shown.startswith("\n".join(lines[:6]) + "\n```")
@@ -34,11 +36,17 @@ def test_a_design_with_several_benchmarks_is_told_for_machines() -> None:
     )
     told = json.loads(done.stdout)
     assert [design["benchmark"] for design in told["designs"]] == ["color-shape-k2-b0", "color-shape-k3-b0"]
-    assert told["assumed"] == {"binding_effect": 1.0, "cluster_effect": 0.5, "level": 0.95, "power": 0.8}
+    assert told["assumed"] == {
+        "main_effect": 0.5,
+        "binding_effect": 1.0,
+        "cluster_effect": 0.5,
+        "level": 0.95,
+        "power": 0.8,
+    }
     for design in told["designs"]:
         assert design["split"] == "unseen"
         assert len(design["rows"]) == 16
-        size = SplitSize(*(design[name] for name in ("split", "scenes", "clusters", "bindings", "objects")))
+        size = SplitSize(*(design[name] for name in ("split", "scenes", "clusters", "bindings", "objects", "levels")))
         for row in design["rows"]:
             assert row["half_width"] == half_width(size, row["accuracy"], row["block_seeds"])
 
