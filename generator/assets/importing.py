@@ -13,7 +13,6 @@ from generator.assets.sets import NAME, set_folder, write_asset
 from generator.assets.shapes import SHAPES, UnitMesh
 from generator.base import limits
 from generator.base.errors import UserError, did_you_mean
-from generator.base.extras import check_installed
 from generator.base.files import check_output, sha256
 from generator.base.process import AnsweringProcess, ProcessEndError
 
@@ -98,7 +97,6 @@ def cleaned(vertices: np.ndarray, faces: np.ndarray, facing: str, up: str) -> tu
     should know of. Raises UserError where the directions are of one axis, where a coordinate is not finite, and where
     there is nothing to show.
     """
-    check_installed("trimesh")
     import trimesh  # takes a while to load
 
     if facing[-1] == up[-1]:
