@@ -5,7 +5,7 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
-from generator.vocabulary.environments import PropType
+from generator.vocabulary.environments import PropType, color_of
 from generator.vocabulary.materials import FloorSpec, WallSpec
 from generator.vocabulary.schema import read_vocabulary
 
@@ -30,6 +30,21 @@ def test_the_ground_is_flat_near_the_origin_and_hilly_behind(in_blender: Any) ->
     assert len(colors) == len(vertices)
     assert np.max(faces) == len(vertices) - 1
     assert half == 8 + 0.8 * 30
+
+
+def relief_colors(colors: list[str]) -> list[Any]:
+    from generator.render.blender.terrain import _colored
+
+    return [_colored(colors, share) for share in (-1.0, 0.0, 0.25, 0.5, 1.0, 2.0)]
+
+
+def test_a_relief_goes_through_its_colors_from_the_lowest_place_to_the_highest(in_blender: Any) -> None:
+    first, second, third = map(color_of, names := ("#101010", "#5080c0", "#ffffff"))
+    between = tuple((a + b) / 2 for a, b in zip(first, second, strict=True))
+    found = in_blender(relief_colors, names)
+    np.testing.assert_allclose(found, [first, first, between, second, third, third])
+    assert in_blender(relief_colors, names[:1]) == [list(first)] * 6
+    assert in_blender(relief_colors, []) == [None] * 6
 
 
 def test_water_lies_below_the_ground(in_blender: Any) -> None:
