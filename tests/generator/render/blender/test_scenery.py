@@ -100,22 +100,27 @@ def test_a_prop_is_about_a_metre_high_and_stands_on_the_ground(in_blender: Any, 
 WALL = WallSpec(distance=10.0, direction=90.0, breadth=30.0, bend=4.0, rise=2.0, height=8.0)
 
 
-def vertices(spec: dict[str, Any]) -> list[list[float]]:
+def floor(spec: dict[str, Any]) -> list[Any]:
+    """Vertices and area of a floor."""
     from generator.render.blender.landscape import build_floor
 
     mesh = build_floor(FloorSpec.model_validate(spec))
     assert len(mesh.materials) == 1
-    return [list(v.co) for v in mesh.vertices]
+    return [[list(v.co) for v in mesh.vertices], sum(face.area for face in mesh.polygons)]
 
 
 def test_a_plane_lies_at_the_height_of_the_ground(in_blender: Any) -> None:
-    plane = np.array(in_blender(vertices, FloorSpec().model_dump()))
+    vertices, area = in_blender(floor, FloorSpec().model_dump())
+    plane = np.array(vertices)
+    assert area == 100 * 100
     assert plane[:, 2].tolist() == [0] * 4
     assert np.ptp(plane, axis=0).tolist() == [100, 100, 0]
 
 
 def test_a_wall_rises_where_it_is_declared(in_blender: Any) -> None:
-    sheet = np.array(in_blender(vertices, FloorSpec(wall=WALL).model_dump()))
+    vertices, area = in_blender(floor, FloorSpec(wall=WALL).model_dump())
+    sheet = np.array(vertices)
+    np.testing.assert_allclose(area, 30 * np.linalg.norm(np.diff(sheet[::2, 1:], axis=0), axis=1).sum(), rtol=1e-5)
     np.testing.assert_allclose(sheet[:, 1].max(), 10, atol=1e-5)
     np.testing.assert_allclose(sheet[:, 2].max(), 10, atol=1e-5)  # rise and height
     np.testing.assert_allclose(np.ptp(sheet[:, 0]), 30, atol=1e-5)
