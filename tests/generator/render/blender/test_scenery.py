@@ -112,7 +112,7 @@ def floor(spec: dict[str, Any]) -> list[Any]:
 def test_a_plane_lies_at_the_height_of_the_ground(in_blender: Any) -> None:
     vertices, area = in_blender(floor, FloorSpec().model_dump())
     plane = np.array(vertices)
-    assert area == 100 * 100
+    assert area == pytest.approx(100 * 100)
     assert plane[:, 2].tolist() == [0] * 4
     assert np.ptp(plane, axis=0).tolist() == [100, 100, 0]
 
