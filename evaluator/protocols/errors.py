@@ -29,7 +29,6 @@ WRONG = tuple(
 )
 """The atoms that differ from the truth; `binding` where all are named, and only which belongs to which is wrong."""
 N_DIRECTIONS = len(FAMILIARITY) + len(WRONG)
-_BLOCK = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -55,20 +54,24 @@ def error_directions(
     the same. In [:, 0] is the choice, in [:, 1] the same for a false text that is drawn at random. The columns are
     FAMILIARITY, zeros without a holdout, then WRONG. The truth is an item's first true text.
     """
-    n, m = scores.shape
-    texts = np.broadcast_to(texts, (n, m))
-    found = np.zeros((n, 2, N_DIRECTIONS))
-    size = max(1, _BLOCK // max(1, m))
-    for start in range(0, n, size):
-        part = slice(start, start + size)
-        chosen, _ = wrong_choices(scores[part], truth[part], false[part], tolerance)
-        drawn = false[part] / np.maximum(false[part].sum(axis=1, keepdims=True), 1)
-        own = texts[part][np.arange(len(chosen)), truth[part].argmax(axis=1)]
-        for column, of in enumerate(_classes(texts[part], own, said)):
-            for source, weights in enumerate((chosen, drawn)):
-                found[part, source, column] = (weights * of).sum(axis=1)
-    found[found[:, 0].sum(axis=1) == 0] = 0
+    texts = np.broadcast_to(texts, scores.shape)
+    own = texts[np.arange(len(texts)), truth.argmax(axis=1)]
+    more = None if said.held_out is None else said.held_out[texts] - said.held_out[own][:, None]
+    code = ((said.atoms[texts] != said.atoms[own][:, None]) << np.arange(len(ATOMS))).sum(axis=2)
+    chosen, _ = wrong_choices(scores, truth, false, tolerance)
+    drawn = false / np.maximum(false.sum(axis=1, keepdims=True), 1)
+    found = np.zeros((len(scores), 2, N_DIRECTIONS))
+    for i in range(N_DIRECTIONS):
+        if i >= len(FAMILIARITY):
+            found[:, :, i] = _weigh(code == i - len(FAMILIARITY), chosen, drawn)
+        elif more is not None:
+            found[:, :, i] = _weigh(np.sign(more) == i - 1, chosen, drawn)
+    found[chosen.sum(axis=1) == 0] = 0
     return found
+
+
+def _weigh(of: np.ndarray, chosen: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+    return np.stack([(weights * of).sum(axis=1) for weights in (chosen, drawn)], axis=1)
 
 
 def candidate_errors(scores: Scores, items: Items) -> list[Row]:
@@ -80,8 +83,7 @@ def candidate_errors(scores: Scores, items: Items) -> list[Row]:
     if said is None or not len(items):
         return []
     rows = texts.reshape(items.text_id.shape) - padded
-    directions = error_directions(items.scores, items.truth, items.false, rows, said, items.tolerance)
-    return error_rows(items, directions)
+    return error_rows(items, error_directions(items.scores, items.truth, items.false, rows, said, items.tolerance))
 
 
 def error_rows(items: Items, directions: np.ndarray) -> list[Row]:
@@ -90,35 +92,21 @@ def error_rows(items: Items, directions: np.ndarray) -> list[Row]:
     directions: those of `error_directions`. Directions that no false text has get no row, nor does familiarity where
     all texts are as familiar as the truth.
     """
-    directions = directions[items.scored]
-    wrong = directions[:, 0].sum(axis=1) > 0
-    items, directions = items.take(items.scored).take(wrong), directions[wrong]
-    if not len(items):
-        return []
+    wrong = items.scored & (directions[:, 0].sum(axis=1) > 0)
     names = [*((BY_FAMILIARITY, name) for name in FAMILIARITY), *((BY_ATOM, name) for name in WRONG)]
     no_tie = np.zeros(len(items), dtype=bool)
     outcomes = [
         Outcome(metric, directions[:, 0, i], no_tie, directions[:, 1, i], error=name)
         for i, (metric, name) in enumerate(names)
+        if directions[wrong, 1, i].any()
     ]
-    rows = tabulate(items, [each for each in outcomes if each.chance.any()], ["kind"], gaps=False)
+    rows = tabulate(items, outcomes, ["kind"], gaps=False, where=wrong)
     told = {row["error"] for row in rows if row["metric"] == BY_FAMILIARITY}
     return [
         row
         for row in rows
         if (row["chance"] or row["value"]) and (row["metric"] == BY_ATOM or told != {FAMILIARITY[1]})
     ]
-
-
-def _classes(texts: np.ndarray, own: np.ndarray, said: Assertions) -> Sequence[np.ndarray]:
-    """For each direction, which texts (n, m) differ from each item's own text (n,) in it."""
-    familiarity = [np.zeros(texts.shape, dtype=bool)] * len(FAMILIARITY)
-    if said.held_out is not None:
-        more = said.held_out[texts] - said.held_out[own][:, None]
-        familiarity = [more < 0, more == 0, more > 0]
-    differ = said.atoms[texts] != said.atoms[own][:, None]
-    code = (differ << np.arange(len(ATOMS))).sum(axis=2)
-    return [*familiarity, *(code == each for each in range(len(WRONG)))]
 
 
 def read_assertions(benchmark: Benchmark, text_ids: Sequence[str]) -> Assertions | None:

@@ -105,15 +105,14 @@ class Items:
         return self.unscored == ""
 
 
-def sorted_rows(benchmark: Benchmark, protocol: str) -> np.ndarray:
+def sorted_items(benchmark: Benchmark, protocol: str) -> pa.Table:
     """The rows of a protocol's items, by split (in the order of SPLIT_ORDER, others last) and item_id."""
-    chosen = np.flatnonzero(pc.fill_null(pc.equal(benchmark.items["protocol"], protocol), False).to_numpy())
-    found = benchmark.items.select(["split", "item_id"]).take(pa.array(chosen))
+    found = benchmark.items_of(protocol)
     split = strings(found["split"])
-    names = sorted(set(split.tolist()), key=split_rank)
-    rank = positions(pa.chunked_array([split], pa.string()), pa.chunked_array([names], pa.string()))
-    keys = pa.table({"rank": rank, "item_id": found["item_id"], "row": np.arange(len(chosen))})
-    return chosen[pc.sort_indices(keys, [(name, "ascending") for name in keys.column_names]).to_numpy()]
+    rank_of = {name: rank for rank, name in enumerate(sorted(set(split.tolist()), key=split_rank))}
+    rank = pa.array([rank_of[name] for name in split], pa.int64())
+    keys = pa.table({"rank": rank, "item_id": found["item_id"], "row": np.arange(found.num_rows)})
+    return found.take(pc.sort_indices(keys, [(name, "ascending") for name in keys.column_names]))
 
 
 def split_rank(split: str) -> tuple[int, str]:

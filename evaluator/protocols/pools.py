@@ -1,5 +1,5 @@
-"""Pools of texts that images are scored against, and the sample of a pool that is scored where all would cost too
-much."""
+"""Pools of texts that images are scored against: those of items, the sample of a pool that is scored where all would
+cost too much, and the folds of raw retrieval (CREPE, Ma et al. 2023)."""
 
 import hashlib
 from collections.abc import Sequence
@@ -9,7 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evaluator.protocols.items import COUNTS, split_rank
 from generator.dataset.reader import Benchmark
+
+RAW = "raw"
+"""The kind of raw retrieval's rows."""
+MOST = 20
 
 
 @dataclass(frozen=True)
@@ -84,3 +89,40 @@ def true_texts(benchmark: Benchmark) -> dict[str, set[str]]:
     for scene, text in zip(rows["scene_id"].to_pylist(), rows["text_id"].to_pylist(), strict=True):
         true.setdefault(scene, set()).add(text)
     return true
+
+
+def make_folds(benchmark: Benchmark, protocol: str, by_atoms: bool) -> list[Fold]:
+    """The folds of a protocol's captions, K = min(20, ⌊size/N⌋) of each group; N is the size of the smallest group.
+
+    A group is a split, or with `by_atoms` a split and number of atoms. In it each image has one caption and each
+    caption one image, in an order that a hash of the images' names decides.
+    """
+    groups = _groups(benchmark, protocol, by_atoms)
+    size = min(map(len, groups.values()), default=0)
+    folds = []
+    for (split, n), members in groups.items() if size > 1 else ():
+        for k in range(min(MOST, len(members) // size)):
+            images, texts, clusters = (list(column) for column in zip(*members[k * size : (k + 1) * size], strict=True))
+            name = f"raw-{protocol}-{split}{'' if n is None else f'-{n}'}-{k}"
+            folds.append(Fold(name, images, texts, split=split, n=n, clusters=np.array(clusters, dtype=object)))
+    return folds
+
+
+def _groups(benchmark: Benchmark, protocol: str, by_atoms: bool) -> dict[tuple[str, int | None], list[Sequence[str]]]:
+    """The members of each split, or split and number of atoms: an image, its caption and its cluster."""
+    captions = benchmark.candidates.filter((pc.field("slot") == "c") & pc.field("truth"))
+    items = benchmark.items_of(protocol).select(["item_id", "split", "cluster_id"]).to_pandas()
+    counts = benchmark.texts.select(["text_id", *COUNTS]).to_pandas()
+    rows = captions.select(["item_id", "scene_id", "text_id"]).to_pandas().merge(items, on="item_id")
+    rows = rows[rows["split"] != "val"].merge(counts, on="text_id", how="left")
+    rows["n"] = rows[list(COUNTS)].fillna(0).sum(axis=1).astype(int) if by_atoms else -1
+    rows["order"] = [hashlib.sha256(scene.encode()).hexdigest() for scene in rows["scene_id"]]
+    groups: dict[tuple[str, int | None], list[Sequence[str]]] = {}
+    for (split, n), members in rows.sort_values(["order", "scene_id", "text_id"]).groupby(["split", "n"]):
+        taken: set[str] = set()
+        kept = groups[str(split), int(n) if by_atoms else None] = []
+        for member in members[["scene_id", "text_id", "cluster_id"]].itertuples(index=False, name=None):
+            if not taken & {*member[:2]}:
+                taken |= {*member[:2]}
+                kept.append(member)
+    return {group: groups[group] for group in sorted(groups, key=lambda each: (split_rank(each[0]), each[1] or 0))}

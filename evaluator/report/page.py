@@ -23,8 +23,7 @@ from evaluator.provenance.contamination import CLEAN, MARK, mark_of, training_sa
 from evaluator.report.figures import figures
 from evaluator.report.files import write_pooled
 from evaluator.report.overview import every_row, main_lines, side_by_side
-from evaluator.report.protocol_tables import loads
-from evaluator.report.table import Table
+from evaluator.report.table import Table, loads
 from evaluator.runs.folder import NamedRun, Run, tables_folder
 from evaluator.runs.partitions import splits_said
 from generator.base.csv_tables import read_csv

@@ -5,8 +5,8 @@ import pytest
 import statsmodels.api as sm
 from statsmodels.stats.multitest import multipletests
 
+from evaluator.protocols.compass import loads, pooled_loads
 from evaluator.protocols.items import COUNTS, Items
-from evaluator.protocols.loads import loads, pooled_loads
 from evaluator.protocols.results import Outcome
 from tests.evaluator.protocols.plain import PlainItem
 from tests.evaluator.synthetic import Row

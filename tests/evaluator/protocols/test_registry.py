@@ -2,8 +2,8 @@
 
 import pytest
 
-from evaluator.protocols.protocol import Protocol
 from evaluator.protocols.registry import find_protocol, protocol_names, register
+from evaluator.protocols.results import Protocol
 from generator.base.errors import UserError
 
 

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from evaluator.report.papers.given import Given, read_given
-from evaluator.report.papers.paper import make_paper
-from evaluator.report.papers.registry import find_paper
+from evaluator.report.papers.paper import find_paper, make_paper
 from evaluator.report.table import Cell, Table
 from evaluator.runs.measure import measure
 from tests.evaluator.synthetic import Builder, Row, add_pair, one_of_each, planted, write_run

@@ -15,8 +15,8 @@ from PIL import Image
 from evaluator.api import evaluate
 from evaluator.protocols.errors import METRICS as ERRORS
 from evaluator.protocols.records import split_of
-from evaluator.report.cells import interval, number, p_value
 from evaluator.report.page import write_page
+from evaluator.report.table import interval, number, p_value
 from evaluator.runs.folder import read_named
 from evaluator.runs.measure import measure
 from generator.base.files import read_json, write_json

@@ -9,8 +9,7 @@ from evaluator.audits.embeddings import RECORD as MAP_RECORD
 from evaluator.audits.generation import RECORD as DRAWING_RECORD
 from evaluator.audits.generation import SHEET
 from evaluator.report.papers.given import Given, Label, read_given
-from evaluator.report.papers.paper import make_paper, write_paper
-from evaluator.report.papers.registry import find_paper
+from evaluator.report.papers.paper import find_paper, make_paper, write_paper
 from generator.base.errors import UserError
 from tests.evaluator.analysis.test_pooling import made_run
 from tests.evaluator.report.conftest import ROW, cell, tables_of
