@@ -117,35 +117,29 @@ def read_assertions(benchmark: Benchmark, text_ids: Sequence[str]) -> Assertions
         return None
     forms = [json.loads(form) for form in recorded]
     held_out = None
-    if benchmark.holdout is not None:
-        counts = _Counts(benchmark.holdout)
-        held_out = np.array([counts.held_out(form) for form in forms], dtype=int)
+    if (holdout := benchmark.holdout) is not None:
+        bindings, triples = ({tuple(each) for each in holdout[name]} for name in ("bindings", "triples"))
+        kinds = holdout["kind"], holdout["category"]
+        held_out = np.array([_held_out(form, *kinds, bindings, triples) for form in forms], dtype=int)
     named = [_atoms(form) for form in forms]
     columns = [_codes([atoms[i] for atoms in named]) for i in range(len(ATOMS))]
     return Assertions(held_out, np.stack(columns, axis=1))
 
 
-class _Counts:
-    """Counts the held-out bindings and triples that forms name, as docs/dataset.md says of `held_out_positive`."""
-
-    def __init__(self, holdout: Mapping[str, Any]):
-        self._kind, self._category = holdout["kind"], holdout["category"]
-        self._bindings = {tuple(binding) for binding in holdout["bindings"]}
-        self._triples = {tuple(triple) for triple in holdout["triples"]}
-
-    def held_out(self, form: Mapping[str, Any]) -> int:
-        objects = form["objects"]
-        triples = [
-            (objects[s]["category"], name, objects[o]["category"]) for s, name, o, _ in form.get("relations", ())
-        ]
-        return sum(map(self._names_binding, objects)) + sum(triple in self._triples for triple in triples)
-
-    def _names_binding(self, mention: Mapping[str, Any]) -> bool:
+def _held_out(
+    form: Mapping[str, Any], kind: str, category: str, bindings: set[tuple[str, ...]], triples: set[tuple[str, ...]]
+) -> int:
+    """How many held-out bindings and triples a form names, as docs/dataset.md says of `held_out_positive`."""
+    objects = form["objects"]
+    related = [(objects[s]["category"], name, objects[o]["category"]) for s, name, o, _ in form.get("relations", ())]
+    found = sum(triple in triples for triple in related)
+    for mention in objects:
         # a denial names what it denies: "a cube that is not red" names (red, cube)
         pairs = [*mention["attributes"].items(), *mention.get("without", {}).items()]
-        values = [value for kind, value in pairs if kind == self._kind]
-        categories = [mention["category"], *(value for kind, value in pairs if kind == self._category)]
-        return any((value, category) in self._bindings for value in values for category in categories)
+        values = [value for name, value in pairs if name == kind]
+        categories = [mention["category"], *(value for name, value in pairs if name == category)]
+        found += any((value, each) in bindings for value in values for each in categories)
+    return found
 
 
 def _atoms(form: Mapping[str, Any]) -> tuple[list[Any], list[Any], list[Any]]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from evaluator.protocols.errors import candidate_errors
 from evaluator.protocols.items import Items
-from evaluator.protocols.results import Protocol, ProtocolResults, errors_by_kind, recall, tabulate
+from evaluator.protocols.results import Protocol, ProtocolResults, error_shares, recall, tabulate
 from evaluator.protocols.scores import Scores
 
 DISTRACTOR, ZERO_SHOT = "distractor", "zsl"
@@ -33,7 +33,7 @@ class Gzsl(Protocol):
         compared = items.of_slots("c", "n")
         for kind in sorted(set(items.kind.tolist())):
             part = compared.take(items.kind == kind)
-            shares = errors_by_kind(part, "share of predictions", part.truth | part.false)
+            shares = error_shares(part, "share of predictions", part.truth | part.false)
             rows += tabulate(part, shares, ["kind"], gaps=False)
         return ProtocolResults(items, [generalised, zero_shot], rows + candidate_errors(scores, compared))
 
@@ -49,7 +49,7 @@ class Confusion(Protocol):
     def measure(self, scores: Scores) -> ProtocolResults:
         items = scores.items(self.name)
         first = recall(items, items.false)
-        shares = errors_by_kind(items, "share of errors", items.false)
+        shares = error_shares(items, "share of errors", items.false)
         wrong = items.scored & (np.sum([share.value for share in shares], axis=0) > 0)
         rows = tabulate(items, [first], ["kind"])
         rows += tabulate(items, shares, ["kind"], gaps=False, where=wrong)

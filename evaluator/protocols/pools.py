@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from evaluator.protocols.items import COUNTS, split_rank
@@ -40,23 +39,14 @@ class Fold(Pool):
 
 def item_pools(benchmark: Benchmark, protocols: Sequence[str], samples: dict[str, int] | None = None) -> list[Pool]:
     """The pools of some protocols' items, by name. Their images are the sorted scenes of the items."""
-    items = benchmark.items.filter(
-        pc.and_(
-            pc.is_in(benchmark.items["protocol"], pa.array(list(protocols), pa.string())),
-            pc.is_valid(benchmark.items["pool_id"]),
-        )
-    )
-    joined = benchmark.candidates.select(["item_id", "scene_id"]).join(
-        items.select(["item_id", "pool_id"]), "item_id", join_type="inner"
-    )
-    images: dict[str, set[str]] = {}
-    for pool, scene in zip(joined["pool_id"].to_pylist(), joined["scene_id"].to_pylist(), strict=True):
-        images.setdefault(pool, set()).add(scene)
-    texts: dict[str, list[str]] = {pool: [] for pool in images}
-    for pool, text in zip(benchmark.pools["pool_id"].to_pylist(), benchmark.pools["text_id"].to_pylist(), strict=True):
-        if pool in texts:
-            texts[pool].append(text)
-    return [Pool(name, sorted(images[name]), texts[name], (samples or {}).get(name)) for name in sorted(images)]
+    wanted = pc.field("protocol").isin(list(protocols)) & pc.field("pool_id").is_valid()
+    pool_of = benchmark.items.filter(wanted).select(["item_id", "pool_id"])
+    rows = benchmark.candidates.select(["item_id", "scene_id"]).join(pool_of, "item_id", join_type="inner").to_pandas()
+    texts = {name: list(of) for name, of in benchmark.pools.to_pandas().groupby("pool_id", sort=False)["text_id"]}
+    return [
+        Pool(str(name), sorted(set(images)), texts.get(name, []), (samples or {}).get(str(name)))
+        for name, images in rows.groupby("pool_id")["scene_id"]
+    ]
 
 
 def sampled_columns(pool: Pool, image: str, true: set[str], n: int) -> list[int]:
@@ -79,16 +69,10 @@ def sample_mask(pool: Pool, true: dict[str, set[str]]) -> np.ndarray:
 
 def true_texts(benchmark: Benchmark) -> dict[str, set[str]]:
     """The true texts of each image among the items that have a pool."""
-    pooled = benchmark.items.filter(pc.is_valid(benchmark.items["pool_id"]))
-    rows = benchmark.candidates.filter(
-        pc.and_(
-            pc.is_in(benchmark.candidates["item_id"], pooled["item_id"].combine_chunks()), benchmark.candidates["truth"]
-        )
-    )
-    true: dict[str, set[str]] = {}
-    for scene, text in zip(rows["scene_id"].to_pylist(), rows["text_id"].to_pylist(), strict=True):
-        true.setdefault(scene, set()).add(text)
-    return true
+    pooled = benchmark.items.filter(pc.field("pool_id").is_valid()).select(["item_id"])
+    true = benchmark.candidates.filter(pc.field("truth")).select(["item_id", "scene_id", "text_id"])
+    rows = true.join(pooled, "item_id", join_type="inner").to_pandas()
+    return {str(scene): set(texts) for scene, texts in rows.groupby("scene_id")["text_id"]}
 
 
 def make_folds(benchmark: Benchmark, protocol: str, by_atoms: bool) -> list[Fold]:

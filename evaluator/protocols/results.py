@@ -120,32 +120,21 @@ def difference(metric: str, first: Outcome, second: Outcome) -> Outcome:
     return Outcome(metric, value, first.tie | second.tie, by_chance, "difference", (first.value, second.value))
 
 
-def error_shares(
-    items: Items, metric: str, classes: Mapping[str, np.ndarray], among: np.ndarray, shares: np.ndarray
-) -> list[Outcome]:
-    """For each class of false texts, a mask (n, m), the share (n,) of each item's wrong choice.
-
-    shares (n, m): the wrong choices (`wrong_choices`). By chance all texts of the mask `among` (n, m) are equally
-    likely.
-    """
-    sizes, no_tie = np.maximum(among.sum(axis=1), 1), np.zeros(len(items), dtype=bool)
-    return [
-        Outcome(metric, (shares * of).sum(axis=1), no_tie, (of & among).sum(axis=1) / sizes, error=name)
-        for name, of in classes.items()
-    ]
-
-
-def errors_by_kind(items: Items, metric: str, among: np.ndarray) -> list[Outcome]:
+def error_shares(items: Items, metric: str, among: np.ndarray) -> list[Outcome]:
     """For each kind of false text, and for ties, the share (n,) of each item's prediction.
 
     The prediction is the text with the best score. Where false texts of several kinds tie for it, they share it evenly;
-    where a true text ties with it, the prediction counts as `tie`.
+    where a true text ties with it, the prediction counts as `tie`. By chance all texts of the mask `among` (n, m) are
+    equally likely.
     """
     shares, tie = wrong_choices(items.scores, items.truth, items.false, items.tolerance)
-    kinds = sorted(set(items.candidate_kind[items.false].tolist()))
-    classes = {kind or UNNAMED: items.false & (items.candidate_kind == kind) for kind in kinds}
-    tied = Outcome(metric, tie.astype(float), tie, np.full(len(items), np.nan), error=TIE)
-    return [*error_shares(items, metric, classes, among, shares), tied]
+    sizes, no_tie = np.maximum(among.sum(axis=1), 1), np.zeros(len(items), dtype=bool)
+    outcomes = []
+    for kind in sorted(set(items.candidate_kind[items.false].tolist())):
+        of = items.false & (items.candidate_kind == kind)
+        share, by_chance = (shares * of).sum(axis=1), (of & among).sum(axis=1) / sizes
+        outcomes.append(Outcome(metric, share, no_tie, by_chance, error=kind or UNNAMED))
+    return [*outcomes, Outcome(metric, tie.astype(float), tie, np.full(len(items), np.nan), error=TIE)]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,18 @@ from evaluator.analysis.pooling import differences, spread_notes
 from evaluator.protocols.items import FULL, reported_splits
 from evaluator.protocols.records import LABELS, Results, Row, split_of
 from evaluator.provenance.contamination import UNKNOWN, mark_of, unknown_training
-from evaluator.report.table import Cell, Column, Table, confidence, interval, number, p_value, result_cell, spread
+from evaluator.report.table import (
+    Cell,
+    Column,
+    Table,
+    chance_cell,
+    confidence,
+    interval,
+    number,
+    p_value,
+    result_cell,
+    spread,
+)
 from evaluator.report.table import Line as TableLine
 from evaluator.runs.partitions import splits_said
 
@@ -53,7 +64,7 @@ def side_by_side(
 ) -> Table:
     """A table of lines: a column for each reported split, and for the gap between seen and unseen, or for every gap.
 
-    Without reported splits it has all. Chance levels are in the order of the splits where they differ. items, groups,
+    Without reported splits it has all. Of chance levels that differ it has the least and the greatest. items, groups,
     ties and unscored items are of all splits.
     """
     rows = {split: row for line in lines for split, row in line.rows.items()}
@@ -68,13 +79,9 @@ def side_by_side(
     for line in lines:
         own = [line.rows[split] for split in splits if split in line.rows]
         counted = [line.rows[FULL]] if FULL in line.rows else own
-        chances = [number(row["chance"], row["unit"]) for row in own]
-        if len(set(chances)) > 1:
-            known = iter(chances)
-            chances = [next(known) if split in line.rows else "–" for split in splits]
         cells = [
             *(result_cell(line.rows.get(split), decimals=decimals) for split in [*splits, *gaps]),
-            Cell(" / ".join(chances if len(set(chances)) > 1 else chances[:1]) or "–"),
+            chance_cell(own),
             *(
                 Cell(f"{sum(row[name] or 0 for row in counted):,}")
                 for name in ("items", "clusters", "ties", "unscored")

@@ -113,24 +113,24 @@ def _audit_rows(audit: Any) -> list[Row]:
 
     Full is all parsed samples where captions have the strict form, else all samples.
     """
-    buckets, excluded = audit["buckets"], sum(audit["excluded"].values())
+    buckets = audit["buckets"]
     full = sum(buckets.values()) if audit["captions"] == "strict" else audit["samples"]
-    inside = {
+    samples = {
         "full": full,
         "seen": buckets["definitely_seen"],
         "mixed": _mixed(audit),
         "unseen": buckets["definitely_unseen"],
+        "excluded": sum(audit["excluded"].values()),
     }
-    none = {"reason": "no sample is left"}
-    rows = [told("samples", n, split=split) for split, n in {**inside, "excluded": excluded}.items()]
-    rows += [told("share", n / full if full else None, "share", split=split, **none) for split, n in inside.items()]
-    rows += [
-        told("share", excluded / audit["samples"] if audit["samples"] else None, "share", split="excluded", **none)
-    ]
+    whole = dict.fromkeys(samples, full) | {"excluded": audit["samples"]}
+    rows = [told("samples", n, split=split) for split, n in samples.items()]
+    rows += [told("share", n / whole[split], "share", split=split) for split, n in samples.items() if whole[split]]
     rows += [told("samples", buckets[name], kind=name) for name in _BUCKETS]
-    rates = [(rule, side) for rule in _RULES for side in ("seen", "unseen")]
     return rows + [
-        told("share", audit["rates"][rule][side], "share", kind=rule, split=side, **none) for rule, side in rates
+        told("share", rate, "share", kind=rule, split=split)
+        for rule in _RULES
+        for split, rate in audit["rates"][rule].items()
+        if rate is not None
     ]
 
 
@@ -141,9 +141,8 @@ def _of_audits(number: str, title: str, head: str, rows: Sequence[Part], *column
             f"{each.record['captions']}, match by {each.record['match']}."
             for each in given.audits_of(FAMILIARITY)
         ]
-        return by_label(
-            given.audit_labels(FAMILIARITY, _audit_rows), columns, rows, head, named="benchmark", notes=notes
-        )
+        labels = given.audit_labels(FAMILIARITY, _audit_rows, "no sample is left")
+        return by_label(labels, columns, rows, head, named="benchmark", notes=notes)
 
     return PaperTable(number, title, make, _NO_AUDIT)
 

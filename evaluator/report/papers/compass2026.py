@@ -77,8 +77,9 @@ def _effect_rows(audit: Any) -> list[Row]:
     rows = []
     for each in audit["levels"]:
         labels, effect = {name: each[name] for name in ("protocol", "level", "skill")}, each["perplexity"]
-        rows.append(told("effect", effect["r"], "score", **labels, size=effect["size"], reason=_NO_PAIRS))
-        rows.append(told("pairs", effect["pairs"], **labels))
+        if effect["r"] is not None:
+            rows.append(told("effect", effect["r"], "score", **labels, size=effect["size"]))
+            rows.append(told("pairs", effect["pairs"], **labels))
     return rows
 
 
@@ -99,14 +100,13 @@ def _effects(number: str, captions: str, rows: list[Part]) -> PaperTable:
             f"{each.name}: {each.record['benchmark']}, perplexity of {each.record['language_model']['name']}."
             for each in given.audits_of(TEXTS)
         ]
-        labels = given.audit_labels(TEXTS, _effect_rows)
+        labels = given.audit_labels(TEXTS, _effect_rows, "the audit has no such captions with several negatives")
         return by_label(labels, columns, rows, "level", named="benchmark", notes=notes)
 
     title = f"Perplexity of captions and their hardest negatives: effect size r, {captions}"
     return PaperTable(number, title, make, f"nothing that `{TEXTS}` wrote was given")
 
 
-_NO_PAIRS = "the audit has no such captions with several negatives"
 _LEVELS = {"OAR": _NAMES, "OA": _NAMES[:2], "OR": _NAMES[::2]}
 PAPER = Paper(
     [

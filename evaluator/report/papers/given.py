@@ -139,9 +139,9 @@ class Given:
         """What a command wrote."""
         return [audit for audit in self.audits if audit.command == command]
 
-    def audit_labels(self, command: str, rows_of: Callable[[Any], list[Row]]) -> list[Label]:
+    def audit_labels(self, command: str, rows_of: Callable[[Any], list[Row]], missing: str) -> list[Label]:
         """A label for each audit of a command, with the rows that `rows_of` makes of its record."""
-        return [Label((each.name,), [{"rows": rows_of(each.record)}]) for each in self.audits_of(command)]
+        return [Label((each.name,), [{"rows": rows_of(each.record)}], missing) for each in self.audits_of(command)]
 
 
 def has(row: Row, labels: Labels) -> bool:

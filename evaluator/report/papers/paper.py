@@ -10,7 +10,7 @@ import numpy as np
 from evaluator.protocols.items import reported_splits
 from evaluator.protocols.records import Results
 from evaluator.report.overview import marks_of, notes_of
-from evaluator.report.papers.given import AFTER, BEFORE, DEFAULTS, Given, Label, Labels, has
+from evaluator.report.papers.given import AFTER, BEFORE, DEFAULTS, Given, Label, Labels, has, told
 from evaluator.report.table import Cell, Column, Line, Table, chance_cell, count_cell, load_cell, result_cell
 from evaluator.report.writers import latex, markdown, write_csv_rows
 from evaluator.runs.folder import folder_name
@@ -262,13 +262,11 @@ def changed_elsewhere(number: str = "F") -> PaperTable:
 
 def _change(label: Label, labels: Labels) -> Cell:
     """The difference of the values before and after, without an interval: the results have none."""
-    cells = {when: result(label, {**labels, "when": when}) for when in (AFTER, BEFORE)}
-    after, before = (cell.numbers for cell in cells.values())
-    for cell in cells.values():
-        if cell.reason:
-            return cell
-    row = {**after, "unit": "difference", "value": after["value"] - before["value"], "sd": None, "low": None}
-    return result_cell({**row, "sd_blocks": None, "sd_runs": None, "chance": None}, cells[AFTER].of)
+    after, before = (result(label, {**labels, "when": when}) for when in (AFTER, BEFORE))
+    if after.reason or before.reason:
+        return after if after.reason else before
+    row = told(after.numbers["metric"], after.numbers["value"] - before.numbers["value"], "difference")
+    return result_cell({**row, **{name: after.numbers[name] for name in _SIZES}}, after.of)
 
 
 def figure(

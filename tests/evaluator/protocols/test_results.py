@@ -7,7 +7,7 @@ import pytest
 
 from evaluator.protocols.items import Items
 from evaluator.protocols.records import split_of
-from evaluator.protocols.results import GAPS, difference, errors_by_kind, over_n, recall, tabulate
+from evaluator.protocols.results import GAPS, difference, error_shares, over_n, recall, tabulate
 
 
 def make_items(scores: list[list[float]], splits: list[str]) -> Items:
@@ -47,7 +47,7 @@ def test_recall_counts_wins_ties_and_chance() -> None:
 
 def test_errors_fall_to_the_winning_kind_and_are_shared_by_ties() -> None:
     items = make_items([[0, 1, 0], [0, 1, 1], [1, 1, 0], [1, 0, 0]], ["seen"] * 4)
-    shares = {share.error: share for share in errors_by_kind(items, "share", items.false)}
+    shares = {share.error: share for share in error_shares(items, "share", items.false)}
     assert shares["a"].value.tolist() == [1, 0.5, 0, 0]
     assert shares["b"].value.tolist() == [0, 0.5, 0, 0]
     assert shares["tie"].value.tolist() == [0, 0, 1, 0]
