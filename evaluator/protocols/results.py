@@ -276,6 +276,8 @@ def result_row(
     """A row of results from a mean; `measure` adds the model, the benchmark, the protocol, and whether the metric is
     the main one."""
     found = mean.estimate
+    numbers = {"value": found.value, "sd": mean.sd, "low": found.low, "high": found.high}
+    numbers |= {"low_fixed": found.low_fixed, "high_fixed": found.high_fixed, "p": found.p}
     row: Any = {
         "metric": outcome.metric,
         "error": outcome.error or None,
@@ -286,13 +288,7 @@ def result_row(
         "is_gap": "minus" in labels,
         "unit": outcome.unit,
         "average": average,
-        "value": _number(found.value),
-        "sd": _number(mean.sd),
-        "low": _number(found.low),
-        "high": _number(found.high),
-        "low_fixed": _number(found.low_fixed),
-        "high_fixed": _number(found.high_fixed),
-        "p": _number(found.p),
+        **{name: _number(each) for name, each in numbers.items()},
         "items": found.n_items,
         "clusters": found.n_clusters,
         "ties": ties,
@@ -353,18 +349,10 @@ def _difference(
     if first == FULL:
         rest = np.setdiff1d(kept_of[first], kept_of[second])
         share, mine = len(rest) / len(kept_of[first]), means(rest)
+    sides = ([mean.estimate for mean in side] for side in (mine, means_of[second]))
     return [
-        scaled(
-            subtract(
-                a.estimate,
-                b.estimate,
-                a.estimate.n_items + b.estimate.n_items,
-                a.estimate.n_clusters + b.estimate.n_clusters,
-                level,
-            ),
-            share,
-        )
-        for a, b in zip(mine, means_of[second], strict=True)
+        scaled(subtract(a, b, a.n_items + b.n_items, a.n_clusters + b.n_clusters, level), share)
+        for a, b in zip(*sides, strict=True)
     ]
 
 

@@ -16,7 +16,7 @@ matplotlib.use("svg")
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+from matplotlib.ticker import MaxNLocator
 
 from evaluator.protocols.items import COUNTS, SPLITS, split_rank
 from evaluator.protocols.records import Results
@@ -156,24 +156,25 @@ def _curves(
                 if len(results) > 1:
                     style = {"marker": _MARKERS[group % len(_MARKERS)], "linestyle": _DASHES[group % len(_DASHES)]}
                 label = ", ".join(part for part in (curve.entry["model"] * (len(results) > 1), curve.group) if part)
-                places = [place + step * (i - (len(curves) - 1) / 2) for place in curve.places]
-                _draw(axes, places, curve.rows, label or None, color=colour, **style)
+                _draw(axes, curve, step * (i - (len(curves) - 1) / 2), label=label or None, color=colour, **style)
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
             axes.set(title=panel, ylim=(-3, 103), **axes_options)
         return [_svg(figure, grid, True)]
 
 
-def _draw(axes: Axes, places: Sequence[float], rows: Sequence[Row], label: str | None, **style: Any) -> None:
+def _draw(axes: Axes, curve: _Curve, aside: float, **style: Any) -> None:
+    """Draw a curve a little aside of its places, so that intervals do not cover one another; chance at its places."""
     values, low, high, least, most, chance = (
-        np.array([np.nan if row.get(name) is None else 100 * float(row[name]) for row in rows])
+        np.array([np.nan if row.get(name) is None else 100 * float(row[name]) for row in curve.rows])
         for name in ("value", "low", "high", "min_blocks", "max_blocks", "chance")
     )
     reach = [np.fmax(0.0, values - low), np.fmax(0.0, high - values)]
-    axes.errorbar(places, values, yerr=reach, capsize=4, label=label, **style)
+    places = [place + aside for place in curve.places]
+    axes.errorbar(places, values, yerr=reach, capsize=4, **style)
     if np.isfinite(least).any():
         axes.fill_between(places, least, most, color=style["color"], alpha=0.12, linewidth=0)
     if np.isfinite(chance).any():
-        axes.plot(places, chance, color="#888", linestyle="--", linewidth=1, label="chance")
+        axes.plot(curve.places, chance, color="#888", linestyle="--", linewidth=1, label="chance")
 
 
 def by_frequency(title: str, atoms: Sequence[Mapping[str, Any]], splits: Sequence[str]) -> str:
@@ -190,9 +191,6 @@ def by_frequency(title: str, atoms: Sequence[Mapping[str, Any]], splits: Sequenc
             axes.set(
                 xscale="symlog", yscale="symlog", title=split, xlabel="captions of train", ylabel=f"captions of {split}"
             )
-            for axis, most in ((axes.xaxis, max(places, default=0)), (axes.yaxis, max(each[split] for each in named))):
-                axis.set_ticks([0, *(tick for power in range(7) for n in (1, 3) if (tick := n * 10**power) <= most)])
-                axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
         return _svg(figure, grid, False)
 
 

@@ -51,13 +51,12 @@ def write_page(runs: Sequence[NamedRun], out: Path) -> list[Results]:
         finalize=_shown,
     )
     environment.filters |= {"mark_of": mark_of, "training_said": training_said}
-    by_familiarity = dict.fromkeys(line for each in entries for line in splits_said(each["rules"]))
     own = [each.run.benchmark for each in runs if not splits_said(each.results["rules"])]
     page = environment.get_template("page.html.jinja").render(
         entries=entries,
         overview=side_by_side(entries, main_lines(entries)),
         tables=[_tables(entry) for entry in entries],
-        splits_said=[*by_familiarity, *about_splits(own, all(each["training"]["status"] == CLEAN for each in entries))],
+        splits_said=about_splits(own, all(each["training"]["status"] == CLEAN for each in entries)),
         figures=figures([{**each, "model": f"{each['model']} {MARK}"} if mark_of(each) else each for each in entries]),
         galleries=[_galleries(runs[results.index(entry["first"])].run, entry["first"]) for entry in entries],
         runs=[(each.run, each.results) for each in runs],

@@ -6,9 +6,9 @@ import statsmodels.api as sm
 from statsmodels.stats.multitest import multipletests
 
 from evaluator.protocols.compass import loads, pooled_loads
-from evaluator.protocols.items import COUNTS, Items
+from evaluator.protocols.items import COUNTS
 from evaluator.protocols.results import Outcome
-from tests.evaluator.protocols.plain import PlainItem
+from tests.evaluator.protocols.plain import PlainItem, make_items
 from tests.evaluator.synthetic import Row
 
 
@@ -56,26 +56,8 @@ def test_stars_are_given_of_p_alone_and_of_p_corrected_over_the_table(results: R
 def test_a_star_that_is_one_of_many_tests_is_lost() -> None:
     """Without any load, some of 360 coefficients have p < .005, and none after the correction."""
     rng, n = np.random.default_rng(0), 120 * 50
-    names = np.array([f"i{i}" for i in range(n)], dtype=object)
-    none, empty = np.full(n, "", dtype=object), np.zeros((n, 1))
-    splits = np.array([f"split {i % 120}" for i in range(n)], dtype=object)
-    items = Items(
-        names,
-        names,
-        names,
-        none,
-        none,
-        splits,
-        none,
-        rng.integers(1, 4, (n, 3)),
-        empty,
-        empty,
-        empty,
-        empty,
-        empty,
-        empty,
-        none,
-    )
+    splits = [f"split {i % 120}" for i in range(n)]
+    items = make_items(np.zeros((n, 1)), splits, counts=rng.integers(1, 4, (n, 3)))
     right = (rng.random(n) < 0.7).astype(float)
     fits = loads(items, Outcome("R@1", right, np.zeros(n, dtype=bool), np.full(n, 0.2)))
     coefficients = [beta for fit in fits for beta in fit["coefficients"].values()]
@@ -85,13 +67,8 @@ def test_a_star_that_is_one_of_many_tests_is_lost() -> None:
 
 def drawn(rng: np.random.Generator, load: float, splits: int = 1, n: int = 600) -> list[Row]:
     """The fits of a run whose R@1 falls by `load` points with each object, and by a block's and run's own chance."""
-    names = np.array([f"i{i}" for i in range(n)], dtype=object)
-    none, empty = np.full(n, "", dtype=object), np.zeros((n, 1))
-    of_split = np.array([f"split {i % splits}" for i in range(n)], dtype=object)
     counts = rng.integers(1, 4, (n, 3))
-    items = Items(
-        names, names, names, none, none, of_split, none, counts, empty, empty, empty, empty, empty, empty, none
-    )
+    items = make_items(np.zeros((n, 1)), [f"split {i % splits}" for i in range(n)], counts=counts)
     right = (rng.random(n) < 0.9 + load / 100 * counts[:, 0]).astype(float)
     return [
         {"protocol": "skill", **fit}

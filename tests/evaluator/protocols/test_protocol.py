@@ -1,4 +1,4 @@
-"""A protocol of one's own: a file, here this one, and a line in the registry; it is measured, drawn and tabulated."""
+"""The registry of protocols; and a protocol of one's own, here this file, which is measured, drawn and tabulated."""
 
 import json
 from pathlib import Path
@@ -12,6 +12,7 @@ from evaluator.protocols.scores import Scores
 from evaluator.report.figures import figures
 from evaluator.report.files import latex_tables
 from evaluator.runs.measure import measure
+from generator.base.errors import UserError
 from tests.evaluator.conftest import score_command
 from tests.evaluator.synthetic import Builder, find, write_run
 
@@ -59,3 +60,12 @@ def test_the_command_measures_and_prints_it(folder: Path) -> None:
     assert done.exit_code == 0, done.output
     assert "strictly right" in done.stdout
     assert (folder / "tables" / "strict.tex").exists()
+
+
+def test_every_protocol_is_registered_once_by_its_own_name() -> None:
+    for name in registry.protocol_names():
+        assert registry.find_protocol(name).name == name
+    with pytest.raises(UserError, match="Unknown protocol 'integratio'; did you mean 'integration'"):
+        registry.find_protocol("integratio")
+    with pytest.raises(ValueError, match="The protocol 'binary' is already registered"):
+        registry.register("binary", "my_package.binary:Binary")

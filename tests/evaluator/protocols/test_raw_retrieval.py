@@ -37,7 +37,6 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_folds_are_equal_distinct_and_within_a_split(many: Path, protocol: str) -> None:
     benchmark = Dataset.open(many).benchmark("all")
     folds = find_protocol(protocol).folds(benchmark)
-    assert folds == sorted(folds, key=lambda f: folds.index(f))
     split = {r["item_id"]: r["split"] for r in benchmark.items_of(protocol).to_pylist()}
     atoms = {r["text_id"]: r["n_objects"] + r["n_attributes"] + r["n_relations"] for r in benchmark.texts.to_pylist()}
     true = defaultdict(set)

@@ -1,8 +1,6 @@
 """LaTeX tables: every protocol has one, whole and escaped, with the numbers of the results."""
 
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +11,9 @@ from evaluator.report.table import number, p_value
 from evaluator.report.writers import escape
 from evaluator.runs.measure import measure
 from generator.base.files import read_json, write_json
+from tests.evaluator.report.conftest import compile_latex
 from tests.evaluator.synthetic import Builder, Row, add_pair, find, one_of_each, planted, write_run
 
-COMPILER = next((name for name in ("tectonic", "pdflatex", "lualatex", "xelatex") if shutil.which(name)), None)
 NAME = r"open_clip:a_b&c 50% #1 {x} $y$ \end{table} ~^ é <z>"
 
 
@@ -105,15 +103,9 @@ def test_what_latex_would_read_is_escaped(results: Row) -> None:
     assert all(escape(NAME) in text for text in latex_tables(results).values())
 
 
-@pytest.mark.skipif(COMPILER is None, reason="no LaTeX compiler is installed")
 def test_tables_compile(folder: Path, results: Row, tmp_path: Path) -> None:
-    inputs = "\n".join(path.read_text(encoding="utf-8") for path in sorted((folder / "tables").glob("*.tex")))
-    head = "\\documentclass{article}\n\\usepackage{booktabs,graphicx}\n\\begin{document}\n"
-    document = f"{head}{inputs}\n\\end{{document}}\n"
-    (tmp_path / "all.tex").write_text(document, encoding="utf-8")
-    more = [] if COMPILER == "tectonic" else ["-interaction=nonstopmode", "-halt-on-error"]
-    done = subprocess.run([str(COMPILER), *more, "all.tex"], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-2000:]
+    tables = [path.read_text(encoding="utf-8") for path in sorted((folder / "tables").glob("*.tex"))]
+    compile_latex("\n".join(tables), tmp_path)
 
 
 def test_a_caption_says_the_level_of_the_intervals(results: Row) -> None:

@@ -1,12 +1,11 @@
 """Tables: their cells, their reasons, and what the writers make of them."""
 
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from evaluator.report.papers.given import Given
+from evaluator.report.papers.paper import paper_names
 from evaluator.report.table import (
     Cell,
     Column,
@@ -21,9 +20,7 @@ from evaluator.report.table import (
     result_cell,
 )
 from evaluator.report.writers import csv_rows, latex, markdown
-from tests.evaluator.report.conftest import ROW, tables_of
-
-COMPILER = next((name for name in ("tectonic", "pdflatex", "lualatex", "xelatex") if shutil.which(name)), None)
+from tests.evaluator.report.conftest import ROW, compile_latex, tables_of
 
 
 def test_numbers_are_written_for_people() -> None:
@@ -115,14 +112,7 @@ def test_latex_groups_span_their_columns() -> None:
     assert r"\caption{Table 2: T. In \%. (a) no run.}" in text
 
 
-@pytest.mark.skipif(COMPILER is None, reason="no LaTeX compiler is installed")
 @pytest.mark.full
 def test_tables_of_papers_compile(given: Given, tmp_path: Path) -> None:
-    papers = ("bindsplit2026", "hard-positives2024", "crepe2023", "compass2026", "pearson2025")
-    texts = "\n\\clearpage\n".join(latex(table) for paper in papers for table in tables_of(paper, given).values())
-    head = "\\documentclass{article}\n\\usepackage{booktabs,graphicx}\n\\begin{document}\n"
-    document = f"{head}{texts}\n\\end{{document}}\n"
-    (tmp_path / "all.tex").write_text(document, encoding="utf-8")
-    more = [] if COMPILER == "tectonic" else ["-interaction=nonstopmode", "-halt-on-error"]
-    done = subprocess.run([str(COMPILER), *more, "all.tex"], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-2000:]
+    tables = [latex(table) for paper in paper_names() for table in tables_of(paper, given).values()]
+    compile_latex("\n\\clearpage\n".join(tables), tmp_path)

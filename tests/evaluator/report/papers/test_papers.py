@@ -21,7 +21,6 @@ from evaluator.report.papers.paper import (
     by_label,
     find_paper,
     grouped,
-    load,
     make_paper,
     over_n,
     paper_names,
@@ -32,7 +31,6 @@ from evaluator.report.papers.paper import (
 from evaluator.runs.folder import NamedRun
 from evaluator.statistics.pooled import pool
 from generator.base.errors import UserError
-from generator.base.files import read_json, write_json
 from generator.dataset.counts import count_questions
 from tests.evaluator.analysis.test_pooling import made_run
 from tests.evaluator.analysis.test_pooling import trained as trained_run
@@ -57,23 +55,6 @@ class TestLabels:
         assert [label.parts for label in found] == [("a", "x"), ("a", "y"), ("b",), ("c",)]
         assert [len(label.entries) for label in found] == [1, 0, 1, 0]
         assert found[1].why_missing({"protocol": "binary"}) == "not trained"
-
-    def test_runs_of_one_label_are_pooled_over_blocks_and_seeds(self, measured: Path, tmp_path: Path) -> None:
-        folders = []
-        for seed in (0, 1):
-            folders.append(tmp_path / str(seed))
-            shutil.copytree(measured, folders[-1])
-            path = folders[-1] / "results.json"
-            results = read_json(path)
-            results["factors"] = {**results["factors"], "training_seed": seed}
-            rows = [{**row, "value": row["value"] and row["value"] * (1 - seed / 2)} for row in results["rows"]]
-            write_json(path, {**results, "rows": rows})
-        (label,) = read_given([f"a={folder}" for folder in folders]).labels
-        row, entry = label.find({**BINARY, "kind": "swap", "split": "seen"})
-        assert row is not None
-        assert entry["runs"] == row["runs"] == 2
-        whole = find(read_json(folders[0] / "results.json"), "binary", "seen", kind="swap")
-        assert row["value"] == pytest.approx(0.75 * whole["value"], abs=1e-5)
 
     def test_designs_are_never_averaged(self) -> None:
         runs = [trained_run(0.5, "a", 0), trained_run(0.7, "a", 0, design={"world width": 96})]
@@ -135,12 +116,6 @@ class TestSelecting:
         mean = over_n(given.labels[0], of).numbers
         assert (mean["value"], mean["sd"]) == pytest.approx((np.mean(gaps), np.std(gaps, ddof=1)), abs=1e-5)
         assert over_n(given.labels[1], of).reason == "no weights"
-
-    def test_loads_are_those_of_the_fit(self, given: Given) -> None:
-        fit = next(fit for fit in given.labels[0].entries[0]["fits"] if "n_objects" in fit["coefficients"])
-        of = {"protocol": "skill", "metric": "R@1", **{name: fit[name] for name in ("split", "level", "skill")}}
-        assert load("n_objects")(given.labels[0], of).numbers["beta"] == fit["coefficients"]["n_objects"]["beta"]
-        assert load("n_objects")(given.labels[1], of).reason == "no weights"
 
 
 class TestNotes:
