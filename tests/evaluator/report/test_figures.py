@@ -69,11 +69,6 @@ def test_no_numbers_give_no_figure(results: Row) -> None:
     )
 
 
-@pytest.mark.full
-def test_every_figure_is_the_same_again(results: Row) -> None:
-    assert figures([results]) == figures([results])
-
-
 def _results(value: float | None) -> dict[str, Any]:
     row = {
         "protocol": "binary",
