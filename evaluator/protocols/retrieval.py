@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 
 from evaluator.metrics.comparison import chance
 from evaluator.protocols.errors import N_DIRECTIONS, candidate_errors, error_directions, error_rows, read_assertions
@@ -16,7 +17,7 @@ from evaluator.protocols.items import (
     Items,
     item_columns,
     positions,
-    sorted_items,
+    sorted_rows,
     strings,
 )
 from evaluator.protocols.pools import Pool, sample_mask, true_texts
@@ -48,7 +49,7 @@ class Retrieval(Protocol):
 def _pooled_items(scores: Scores, protocol: str) -> tuple[Items, np.ndarray, np.ndarray]:
     """The items with the TOP best true and the TOP best false texts of their pool as candidates, the chance (n,) of
     each, and the directions of their errors (`error_directions`), zeros where texts have no form."""
-    table = sorted_items(scores.benchmark, protocol)
+    table = scores.benchmark.items.take(pa.array(sorted_rows(scores.benchmark, protocol)))
     rows, n = scores.benchmark.candidates, table.num_rows
     item = positions(rows["item_id"], table["item_id"])
     scene_of = np.full(n, "", dtype=object)

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -18,31 +20,32 @@ from evaluator.protocols.items import (
     Items,
     item_columns,
     positions,
-    sorted_items,
+    sorted_rows,
     strings,
 )
 from evaluator.protocols.pools import Fold, Pool
 from evaluator.statistics.intervals import LEVEL
 from generator.dataset.reader import Benchmark
 
-_READ = ["item_id", "scene_id", "text_id", "slot", "truth", "kind"]
+_READ = ["scene_id", "text_id", "slot", "truth", "kind"]
 
 
 @dataclass(frozen=True)
 class Scores:
     """The scores of one channel of a run.
 
-    indistinct: text_id → the earlier text_id that the model reads it as. table: schema.SCORES of the channel. pools:
-    of the items that have one. folds: of raw retrieval, by protocol, where the run scored them. matrix: reads the
-    scores of a pool or fold, by parts; nan where a sampled pool has none. tolerance: how close scores tie. shown: the
-    bindings of each scene, joined by ";". confidence: the level of intervals, 0..1. between_images: the scores of
-    another channel, where images are compared by that. partitioned: the splits are partitions by familiarity.
-    averages_categories: the authors of the benchmark average over categories.
+    indistinct: text_id → the earlier text_id that the model reads it as. table: schema.SCORES of the channel.
+    protocols: those that the run was asked. pools: of the items that have one. folds: of raw retrieval, by protocol,
+    where the run scored them. matrix: reads the scores of a pool or fold, by parts; nan where a sampled pool has none.
+    tolerance: how close scores tie. shown: the bindings of each scene, joined by ";". confidence: the level of
+    intervals, 0..1. between_images: the scores of another channel, where images are compared by that. partitioned: the
+    splits are partitions by familiarity. averages_categories: the authors of the benchmark average over categories.
     """
 
     benchmark: Benchmark
     indistinct: Mapping[str, str]
     table: pa.Table
+    protocols: Sequence[str]
     pools: Sequence[Pool]
     folds: Mapping[str, Sequence[Fold]]
     matrix: Callable[[Pool], PoolScores]
@@ -61,12 +64,14 @@ class Scores:
         when the model reads a true text as a false one that it is compared with.
         """
         benchmark = self.benchmark
-        table = sorted_items(benchmark, protocol)
-        n = table.num_rows
-        item = positions(benchmark.candidates["item_id"], table["item_id"])
+        chosen = sorted_rows(benchmark, protocol)
+        table, n = benchmark.items.take(pa.array(chosen)), len(chosen)
+        row_of = np.full(benchmark.items.num_rows, -1)
+        row_of[chosen] = np.arange(n)
+        item = row_of[self._candidates["item"].to_numpy()]
         order = np.flatnonzero(item >= 0)
         order = order[np.argsort(item[order], kind="stable")]
-        item, rows = item[order], benchmark.candidates.select(_READ).take(pa.array(order))
+        item, rows = item[order], self._candidates.take(pa.array(order))
         column = np.arange(len(item)) - np.searchsorted(item, item)
         width = int(column.max(initial=0)) + 1
 
@@ -77,13 +82,11 @@ class Scores:
 
         scene, slot, kind, text = (strings(rows[name]) for name in ("scene_id", "slot", "kind", "text_id"))
         truth = rows["truth"].to_numpy(zero_copy_only=False).astype(bool)
-        score, reason = _candidate_scores(rows, self.table)
         caption = np.full(n, -1)
         for chosen in (np.arange(len(item)), np.flatnonzero(np.isin(slot, ("c", "0")) & truth)):
             caption[item[chosen][::-1]] = chosen[::-1]  # the first true one in slot c or 0, else the first of all
         there = caption >= 0
-        captions = rows["text_id"].take(pa.array(caption, mask=~there))
-        place = positions(captions, benchmark.texts["text_id"])
+        place = np.where(there, rows["text"].to_numpy()[caption] if len(rows) else -1, -1)
         described = benchmark.texts.select(["level", *COUNTS]).take(pa.array(place, mask=place < 0))
         scene_id = np.full(n, "", dtype=object)
         scene_id[there] = scene[caption[there]]
@@ -93,13 +96,13 @@ class Scores:
                 scene_id=scene_id,
                 level=strings(described["level"]),
                 counts=np.stack([pc.fill_null(described[name], -1).to_numpy() for name in COUNTS], axis=1).astype(int),
-                scores=padded(score, np.nan),
+                scores=padded(rows["score"].to_numpy(), np.nan),
                 truth=padded(truth, False),
                 false=padded(~truth, False),
                 slot=padded(slot, ""),
                 candidate_kind=padded(kind, ""),
                 text_id=padded(text, ""),
-                unscored=_reasons(n, item, slot, truth, self._input(rows), reason),
+                unscored=_reasons(n, item, slot, truth, rows["input"].to_numpy(), strings(rows["reason"])),
                 tolerance=self.tolerance,
             )
         )
@@ -109,15 +112,40 @@ class Scores:
         names = np.array([self.shown.get(scene, "") for scene in items.scene_id], dtype=object)
         return replace(items, bindings=names, confidence=self.confidence, partitioned=self.partitioned)
 
-    def _input(self, rows: pa.Table) -> np.ndarray:
-        """A code (rows,) of what the model reads of each candidate, equal for an image and texts that it cannot tell
-        apart."""
-        texts, scenes = (rows[name].combine_chunks().dictionary_encode() for name in ("text_id", "scene_id"))
-        codes: dict[str, int] = {}
-        names = texts.dictionary.to_pylist()
-        read = np.array([codes.setdefault(self.indistinct.get(name, name), len(codes)) for name in names], dtype=int)
-        pairs = scenes.indices.to_numpy() * np.int64(len(names)) + read[texts.indices.to_numpy()]
-        return np.unique(pairs, return_inverse=True)[1]
+    @cached_property
+    def _candidates(self) -> pa.Table:
+        """The candidates of all protocols' items, and of each the rows of its item and its text, a code of what the
+        model reads, its score, and why it has none."""
+        items, rows, texts = self.benchmark.items, self.benchmark.candidates, self.benchmark.texts
+        asked = pc.is_in(items["protocol"], pa.array(list(self.protocols), pa.string())).to_numpy()
+        item = positions(rows["item_id"], items["item_id"])
+        inside = (item >= 0) & asked[item]
+        rows = rows.select(_READ).filter(pa.array(inside))
+        score, reason = _candidate_scores(rows, self.table)
+        columns = {
+            "item": item[inside],
+            "text": positions(rows["text_id"], texts["text_id"]),
+            "input": _inputs(rows, self.indistinct),
+            "score": score,
+            "reason": pa.array(reason, pa.string()),
+        }
+        for name, column in columns.items():
+            rows = rows.append_column(name, pa.array(column))
+        return rows
+
+
+def _inputs(rows: pa.Table, indistinct: Mapping[str, str]) -> np.ndarray:
+    """A code (rows,) for what the model reads of each candidate, equal for an image and texts that it cannot tell
+    apart."""
+    texts, scenes = (rows[name].combine_chunks().dictionary_encode() for name in ("text_id", "scene_id"))
+    code = np.arange(len(texts.dictionary))
+    alike = {**{first: first for first in indistinct.values()}, **indistinct}
+    place = positions(pa.chunked_array([list(alike)], pa.string()), pa.chunked_array([texts.dictionary]))
+    first = len(code) + pd.factorize(np.array([*alike.values()], dtype=object))[0]
+    code[place[place >= 0]] = first[place >= 0]
+    pairs = scenes.indices.to_numpy() * np.int64(2 * len(code) + 1) + code[texts.indices.to_numpy()]
+    found: np.ndarray = pd.factorize(pairs)[0]
+    return found
 
 
 def _candidate_scores(rows: pa.Table, scores: pa.Table) -> tuple[np.ndarray, np.ndarray]:
@@ -145,8 +173,9 @@ def _reasons(
     as the model reads it. Candidates of slots c, n and p, 0 and 1 are compared with one another, those of every other
     slot among themselves.
     """
-    names, compared = np.unique(np.where(np.isin(slot, COMPARED), "", slot).astype(str), return_inverse=True)
-    group = item * max(1, len(names)) + compared
+    code, names = pd.factorize(slot)
+    compared = np.where(np.isin(names.astype(str), COMPARED), -1, np.arange(len(names)))[code] + 1
+    group = item * (len(names) + 1) + compared
     reasons = np.full(n, "", dtype=object)
     unscored = np.flatnonzero(reason != "")[::-1]
     reasons[item[unscored]] = reason[unscored]

@@ -208,6 +208,7 @@ def read_scores(run: Run, channel: str, tolerance: float = TOLERANCE, level: flo
         benchmark,
         record["indistinct_texts"],
         table,
+        record["protocols"],
         item_pools(benchmark, record["protocols"], record.get("sampled_pools", {})),
         {name: find_protocol(name).folds(benchmark) for name in record.get("raw_retrieval", [])},
         matrix,
