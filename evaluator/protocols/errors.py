@@ -21,7 +21,6 @@ from generator.dataset.reader import Benchmark
 
 ATOMS = ("attribute", "object", "relation")
 BY_FAMILIARITY, BY_ATOM = "errors by familiarity", "errors by atom"
-METRICS = (BY_FAMILIARITY, BY_ATOM)
 FAMILIARITY = ("more familiar", "as familiar", "less familiar")
 """Than the truth: the chosen text names fewer, as many, more held-out bindings and triples."""
 WRONG = tuple(
