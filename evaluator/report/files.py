@@ -54,18 +54,16 @@ def write_pooled(entries: Sequence[Results], page: Path) -> tuple[Path, Path]:
 
 def _document(results: Results, name: str) -> str:
     """The tables of a protocol under one caption."""
+    channel, between = results["channel"], results.get("image_channel", results["channel"])
+    channels = channel if between == channel else f"{channel} ({between} between images)"
+    title = f"{name}: {results['model']} on {results['benchmark']}, channel {channels}."
     entry = {"runs": 1, "blocks": 1, **results}
     lines = read_lines([entry], lambda row: row["protocol"] == name, by_n=True)
     by_split = side_by_side([entry], lines, every_gap=True)
     fits = loads([fit for fit in results["fits"] if fit["protocol"] == name])
-    channel, between = results["channel"], results.get("image_channel", results["channel"])
-    channels = channel if between == channel else f"{channel} ({between} between images)"
-    caption = [
-        f"{name}: {results['model']} on {results['benchmark']}, channel {channels}.",
-        *by_split.said(),
-        *(fits.said() if fits.lines else []),
-    ]
-    return environment([by_split, *([fits] if fits.lines else [])], " ".join([by_split.mark, *caption]), by_split.mark)
+    tables = [by_split, fits] if fits.lines else [by_split]
+    caption = [by_split.mark, title, *(said for table in tables for said in table.said())]
+    return environment(tables, " ".join(caption), by_split.mark)
 
 
 def write_model_card(entries: Sequence[Results], path: Path) -> int:
