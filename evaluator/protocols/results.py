@@ -276,8 +276,6 @@ def result_row(
     """A row of results from a mean; `measure` adds the model, the benchmark, the protocol, and whether the metric is
     the main one."""
     found = mean.estimate
-    numbers = {"value": found.value, "sd": mean.sd, "low": found.low, "high": found.high}
-    numbers |= {"low_fixed": found.low_fixed, "high_fixed": found.high_fixed, "p": found.p}
     row: Any = {
         "metric": outcome.metric,
         "error": outcome.error or None,
@@ -288,7 +286,13 @@ def result_row(
         "is_gap": "minus" in labels,
         "unit": outcome.unit,
         "average": average,
-        **{name: _number(each) for name, each in numbers.items()},
+        "value": _number(found.value),
+        "sd": _number(mean.sd),
+        "low": _number(found.low),
+        "high": _number(found.high),
+        "low_fixed": _number(found.low_fixed),
+        "high_fixed": _number(found.high_fixed),
+        "p": _number(found.p),
         "items": found.n_items,
         "clusters": found.n_clusters,
         "ties": ties,
