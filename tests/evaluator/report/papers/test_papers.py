@@ -95,6 +95,7 @@ class TestSelecting:
         seen = [find(results, "binary", split, kind="swap")["items"] for split in ("seen", "partial", "unseen")]
         assert cell(table, ["items"], "acc", "S").text == f"{min(seen):,}–{max(seen):,}"
         assert [line.labels[0] for line in table.lines[-5:]] == ["chance", "items", "clusters", "unscored", "ties"]
+        assert [i for i, line in enumerate(table.lines) if line.rule] == [2, 4, 6]  # above each split, and the sizes
         assert cell(table, ["chance"], "acc", "S").text == "50.0"
 
     def test_values_are_those_of_the_rows_and_a_split_that_is_alone_is_not_named(self, given: Given) -> None:
