@@ -16,11 +16,11 @@ from generator.base.progress import SILENT, Progress
 from generator.dataset.outputs import Box, decode
 from generator.dataset.reader import Dataset
 from generator.judge.findings import Finding, finding
-from generator.render.farm.pool import Farm
+from generator.render.farm import Farm
 from generator.render.rerender import Changes, prepare_rerender
 from generator.render.run import worker_setup
 from generator.render.settings import find_device
-from generator.scene.planned import Planned
+from generator.scene.planned import Recorded
 
 LEAST_DECIBELS = 38.0
 """Least PSNR of an image that was rendered elsewhere, on the whole and in the box of every object."""
@@ -50,7 +50,7 @@ def render_again(
     world = dataset.world
     work = prepare_rerender(dataset, Changes(_device(world.manifest["request"])))
     by_id = {row["scene_id"]: row for row in rows}
-    jobs = [Planned(scene_id, row["cluster_id"], (), (), "", record=row["scene"]) for scene_id, row in by_id.items()]
+    jobs = [Recorded(scene_id, row["scene"], row["cluster_id"]) for scene_id, row in by_id.items()]
     with TemporaryDirectory() as name, progress.track("rendering again", len(jobs)) as advance:
         folder = Path(name)
         quality = {key: value for key, value in world.manifest["request"]["quality"].items() if key != "name"}
@@ -58,7 +58,7 @@ def render_again(
             "vocabulary": world.vocabulary_text,
             "quality": {**quality, "microseconds": 0.0},
         }
-        for answer in farm.render(jobs, len(jobs), setup, work.limits):
+        for answer in farm.render(jobs, len(jobs), setup, work.timeout):
             advance()
             made = answer.get("scene", answer)
             if "failed" in made:
@@ -87,11 +87,11 @@ def _box_faults(row: Mapping[str, Any], made: Mapping[str, Any]) -> Iterator[Fin
                 f"scene {row['scene_id']}: object {i} has the box {tuple(listed['amodal_box'])}, rendered again "
                 f"{tuple(seen['amodal_box'])}",
             )
-        share = seen["visible_fraction_estimate"]
-        if not abs(listed["visible_fraction_estimate"] - share) <= _VISIBLE:
+        share = seen["visible_fraction"]
+        if not abs(listed["visible_fraction"] - share) <= _VISIBLE:
             yield finding(
                 "wrong box",
-                f"scene {row['scene_id']}: of object {i} {listed['visible_fraction_estimate']:.2f} is listed as "
+                f"scene {row['scene_id']}: of object {i} {listed['visible_fraction']:.2f} is listed as "
                 f"visible, rendered again {share:.2f}",
             )
 
