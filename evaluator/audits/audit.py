@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from evaluator.audits.blind import FEWEST_CLUSTERS, Blind, blind_test, centre, give_aways
+from evaluator.audits.blind import FEWEST_CLUSTERS, LEVEL, Blind, blind_test, centre, give_aways, p_above
 from evaluator.audits.features import make_pairs, ngram_differences, word_overlap, words
 from evaluator.audits.perplexity import LanguageModel, hardest, load_language_model
 from evaluator.audits.sample import Sample, draw_levels, draw_samples, every_question
-from evaluator.audits.significance import LEVEL, p_above, rank_biserial, share_lower, size_of
 from evaluator.audits.similarity import SentenceEncoder, audit_similarity, similar_items
 from evaluator.statistics.intervals import cluster_mean
 from generator.base.progress import SILENT, Progress
@@ -144,6 +143,35 @@ def _compared(true: np.ndarray, false: np.ndarray, middle: Callable[[np.ndarray]
         "size": size_of(r),
         "lower": share_lower(true, false),
     }
+
+
+def rank_biserial(true: np.ndarray, false: np.ndarray) -> float:
+    """r = 1 − 2U/(n₁n₂), U = #(true > false) + ½ ties over all n₁·n₂ pairs; −1..1, above 0 where the true are lower.
+
+    COMPASS, appendix B.3. nan where a group is empty.
+
+    >>> rank_biserial(np.array([1.0, 2.0]), np.array([2.0, 3.0]))
+    0.75
+    """
+    if not (len(true) and len(false)):
+        return float("nan")
+    ordered = np.sort(false)
+    below = np.searchsorted(ordered, true, "left") + np.searchsorted(ordered, true, "right")
+    return float(1 - below.sum() / (len(true) * len(false)))
+
+
+def size_of(r: float) -> str:
+    """COMPASS' name for the size of an effect: |r| below .1 is negligible, below .3 small, else medium or large.
+
+    >>> size_of(-0.05), size_of(0.1), size_of(-0.3)
+    ('negligible', 'small', 'medium or large')
+    """
+    return "negligible" if abs(r) < 0.1 else "small" if abs(r) < 0.3 else "medium or large"
+
+
+def share_lower(true: np.ndarray, false: np.ndarray) -> float:
+    """Share of pairs (true[i], false[i]) in which the true number is lower; ties count half. nan without pairs."""
+    return float(np.mean((true < false) + 0.5 * (true == false))) if len(true) else float("nan")
 
 
 def _difference(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:

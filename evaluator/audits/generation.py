@@ -161,14 +161,15 @@ class SheetRow:
 
 def draw_sheet(heads: Sequence[str], rows: Sequence[SheetRow], notes: Sequence[str]) -> bytes:
     """A PNG: a caption above each row of images, the head of its column below each. notes: sentences at the bottom."""
-    figure = Figure(figsize=(_SIDE * len(heads), 1.3 * _SIDE * len(rows)), layout="constrained")
-    for row, line in zip(rows, figure.subplots(len(rows), len(heads), squeeze=False), strict=True):
-        line[0].set_title(fill(row.caption, _LETTERS * len(heads)), loc="left", fontsize=9)
-        for head, image, axes in zip(heads, row.images, line, strict=True):
+    figure = Figure(figsize=(_SIDE * len(heads), 1.2 * _SIDE * (len(rows) + 0.3)), layout="constrained")
+    *parts, last = figure.subfigures(len(rows) + 1, squeeze=False, height_ratios=[*[1.0] * len(rows), 0.3])[:, 0]
+    for row, part in zip(rows, parts, strict=True):
+        part.suptitle(fill(row.caption, _LETTERS * len(heads)), x=0.01, ha="left", fontsize=9)
+        for head, image, axes in zip(heads, row.images, part.subplots(1, len(heads), squeeze=False)[0], strict=True):
             axes.imshow(image)
             axes.set(xticks=[], yticks=[])
             axes.set_xlabel(fill(head, _LETTERS), fontsize=7)
-    figure.supxlabel("\n".join(fill(note, 40 * len(heads)) for note in notes), fontsize=7)
+    last.suptitle("\n".join(fill(note, 40 * len(heads)) for note in notes), x=0.01, ha="left", fontsize=7)
     file = io.BytesIO()
     figure.savefig(file, format="png", dpi=110, metadata={"Software": None})
     return file.getvalue()

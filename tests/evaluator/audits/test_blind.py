@@ -8,7 +8,8 @@ from scipy import stats
 from scipy.sparse import vstack
 from threadpoolctl import threadpool_limits
 
-from evaluator.audits.blind import FOLDS, LEARNERS, blind_test, centre, give_aways
+from evaluator.audits.audit import rank_biserial, share_lower, size_of
+from evaluator.audits.blind import FOLDS, LEARNERS, blind_test, centre, give_aways, p_above
 from evaluator.audits.features import (
     NUMBERS,
     Pairs,
@@ -18,7 +19,6 @@ from evaluator.audits.features import (
     word_overlap,
     words,
 )
-from evaluator.audits.significance import p_above, rank_biserial, share_lower, size_of
 
 
 def _pairs(word: str, n: int = 60) -> Pairs:

@@ -108,7 +108,7 @@ def test_images_stand_on_the_sheet_in_rows_and_columns() -> None:
     for colour, image in zip(COLOURS, images, strict=True):
         y, x = np.nonzero((sheet == ImageColor.getrgb(colour)).all(-1))
         left, top, width, height = x.min(), y.min(), np.ptp(x) + 1, np.ptp(y) + 1
-        assert len(x) == width * height  # a whole rectangle
+        assert len(x) > 0.99 * width * height  # a whole rectangle but for its frame
         assert width / height == pytest.approx(image.width / image.height, rel=0.03)
         boxes.append((left + width / 2, top + height / 2))
     across, down = zip(*boxes, strict=True)
@@ -117,7 +117,7 @@ def test_images_stand_on_the_sheet_in_rows_and_columns() -> None:
     assert np.ptp(across[1::2]) <= 2
     assert [abs(down[i] - down[i + 1]) <= 2 for i in (0, 2, 4)] == [True] * 3
     assert down[0] < down[2] < down[4]
-    assert (sheet[:, -5:] == 255).all()  # nothing is cut
+    assert (sheet[:, -2:] == 255).all()  # nothing is cut
 
 
 def test_captions_are_true_of_their_images_and_of_their_split(benchmark: Benchmark) -> None:
