@@ -168,7 +168,7 @@ def draw_sheet(heads: Sequence[str], rows: Sequence[SheetRow], notes: Sequence[s
         for head, image, axes in zip(heads, row.images, part.subplots(1, len(heads), squeeze=False)[0], strict=True):
             axes.imshow(image)
             axes.set(xticks=[], yticks=[])
-            axes.set_xlabel(fill(head, _LETTERS), fontsize=7)
+            axes.set_xlabel(fill(head, _LETTERS * 2 // 3), fontsize=7)
     last.suptitle("\n".join(fill(note, 40 * len(heads)) for note in notes), x=0.01, ha="left", fontsize=7)
     file = io.BytesIO()
     figure.savefig(file, format="png", dpi=110, metadata={"Software": None})
