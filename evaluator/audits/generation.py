@@ -148,7 +148,7 @@ def draw_image(model: DiffusionClassifier, text: str, seed: int, guidance: float
 def seen_image(model: DiffusionClassifier, image: Image.Image) -> Image.Image:
     """An RGB image as the classifier sees it before noise is added: resized or cropped by its preset, and what its
     autoencoder keeps."""
-    return decode_latent(model.adapter.pipe.vae, model.latent(image))
+    return decode_latent(model.adapter.pipe, model.latent(image))
 
 
 @dataclass(frozen=True)

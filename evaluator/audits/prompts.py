@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evaluator.models.arguments import name_and_spec
-from evaluator.models.registry import load_model
+from evaluator.models.registry import load_model, name_and_spec
 from evaluator.protocols.items import split_rank
 from evaluator.provenance.contamination import training_of
 from evaluator.runs.folder import folder_name
