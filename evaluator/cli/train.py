@@ -105,13 +105,13 @@ def _train(
     preset: str | None = None,
     **options: Any,
 ) -> None:
-    from evaluator.training.presets import from_preset, origin_said
+    from evaluator.training.recipe import from_preset, origin_said
     from evaluator.training.session import train
 
     origin = None
     if method.further:
         given = {name: value for name, value in options.items() if value is not None}
-        recipe, origin = from_preset(method.name, given, preset, _is_matching(method, model, given))
+        recipe, origin = from_preset(method, given, preset, _is_matching(method, model, given))
         say(origin_said(origin))
     else:
         recipe = method(**options)

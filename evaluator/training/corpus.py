@@ -11,7 +11,6 @@ import hashlib
 import io
 import json
 from collections import defaultdict
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -20,7 +19,7 @@ from pydantic import Field, ValidationError
 
 from evaluator.provenance.exposure import Exposure
 from evaluator.training.data import Described, Images, TrainingData, check_kinds, collect
-from evaluator.training.recipe import CAPTION, Recipe, listed
+from evaluator.training.recipe import Recipe, listed
 from evaluator.training.source import Source
 from generator.base.declarations import Declared
 from generator.base.errors import UserError
@@ -97,10 +96,11 @@ def corpus_source(path: Path, recipe: Recipe) -> Source:
         image.true |= dict.fromkeys([line.caption, *(text for texts in line.positives.values() for text in texts)])
         words |= dict.fromkeys([*image.true, *false])
         image.captions.setdefault(line.caption, ([], []))[0].extend(false)
-        if recipe.positive_loss != CAPTION:
+        if recipe.positive_loss == "caption":
+            for text in true:
+                image.captions.setdefault(text, ([], []))
+        else:
             image.captions[line.caption][1].extend(true)
-        for text in true if recipe.positive_loss == CAPTION else ():
-            image.captions.setdefault(text, ([], []))
     folder = Folder(path.parent)
     named: dict[tuple[Images, str], Described] = {(folder, name): described[name] for name in sorted(described)}
     data = collect(named, {text: text for text in words}, mirrored=False)
@@ -111,7 +111,11 @@ def corpus_source(path: Path, recipe: Recipe) -> Source:
         "certificate": "not verified",
         "world": hashlib.sha256(json.dumps(images, sort_keys=True).encode()).hexdigest(),
     }
-    return Source(data, record, lambda used: _exposure(images, used))
+
+    def exposure(used: TrainingData) -> Exposure:
+        return Exposure(scenes=frozenset(images[name][:_DIGITS] for name in used.scenes), complete=False)
+
+    return Source(data, record, exposure)
 
 
 def _read(line: str, where: str) -> _Line:
@@ -131,7 +135,3 @@ def _text(path: Path) -> str:
         return read_text(path, MOST_LIST)
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path} cannot be read ({error}); give a file of JSON lines.") from None
-
-
-def _exposure(images: Mapping[str, str], used: TrainingData) -> Exposure:
-    return Exposure(scenes=frozenset(images[name][:_DIGITS] for name in used.scenes), complete=False)

@@ -260,8 +260,8 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Tiny]:
 @pytest.fixture
 def little(monkeypatch: pytest.MonkeyPatch) -> None:
     """`score train scratch` makes a network of half a million weights: what is tested is not what it learns."""
-    text = {"context_length": 16, "vocab_size": 49408, "width": 8, "heads": 2, "layers": 1}
-    for kind in networks._IMAGES:
-        vision = {**networks.network_config(kind)["vision_cfg"], "width": 8, "head_width": 8}
-        monkeypatch.setitem(networks._IMAGES[kind], networks.TINY, vision)
-    monkeypatch.setitem(networks._TEXT_TOWERS, networks.TINY, text)
+    for kind in ("dual", "dual-vit"):
+        config = networks.network_config(kind)
+        config["vision_cfg"] |= {"width": 8, "head_width": 8}
+        config["text_cfg"] |= {"width": 8, "heads": 2, "layers": 1}
+        monkeypatch.setitem(networks.NETWORKS[kind], "tiny", config)

@@ -11,9 +11,9 @@ import pytest
 
 from evaluator.training import session
 from evaluator.training.methods import METHODS, Labclip, Method, Scratch
-from evaluator.training.source import read_training_data
 from generator.dataset.reader import Dataset
 from tests.evaluator.conftest import SHORT_TRAINING, Tiny, assert_one_sentence, score_command
+from tests.evaluator.training.conftest import read
 
 
 @pytest.fixture
@@ -196,7 +196,7 @@ def test_every_recipe_trains_on_class_lists(class_lists: Path, tmp_path: Path, l
     """Each image has one caption, its label, which of the relational dataset states a relation; and no negatives."""
     opened = Dataset.open(class_lists)
     name = f"gzsl-{task}-b0"
-    data = read_training_data(opened.world, opened.benchmark(name))
+    data = read(opened.world, opened.benchmark(name))
     assert data.captions.shape == (24, 1)
     assert all(re.search("to the (left|right) of", text) for text in data.texts) is (task == "relational")
     assert data.mirrored is (task != "relational")

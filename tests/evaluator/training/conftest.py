@@ -4,8 +4,8 @@ import multiprocessing
 import os
 import pickle
 import socket
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, TypeVar
 
 import pytest
 import torch
@@ -13,7 +13,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from evaluator.training.data import TrainingData
-from evaluator.training.source import read_training_data
+from evaluator.training.recipe import Recipe
+from evaluator.training.source import benchmark_source
 from generator.dataset.reader import Benchmark, World
 
 T = TypeVar("T")
@@ -54,9 +55,22 @@ def together(count: int, work: Callable[[int], T]) -> list[T]:
             process.kill()
 
 
+def read(
+    world: World,
+    benchmark: Benchmark,
+    texts: Sequence[str] = (),
+    negatives: Sequence[str] = (),
+    positives: Sequence[str] = (),
+    positive_loss: Literal["caption", "analogy"] = "analogy",
+) -> TrainingData:
+    """The train split with these kinds of texts."""
+    kinds = (",".join(each) for each in (texts, negatives, positives))
+    return benchmark_source(world, benchmark, Recipe(**dict(zip(("texts", "negatives", "positives"), kinds, strict=True)), positive_loss=positive_loss)).data
+
+
 @pytest.fixture(scope="session")
 def data(world: World, benchmark: Benchmark) -> TrainingData:
-    return read_training_data(world, benchmark, ("plain",), ("swap",))
+    return read(world, benchmark, ("plain",), ("swap",))
 
 
 class Fixed(nn.Module):
@@ -75,12 +89,6 @@ class Fixed(nn.Module):
     @property
     def device(self) -> torch.device:
         return self.images.device
-
-    def scale(self) -> Tensor:
-        return self.logit_scale.exp()
-
-    def settle(self) -> None:
-        pass
 
     def embed(self, images, texts, step):  # type: ignore[no-untyped-def]
         self.asked.append((images.tolist(), texts.tolist()))

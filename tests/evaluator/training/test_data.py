@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from evaluator.training.data import TrainingData
-from evaluator.training.source import default_kinds, read_training_data, says_where
+from evaluator.training.source import default_kinds, , says_where
+from tests.evaluator.training.conftest import read
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, Dataset, World
 from tests.generator.judge.datasets import Rows, edit
@@ -41,7 +42,7 @@ def test_nothing_that_is_held_out_reaches_training(world: World, benchmark: Benc
     """In no kind of caption, negative or positive."""
     assert benchmark.holdout is not None
     held_out = [f"{value} {thing}" for value, thing in benchmark.holdout["bindings"]]
-    data = read_training_data(
+    data = read(
         world, benchmark, KINDS, ("swap", "replace", "flip", "neg"), ("swap", "replace", "converse")
     )
     assert len(data.texts) == len(set(data.texts)) > 100
@@ -67,7 +68,7 @@ def test_a_benchmark_that_trains_on_other_splits_is_refused(drawn: Path, tmp_pat
     edit(root / "benchmarks" / Dataset.open(root).benchmark().name, table, _retrain if table == "items" else move)
     opened = Dataset.open(root)
     with pytest.raises(UserError, match="trains on scenes outside its split train"):
-        read_training_data(opened.world, opened.benchmark(), ("plain",))
+        read(opened.world, opened.benchmark(), ("plain",))
 
 
 KINDS = ("plain", "relations", "graded", "synonyms")
@@ -78,7 +79,7 @@ KINDS = ("plain", "relations", "graded", "synonyms")
 def test_captions_of_any_kinds_have_their_own_negatives_and_positives(
     world: World, benchmark: Benchmark, kinds: tuple[str, ...], as_captions: bool
 ) -> None:
-    data = read_training_data(world, benchmark, kinds, ("replace", "neg"), ("swap", "converse"), as_captions)
+    data = read(world, benchmark, kinds, ("replace", "neg"), ("swap", "converse"), "caption" if as_captions else "analogy")
     kind_of = {row["item_id"]: row["kind"] for row in benchmark.items_of("train").to_pylist()}
     rows = [row for row in benchmark.candidates.to_pylist() if kind_of.get(row["item_id"]) in kinds]
     wanted = [row for row in rows if row["slot"] == "p" and row["kind"] in ("swap", "converse")]
@@ -106,9 +107,9 @@ def test_captions_of_any_kinds_have_their_own_negatives_and_positives(
 
 
 def test_images_are_mirrored_only_where_no_text_states_a_relation(world: World, benchmark: Benchmark) -> None:
-    assert read_training_data(world, benchmark, ("plain",), ("swap", "replace"), ("swap",)).mirrored
-    assert not read_training_data(world, benchmark, ("relations",)).mirrored
-    assert not read_training_data(world, benchmark, ("plain", "graded")).mirrored
+    assert read(world, benchmark, ("plain",), ("swap", "replace"), ("swap",)).mirrored
+    assert not read(world, benchmark, ("relations",)).mirrored
+    assert not read(world, benchmark, ("plain", "graded")).mirrored
     forms = benchmark.texts.to_pylist()
     left = next(row["text_id"] for row in forms if "to the left of" in row["text"])
     assert says_where(benchmark, [left])
@@ -139,11 +140,11 @@ def test_kinds_that_there_are_not_are_refused(world: World, benchmark: Benchmark
     with pytest.raises(
         UserError, match=r"no training texts of the kind grated; it has graded, plain, relations, synonyms\."
     ):
-        read_training_data(world, benchmark, ("grated",))
+        read(world, benchmark, ("grated",))
     with pytest.raises(UserError, match="Unknown kind of training negatives 'flop'; did you mean 'flip'"):
-        read_training_data(world, benchmark, ("plain",), ("flop",))
+        read(world, benchmark, ("plain",), ("flop",))
     with pytest.raises(UserError, match="Unknown kind of training positives 'swop'; did you mean 'swap'"):
-        read_training_data(world, benchmark, ("plain",), (), ("swop",))
+        read(world, benchmark, ("plain",), (), ("swop",))
 
 
 def test_an_empty_train_split_is_refused(drawn: Path, tmp_path: Path) -> None:
@@ -157,4 +158,4 @@ def test_an_empty_train_split_is_refused(drawn: Path, tmp_path: Path) -> None:
     edit(root / "benchmarks" / Dataset.open(root).benchmark().name, "items", leave_out)
     opened = Dataset.open(root)
     with pytest.raises(UserError, match="has no training items: its train split is empty"):
-        read_training_data(opened.world, opened.benchmark())
+        read(opened.world, opened.benchmark())

@@ -8,7 +8,7 @@ import pytest
 
 from evaluator.models.registry import load_model
 from evaluator.training.corpus import corpus_source
-from evaluator.training.presets import from_preset
+from evaluator.training.recipe import from_preset
 from evaluator.training.session import train
 from generator.base.errors import UserError
 from tests.evaluator import diffusers_folders
@@ -64,6 +64,6 @@ def test_a_pipeline_is_trained_and_scored_as_its_family(corpus: Path, tmp_path: 
 
 
 def test_other_models_are_refused(corpus: Path, tmp_path: Path) -> None:
-    recipe = from_preset("dreambooth", {})[0]
+    recipe = from_preset(Dreambooth, {})[0]
     with pytest.raises(UserError, match="'blind:length' is no diffusion model"):
         train(recipe, corpus_source(corpus, recipe), tmp_path / "out", "blind:length", "cpu")

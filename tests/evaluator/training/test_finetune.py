@@ -13,16 +13,16 @@ from evaluator.models.registry import load_model
 from evaluator.provenance.contamination import CLEAN, CONTAMINATED, UNKNOWN, training_of
 from evaluator.training.contrastive import Towers
 from evaluator.training.data import TrainingData
-from evaluator.training.lora import checkpoint_activations
 from evaluator.training.methods import Finetune, Scratch
-from evaluator.training.presets import from_preset
+from evaluator.training.networks import checkpoint_activations
+from evaluator.training.recipe import from_preset
 from evaluator.training.session import train
 from evaluator.training.source import benchmark_source
 from generator.dataset.reader import Benchmark, World
 from tests.evaluator.conftest import Tiny
 from tests.evaluator.tiny_models import make_clip, pictures
 
-QUICK = from_preset("finetune", {"epochs": 2, "batch": 32, "rate": 1e-3}, "hard-positives2024")[0]
+QUICK = from_preset(Finetune, {"epochs": 2, "batch": 32, "rate": 1e-3}, "hard-positives2024")[0]
 
 
 @pytest.fixture

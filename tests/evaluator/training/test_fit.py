@@ -11,9 +11,8 @@ from evaluator.training.contrastive import Contrastive
 from evaluator.training.data import Steps, TrainingData
 from evaluator.training.fit import Checkpoint, DivergedError, fit
 from evaluator.training.recipe import Recipe
-from evaluator.training.source import read_training_data
 from generator.dataset.reader import Benchmark, World
-from tests.evaluator.training.conftest import Fixed
+from tests.evaluator.training.conftest import Fixed, read
 
 
 def test_training_lowers_the_loss_and_is_continued_from_any_step(
@@ -94,7 +93,7 @@ def test_a_step_after_which_the_loss_is_not_finite_is_not_kept(data: TrainingDat
 def test_no_held_out_fact_enters_a_batch(world: World, benchmark: Benchmark, tmp_path: Path) -> None:
     """Instrumented: every image and text that a learner is asked for, over epochs of all kinds of texts."""
     kinds = ("plain", "relations", "graded", "synonyms")
-    data = read_training_data(
+    data = read(
         world, benchmark, kinds, ("swap", "replace", "flip", "neg"), ("swap", "replace", "converse")
     )
     learner = Fixed(torch.randn((len(data), 4)), torch.randn((len(data.texts), 4)))

@@ -12,7 +12,7 @@ from torch import nn
 from evaluator.models.registry import load_model
 from evaluator.training.contrastive import contrastive
 from evaluator.training.labclip import Alignment, text_head
-from evaluator.training.presets import from_preset
+from evaluator.training.recipe import from_preset
 from evaluator.training.session import train
 from evaluator.training.source import benchmark_source
 from generator.base.errors import UserError
@@ -21,7 +21,7 @@ from tests.evaluator.conftest import Tiny
 from tests.evaluator.tiny_models import make_clip, pictures
 
 TEXTS = ["a red cube and a blue cone", "a blue cube and a red cone", "a cube"]
-QUICK = from_preset("labclip", {"epochs": 2, "batch": 32})[0]
+QUICK = from_preset(Labclip, {"epochs": 2, "batch": 32})[0]
 
 
 def _unit(seed: int, n: int, d: int) -> np.ndarray:

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from evaluator.models.registry import load_model
-from evaluator.training.lora import with_lora
+from evaluator.training.networks import with_lora
 from tests.evaluator.conftest import Tiny
 from tests.evaluator.tiny_models import make_clip, pictures
 

@@ -3,8 +3,7 @@
 import pytest
 
 from evaluator.training.methods import METHODS, Dreambooth, Scratch
-from evaluator.training.presets import PRESETS, from_preset, origin_said
-from evaluator.training.recipe import Recipe, parse_lora
+from evaluator.training.recipe import PRESETS, Recipe, from_preset, origin_said, parse_lora
 from generator.base.errors import UserError
 
 
@@ -24,7 +23,7 @@ def test_published_hyperparameters_are_those_of_the_papers() -> None:
     assert plain["pearson2025-vilt"] == (1e-5, 30, 16, 80)
     assert plain["pearson2025-vilt-relational"] == (1e-6, 50, 16, 40)
     assert plain["hard-positives2024"][1] == 5
-    booth = from_preset("dreambooth", {}, "pearson2025-dreambooth-relational")[0]
+    booth = from_preset(Dreambooth, {}, "pearson2025-dreambooth-relational")[0]
     assert isinstance(booth, Dreambooth)
     assert (booth.steps, booth.batch, booth.rate, booth.images_per_class) == (5000, 1, 5e-6, 40)
     published = [PRESETS[f"pearson2025-vilt{name}"].published for name in ("", "-two-object", "-relational")]
@@ -39,14 +38,14 @@ def test_published_hyperparameters_are_those_of_the_papers() -> None:
 
 
 def test_the_first_preset_of_a_method_is_its_default() -> None:
-    found = [from_preset("finetune", {}, None, matching)[1]["preset"] for matching in (False, True)]
-    assert [*found, from_preset("labclip", {})[1]["preset"]] == ["bindsplit2026", "pearson2025-vilt", "labclip-pug"]
+    found = [from_preset(Finetune, {}, None, matching)[1]["preset"] for matching in (False, True)]
+    assert [*found, from_preset(Labclip, {})[1]["preset"]] == ["bindsplit2026", "pearson2025-vilt", "labclip-pug"]
     with pytest.raises(UserError, match="Unknown preset 'pearson2025' of `score train labclip`"):
-        from_preset("labclip", {}, "pearson2025")
+        from_preset(Labclip, {}, "pearson2025")
 
 
 def test_each_value_is_published_chosen_or_given() -> None:
-    recipe, origin = from_preset("finetune", {"negatives": "none", "rate": 1e-3}, "hard-positives2024")
+    recipe, origin = from_preset(Finetune, {"negatives": "none", "rate": 1e-3}, "hard-positives2024")
     assert (recipe.negatives, recipe.rate, recipe.negative_loss) == ("none", 1e-3, "svlc")
     assert origin["published"] == ["epochs", "negative_loss", "positives"]
     assert {"batch", "negative_weight", "positive_weight", "positive_loss"} <= set(origin["chosen"])

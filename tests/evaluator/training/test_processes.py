@@ -20,14 +20,12 @@ from evaluator.models.weights import weights_digest
 from evaluator.provenance.exposure import RECORD
 from evaluator.training import networks
 from evaluator.training.data import TrainingData
-from evaluator.training.fit import Checkpoint, fit
+from evaluator.training.fit import Checkpoint, _share, average_gradients, check_same, fit, gather, join, share
 from evaluator.training.networks import new_model
-from evaluator.training.processes import _share, average_gradients, check_same, gather, join, share
 from evaluator.training.recipe import Recipe
-from evaluator.training.source import read_training_data
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, World
-from tests.evaluator.training.conftest import together
+from tests.evaluator.training.conftest import read, together
 from tests.evaluator.training.test_new_diffusion import TINY
 from tests.paths import CHECKOUT
 
@@ -98,7 +96,7 @@ def _trained(
 def test_two_processes_train_what_one_trains(
     world: World, benchmark: Benchmark, tmp_path: Path, small: None, new: str
 ) -> None:
-    data = read_training_data(world, benchmark, ("plain",), ("swap",))
+    data = read(world, benchmark, ("plain",), ("swap",))
     alone = _trained(new, data, tmp_path / "alone")
     shared = together(2, lambda rank: _trained(new, data, tmp_path / "shared"))
     assert len(alone[0]) == 4
@@ -114,7 +112,7 @@ def test_a_training_goes_on_with_another_number_of_processes(
 ) -> None:
     """Begun by one and continued by two, and the other way round."""
     monkeypatch.setattr("evaluator.training.fit._SECONDS", -1)  # the state is kept after each step
-    data = read_training_data(world, benchmark, ("plain",), ("swap",))
+    data = read(world, benchmark, ("plain",), ("swap",))
     alone = _trained("dual-vit", data, tmp_path / "alone")
     _trained("dual-vit", data, tmp_path / "by-one", 3)
     by_two = together(2, lambda rank: _trained("dual-vit", data, tmp_path / "by-one"))[1]

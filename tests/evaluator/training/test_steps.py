@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from evaluator.training.data import Steps, TrainingData
-from evaluator.training.source import read_training_data
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, World
+from tests.evaluator.training.conftest import read
 
 
 @pytest.fixture(scope="module")
 def all_kinds(world: World, benchmark: Benchmark) -> TrainingData:
     kinds = ("plain", "relations", "graded")
-    return read_training_data(world, benchmark, kinds, ("swap", "replace", "flip"), ("swap", "replace"))
+    return read(world, benchmark, kinds, ("swap", "replace", "flip"), ("swap", "replace"))
 
 
 def test_every_image_comes_once_in_an_epoch_and_in_another_order_in_the_next(all_kinds: TrainingData) -> None:
