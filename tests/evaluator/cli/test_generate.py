@@ -3,18 +3,12 @@
 import json
 from pathlib import Path
 
-import pytest
 from PIL import Image
 
-from evaluator.training import networks
 from tests.evaluator.conftest import assert_one_sentence, score_command
-from tests.evaluator.training.test_new_diffusion import TINY
 
 
-def test_a_trained_model_draws_seen_and_unseen_captions(
-    class_lists: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(networks._UNETS, "tiny", TINY)
+def test_a_trained_model_draws_seen_and_unseen_captions(class_lists: Path, tmp_path: Path, little: None) -> None:
     name = ("--benchmark", "gzsl-relational-b0", "--device", "cpu")
     few = ("--architecture", "diffusion", "--epochs", "1", "--batch", "8")
     done = score_command("train", "scratch", class_lists, "--out", tmp_path / "m", *few, *name)

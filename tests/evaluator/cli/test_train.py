@@ -82,7 +82,7 @@ def test_the_record_says_where_each_hyperparameter_comes_from(
         "preset": "bindsplit2026",
         "source": "Peng et al. 2026, section 3.4",
         "published": ["negatives", "negative_loss"],
-        "chosen": ["decay", "images_per_class", "positives"],
+        "chosen": ["decay", "positives"],
         "given": ["batch", "epochs", "lora", "negative_weight", "rate"],
     }
 

@@ -8,6 +8,7 @@ import pytest
 
 from evaluator.models.registry import load_model
 from evaluator.training.corpus import corpus_source
+from evaluator.training.methods import Dreambooth
 from evaluator.training.recipe import from_preset
 from evaluator.training.session import train
 from generator.base.errors import UserError
