@@ -14,7 +14,7 @@ from evaluator.report.overview import main_lines, side_by_side
 from evaluator.report.protocol_tables import protocol_tables
 from evaluator.report.writers import environment
 from evaluator.runs.folder import tables_folder
-from evaluator.runs.partitions import splits_said
+from evaluator.runs.parts import splits_said
 from generator.base.csv_tables import write_csv
 from generator.base.files import write_text
 

@@ -26,7 +26,7 @@ from evaluator.report.overview import every_row, main_lines, side_by_side
 from evaluator.report.protocol_tables import loads
 from evaluator.report.table import Table
 from evaluator.runs.folder import NamedRun, Run, tables_folder
-from evaluator.runs.partitions import splits_said
+from evaluator.runs.parts import splits_said
 from generator.base.csv_tables import read_csv
 from generator.base.errors import UserError, visible
 from generator.base.files import write_text

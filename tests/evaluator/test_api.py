@@ -20,8 +20,8 @@ from PIL import Image
 
 import evaluator
 from evaluator import Dataset, evaluate
-from evaluator.runs.item_rows import COLUMNS
 from evaluator.runs.request import Request
+from evaluator.runs.tables import COLUMNS
 from generator.base.errors import UserError
 from tests.evaluator.conftest import Tiny, score_command
 from tests.evaluator.encoders import Sharp, captions_by_image

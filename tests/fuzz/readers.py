@@ -21,7 +21,7 @@ from evaluator.report.page import write_page
 from evaluator.runs.elsewhere import Source, measure_items
 from evaluator.runs.folder import open_run, read_named, read_results
 from evaluator.runs.measure import measure
-from evaluator.runs.partitions import captions_digest, read_splits, write_splits
+from evaluator.runs.parts import captions_digest, read_splits, write_splits
 from generator.assets.importing import AssetWorker, check_file
 from generator.assets.sets import read_asset, read_notes, write_asset
 from generator.assets.shapes import UnitMesh

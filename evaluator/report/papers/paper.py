@@ -15,7 +15,7 @@ from evaluator.report.cells import chance_cell, confidence, count_cell, load_cel
 from evaluator.report.papers.given import Given, Label, Labels, combinations, has
 from evaluator.report.table import Cell, Column, Line, Table
 from evaluator.report.writers import latex, markdown, write_csv_rows
-from evaluator.runs.partitions import splits_said
+from evaluator.runs.parts import splits_said
 from generator.base.files import write_bytes, write_text
 
 Statistic = Callable[[Label, Labels], Cell]

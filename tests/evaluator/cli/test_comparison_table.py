@@ -2,7 +2,7 @@
 
 import pytest
 
-from evaluator.cli.comparison_table import print_comparison
+from evaluator.cli.compare import print_comparison
 from tests.evaluator.synthetic import Row
 
 MODELS = ("a model [1]", "another", "third")

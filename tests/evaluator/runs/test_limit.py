@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 import pytest
 
 from evaluator import evaluate
-from evaluator.runs.limit import in_splits, limit_said, limited, what_is_left
+from evaluator.runs.parts import in_splits, limit_said, limited, what_is_left
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark
 from tests.evaluator.conftest import assert_one_sentence, score_command

@@ -14,7 +14,7 @@ from evaluator.analysis.pooling import pool_runs
 from evaluator.protocols.records import split_of
 from evaluator.runs.folder import open_run, split_run
 from evaluator.runs.measure import measure
-from evaluator.runs.partitions import captions_digest, read_splits, splits_of
+from evaluator.runs.parts import captions_digest, read_splits, splits_of
 from generator.base.errors import UserError
 from tests.evaluator.benchmarks.conftest import Colors, write_sugarcrepe, write_winoground
 from tests.evaluator.conftest import assert_one_sentence, score_command

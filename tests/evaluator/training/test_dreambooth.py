@@ -31,7 +31,7 @@ def corpus(tmp_path: Path) -> Path:
 def test_a_pipeline_is_trained_and_scored_as_its_family(corpus: Path, tmp_path: Path, text_encoder: bool) -> None:
     base = f"diffusion:{diffusers_folders.stable_diffusion(tmp_path / 'sd')}@fixed,samples=4"
     more = () if text_encoder else ("--no-text-encoder",)
-    given = ("train", "dreambooth", base, corpus, "--steps", "8", "--rate", "1e-3", "--device", "cpu", *more)
+    given = ("train", "dreambooth", corpus, "--model", base, "--steps", "8", "--rate", "1e-3", "--device", "cpu", *more)
     done = score_command(*given, "--out", tmp_path / "out")
     assert done.exit_code == 0, done.stderr
     assert "Published (Pearson et al. 2025, appendix A, single and two objects): batch, images per class" in done.stderr

@@ -170,7 +170,7 @@ def test_a_new_cross_encoder_is_an_ordinary_vilt(
 
 def test_the_command_takes_the_preset_of_cross_encoders(drawn: Path, vilt: str, tmp_path: Path) -> None:
     pytest.importorskip("peft")
-    given = ("train", "finetune", vilt, drawn, "--out", tmp_path / "out", "--epochs", "1", "--device", "cpu")
+    given = ("train", "finetune", drawn, "--model", vilt, "--out", tmp_path / "out", "--epochs", "1", "--device", "cpu")
     done = score_command(*given, "--images-per-class", "1")
     assert done.exit_code == 0, done.stderr
     assert (

@@ -170,7 +170,7 @@ def test_a_training_that_has_ended_is_not_repeated_by_any_process(
 
 
 def test_a_training_that_diverges_leaves_nothing(base: str, drawn: Path, tmp_path: Path) -> None:
-    given = ("train", "finetune", base, drawn, "--out", tmp_path / "out", "--batch", "32", "--device", "cpu")
+    given = ("train", "finetune", drawn, "--model", base, "--out", tmp_path / "out", "--batch", "32", "--device", "cpu")
     done = score_command(*given, "--rate", "1e30", "--precision", "float32")
     assert done.exit_code == 2
     assert "Training diverged at step 2 of 15" in done.stderr
