@@ -22,7 +22,7 @@ LINES = 10
 _DECIMALS = 2
 
 
-def print_results(runs: Sequence[dict[str, Any]], full: bool, as_json: bool) -> None:
+def print_results(runs: Sequence[dict[str, Any]], full: bool = False, as_json: bool = False) -> None:
     """Print the results of runs to stdout: for people, or as JSON, of several runs with what they are pooled to."""
     if not as_json:
         _print_for_people(runs, full)

@@ -3,7 +3,6 @@
 import gc
 import io
 import json
-import logging
 import re
 import subprocess
 import sys
@@ -101,12 +100,6 @@ def test_nothing_is_printed_and_progress_is_called(drawn: Path) -> None:
         steps = [(done, total) for what, done, total in seen if what == name]
         assert steps == sorted(steps)
         assert steps[-1][0] == steps[-1][1]
-
-
-def test_what_it_does_is_logged(drawn: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO, "evaluator"):
-        evaluate(Encoder(), drawn, protocols="binary")
-    assert "40 images and" in caplog.text
 
 
 def test_a_temporary_run_goes_with_its_results_and_one_with_a_folder_stays(drawn: Path, tmp_path: Path) -> None:

@@ -161,6 +161,7 @@ def test_one_of_mine_from_nothing_to_tables_and_again(mine: Path, tmp_path: Path
     assert [words[:2] for words in ran] == [["score", "train"], ["score", "run"], ["score", "tables"]]
 
 
+@pytest.mark.full
 def test_pearson2025_from_nothing_to_tables(tmp_path: Path) -> None:
     done = score_command("experiment", "pearson2025", "--scale", "smoke", "--out", tmp_path)
     assert done.exit_code == 0, done.output

@@ -15,14 +15,6 @@ def run(bags: None, drawn: Path, tmp_path: Path) -> Path:
     return folder
 
 
-def test_results_that_are_gone_come_back(run: Path) -> None:
-    before = (run / "results.json").read_text()
-    (run / "results.json").unlink()
-    done = score_command("measure", run, "--json")
-    assert json.loads(done.stdout) == json.loads(before) == json.loads((run / "results.json").read_text())
-    assert "accuracy" in score_command("measure", run).stdout
-
-
 def test_what_is_no_run_and_an_unknown_channel_are_refused(run: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     assert_one_sentence(score_command("measure", tmp_path / "empty"), str(tmp_path / "empty"))

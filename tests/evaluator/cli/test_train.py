@@ -162,34 +162,6 @@ def test_what_comes_next_names_the_benchmark(trained: list[Sequence[Any]], class
     assert said in done.stderr
 
 
-def test_every_recipe_trains_a_few_steps(drawn: Path, tiny: Callable[..., Tiny], tmp_path: Path, little: None) -> None:
-    """The real thing, each from the one before."""
-    few = ("--epochs", "1", "--batch", "32", "--device", "cpu")
-    for arguments in (
-        ("scratch", drawn, "--out", tmp_path / "scratch"),
-        ("pretrain", drawn, "--out", tmp_path / "pretrain"),
-        ("labclip", drawn, "--model", f"jackalope:{tmp_path / 'pretrain'}", "--out", tmp_path / "labclip"),
-        ("finetune", drawn, "--model", f"jackalope:{tmp_path / 'labclip'}", "--out", tmp_path / "finetune"),
-    ):
-        exact = () if arguments[0] == "labclip" else ("--precision", "float32")
-        done = score_command("train", *arguments, *few, *exact, "--json")
-        assert done.exit_code == 0, done.stderr
-        assert len(json.loads(done.stdout)["losses"]) == 1
-        assert json.loads((tmp_path / arguments[0] / "jackalope.json").read_text())["recipe"]["precision"] == "float32"
-    run = (
-        "run",
-        drawn,
-        "--model",
-        f"jackalope:{tmp_path / 'finetune'}",
-        "--protocol",
-        "binary",
-        "--out",
-        tmp_path / "run",
-    )
-    assert_one_sentence(score_command(*run), "CONTAMINATED: 9 of 9 held-out bindings")
-    assert score_command(*run, "--allow-contaminated").exit_code == 0
-
-
 @pytest.mark.parametrize(
     "task", ["single", "relational", *(pytest.param(n, marks=pytest.mark.full) for n in ("two-object", "three-object"))]
 )

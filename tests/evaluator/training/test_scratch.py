@@ -11,9 +11,8 @@ import torch
 from evaluator.api import evaluate
 from evaluator.models.device import training_precision
 from evaluator.models.registry import load_model
-from evaluator.training.data import TrainingData
 from evaluator.training.methods import Scratch
-from evaluator.training.networks import network_config, new_open_clip
+from evaluator.training.networks import network_config
 from evaluator.training.session import train
 from evaluator.training.source import benchmark_source
 from generator.dataset.reader import Benchmark, Dataset, World
@@ -75,19 +74,6 @@ def test_a_trained_model_is_an_open_clip_folder(
     spec = f"jackalope:{trained}"
     results = evaluate(spec, drawn, protocols="binary", out=tmp_path / "run", batch_size=64, device="cpu").results
     assert {row["unscored"] for row in results["rows"] if row["unit"] == "share"} == {0}
-
-
-def test_a_model_is_scored_as_it_was_trained_to_see(
-    trained: Path, data: TrainingData, world: World, benchmark: Benchmark
-) -> None:
-    """The preprocessing that is saved is the one of training, but for mirroring and shifting."""
-    model = new_open_clip(TINY, CPU)
-    _, preprocess = open_clip.create_model_from_pretrained(f"local-dir:{trained}")
-    scene = sorted(row["scene_id"] for row in benchmark.splits.to_pylist() if row["split"] == "train")[0]
-    assert torch.equal(preprocess(world.image(scene)), model.prepare(world.image(scene)))
-    tokens = open_clip.get_tokenizer(f"local-dir:{trained}")(["a red cube and a blue cone"])
-    assert tokens.tolist() == open_clip.SimpleTokenizer(context_length=16)(["a red cube and a blue cone"]).tolist()
-    assert TINY["text_cfg"]["context_length"] == 16
 
 
 def test_a_diffusion_model_learns_and_is_scored_as_its_family(
