@@ -38,9 +38,16 @@ class _AboutRecord(TypedDict):
     match: str
 
 
+class _SplitsRecord(TypedDict):
+    """splits.json of a run."""
+
+    of: dict[str, str]
+    about: _AboutRecord
+
+
 @dataclass(frozen=True)
 class Splits:
-    """splits.json of a run: the split of each question by its id, and how it was made."""
+    """The split of each question by its id, and how it was made."""
 
     of: dict[str, str]
     about: _AboutRecord
@@ -194,7 +201,7 @@ def splits_of(run: Path) -> Splits | None:
     """The partitions that are the splits of the run in a folder; None where it has the splits of its benchmark."""
     if not (run / _FILE).exists():
         return None
-    return Splits(**read_json(run / _FILE, Splits))
+    return Splits(**read_json(run / _FILE, _SplitsRecord))
 
 
 def with_splits(benchmark: Benchmark, splits: Splits | None) -> Benchmark:

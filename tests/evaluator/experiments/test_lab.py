@@ -19,7 +19,7 @@ def test_models_of_the_user_take_the_place_of_the_recipes(tmp_path: Path) -> Non
     known = {
         "a": Model(spec="x:a"),
         "b": Model(spec="x:b", train="--rate 1"),
-        "c": Model(spec="", missing="none at hand"),
+        "c": Model(spec="", missing="no"),
     }
     lab = Lab(tmp_path, read_models(tmp_path / "mine.toml"), "smoke")
     found = lab.models(known, chosen=("c",))

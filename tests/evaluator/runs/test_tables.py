@@ -11,6 +11,7 @@ from evaluator import Dataset, evaluate
 from evaluator.runs.folder import open_run
 from evaluator.runs.measure import measure, measure_protocols, write_items
 from evaluator.runs.tables import COLUMNS, item_rows
+from generator.dataset import reader
 from generator.dataset.reader import Benchmark
 from tests.evaluator.conftest import score_command
 from tests.evaluator.encoders import Sharp, captions_by_image
@@ -86,7 +87,7 @@ def test_the_best_three_texts_stand_best_first_and_a_tie_is_false_first(tmp_path
     run = write_run(root, tmp_path / "run", lambda n: given[:n], broken=[5])
     measure(run)
     found = pd.read_csv(run / "tables" / "top.csv")
-    order = Dataset.open(root).benchmark("all").candidates.to_pylist()
+    order = reader.Dataset.open(root).benchmark("all").candidates.to_pylist()
     score = {id(row): float(value) for row, value in zip(order, given, strict=True)}
     items: dict[str, list[dict[str, object]]] = {}
     for place, row in enumerate(order):

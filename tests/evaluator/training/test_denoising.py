@@ -65,18 +65,6 @@ def test_gradients_reach_what_is_trained(short: TrainingData, tmp_path: Path, te
     assert reached == {"vae": False, "unet": True, "text_encoder": text_encoder}
 
 
-def test_a_step_shows_its_own_images_and_captions(short: TrainingData, tmp_path: Path) -> None:
-    """Instrumented: what is prepared and encoded is what the steps of the train split name."""
-    model: Any = load_model(f"diffusion:{diffusers_folders.stable_diffusion(tmp_path)}", "cpu")
-    learner, steps, said = Denoising(model, short, PLAIN, True), Steps(short, 8, 1, 0, 3), []
-    inner = model.adapter.encode_texts
-    model.adapter.encode_texts = lambda texts: said.append(texts) or inner(texts)
-    for number in range(len(steps)):
-        learner.loss(steps[number], number)
-    assert said == [[short.texts[i] for i in steps[number].captions] for number in range(3)]
-    assert set(learner._latents._kept) == {int(i) for number in range(3) for i in steps[number].images}
-
-
 def test_other_processes_and_texts_that_would_be_cut_are_refused(
     short: TrainingData, data: TrainingData, tmp_path: Path
 ) -> None:
