@@ -98,9 +98,10 @@ class Described:
 
 
 def collect(
-    described: Mapping[tuple[Images, str], Described], words: Mapping[str, str], mirrored: bool
+    described: Sequence[tuple[Images, str, Described]], words: Mapping[str, str], mirrored: bool
 ) -> TrainingData:
-    """The arrays of some images; texts are named by keys of `words`, which hold what they say.
+    """The arrays of some images: where each lies, its name and its texts, named by keys of `words`, which hold what
+    they say.
 
     A negative that is true of its image, as a caption or a positive of it, is left out.
     """
@@ -110,10 +111,10 @@ def collect(
     def row(text: str) -> int:
         return rows.setdefault(text, len(rows))
 
-    captions = _filled([[row(text) for text in each.captions] for each in described.values()])
+    captions = _filled([[row(text) for text in image.captions] for _, _, image in described])
     negatives: list[list[int]] = []
     positives: list[list[int]] = []
-    for (_, name), image in described.items():
+    for _, name, image in described:
         for false, true in image.captions.values():
             astray += [(name, text) for text in false if text in image.true]
             negatives.append([row(text) for text in false if text not in image.true])
@@ -126,14 +127,14 @@ def collect(
         logger.info(
             f"Left out {len(astray):,} negatives that are true of their image, such as '{words[text]}' of {name}."
         )
-    true_texts = _filled([[row(text) for text in image.true] for image in described.values()])
+    true_texts = _filled([[row(text) for text in image.true] for _, _, image in described])
     return TrainingData(
         [words[text] for text in rows],
         captions,
         _filled(negatives).reshape(*captions.shape, -1),
         _filled(positives).reshape(*captions.shape, -1),
         true_texts,
-        list(described),
+        [(where, name) for where, name, _ in described],
         mirrored,
         list(rows),
     )

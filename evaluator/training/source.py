@@ -61,7 +61,7 @@ def benchmark_source(world: World, benchmark: Benchmark, recipe: Recipe) -> Sour
             image.captions.setdefault(text_id, ([], []))
         elif kind in positives:
             image.captions[of][1].append(text_id)
-    ordered: dict[tuple[Images, str], Described] = {(world, scene): described[scene] for scene in sorted(described)}
+    ordered = [(world, scene, described[scene]) for scene in sorted(described)]
     data = collect(ordered, benchmark.text_of, not says_where(benchmark, said))
     return Source(data, record, lambda used: _exposure([(world, benchmark)], used))
 
@@ -75,7 +75,7 @@ def whole_source(benchmarks: Sequence[tuple[World, Benchmark]]) -> Source:
     belongs to which object. Raises UserError where there is no such text.
     """
     records = [describe(world, benchmark) for world, benchmark in benchmarks]
-    described: dict[tuple[Images, str], Described] = {}
+    described: list[tuple[Images, str, Described]] = []
     words: dict[str, str] = {}
     for world, benchmark in benchmarks:
         forms = dict(_rows(benchmark.texts, "text_id", "form"))
@@ -92,7 +92,7 @@ def whole_source(benchmarks: Sequence[tuple[World, Benchmark]]) -> Source:
             most = max(len(named[text]) for text in true)
             bags = dict.fromkeys(_bag(benchmark.text_of[text]) for text in true if len(named[text]) == most)
             if captions := dict.fromkeys(text for bag in bags if bag in whole for text in same[bag]):
-                described[world, scene] = Described({text: ([], []) for text in captions}, captions)
+                described.append((world, scene, Described({text: ([], []) for text in captions}, captions)))
         words |= {text: benchmark.text_of[text] for text in named}
     if not described:
         raise UserError(
