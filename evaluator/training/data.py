@@ -7,13 +7,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from PIL import Image
 
 from generator.base.errors import UserError, did_you_mean
 from generator.base.streams import Stream
+from generator.dataset.reader import Images
 
 logger = logging.getLogger(__name__)
 TRAIN = "train"
@@ -29,14 +29,6 @@ _WORD = re.compile(r"\w+")
 
 Augment = Callable[[Any, int, int], Any]
 """Changes the tensor of an image by its place in a step and by the number of the step."""
-
-
-class Images(Protocol):
-    """Where images lie: a World, or the folder of a corpus."""
-
-    def image(self, name: str) -> Image.Image:
-        """An RGB image by its name."""
-        ...
 
 
 @dataclass(frozen=True)

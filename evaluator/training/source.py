@@ -13,10 +13,10 @@ import pyarrow.compute as pc
 
 from evaluator.provenance.certificate import found_certificate
 from evaluator.provenance.exposure import Exposure, read_exposure
-from evaluator.training.data import TRAIN, Described, Images, TrainingData, check_kinds, collect
+from evaluator.training.data import TRAIN, Described, TrainingData, check_kinds, collect
 from evaluator.training.recipe import Recipe, listed
 from generator.base.errors import UserError
-from generator.dataset.reader import Benchmark, World
+from generator.dataset.reader import Benchmark, Images, World
 
 Named = tuple[tuple[tuple[str, str], ...], str]
 """Values by attribute kind, and a category."""
