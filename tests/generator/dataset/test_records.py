@@ -56,7 +56,7 @@ def test_objects_survive_parquet(tmp_path: Path) -> None:
         "category": "cube",
         "attributes": [("color", "red")],
         "amodal_box": [1, 2, 3, 4],
-        "visible_fraction_estimate": 0.5,
+        "visible_fraction": 0.5,
     }
     write_table(tmp_path / "scenes", [{"scene_id": "0", "objects": [thing]}], SCENES)
     [row] = pq.read_table(tmp_path / "scenes", schema=SCENES).to_pylist()
