@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from evaluator.models.bases import TowerEncoder
-from evaluator.models.device import autocast, training_precision
+from evaluator.models.network import autocast, training_precision
 from evaluator.training.data import Augment, Facts, PreparedImages, Step, TrainingData, check_length
 from evaluator.training.fit import Learner, gather, share
 from evaluator.training.recipe import Recipe

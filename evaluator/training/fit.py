@@ -19,10 +19,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from evaluator.models.device import best_device
-from evaluator.models.weights import check_weights_file
+from evaluator.models.hub import check_files
+from evaluator.models.network import best_device
 from evaluator.runs.tracking import LogStep
-from evaluator.scoring.distributed import Process
+from evaluator.scoring.store import Process
 from evaluator.training.data import Step, Steps, TrainingData
 from evaluator.training.recipe import Recipe
 from generator.base.errors import UserError
@@ -87,7 +87,7 @@ class Checkpoint:
         """
         if not self.path.exists():
             return 0, 0.0, []
-        check_weights_file(self.path)
+        check_files(self.path)
         try:
             state = torch.load(self.path, weights_only=True, map_location="cpu")
             if same := state["identity"] == self._identity:

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from evaluator.models.device import autocast, training_precision
+from evaluator.models.network import autocast, training_precision
 from evaluator.models.vilt import ViltScorer
 from evaluator.training.data import Augment, Facts, PreparedImages, Step, TrainingData, check_length
 from evaluator.training.fit import Learner, gather, share

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from evaluator.models.weights import weights_digest
+from evaluator.models.network import weights_digest
 from evaluator.provenance.exposure import RECORD
 from evaluator.training.data import TrainingData
 from evaluator.training.fit import Checkpoint, _share, average_gradients, check_same, fit, gather, join, share
