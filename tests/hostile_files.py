@@ -46,9 +46,9 @@ def dictionary_bomb(path: Path, column: str = "scene_id", rows: int = 1_000_000)
 
 
 def page_bomb(path: Path, column: str = "scene_id") -> Path:
-    """A table of some KB with one page of a GiB."""
+    """A table of some KB with one page of 400 MiB."""
     pq.write_table(
-        pa.table({column: ["x" * (1 << 20)] * 1024}),
+        pa.table({column: ["x" * (1 << 20)] * 400}),
         path,
         compression="zstd",
         use_dictionary=False,
@@ -57,8 +57,8 @@ def page_bomb(path: Path, column: str = "scene_id") -> Path:
     return path
 
 
-def row_bomb(path: Path, column: str = "scene_id", rows: int = 200_000_000) -> Path:
-    """A table of half a MB with as many empty cells."""
+def row_bomb(path: Path, column: str = "scene_id", rows: int = 100_000_000) -> Path:
+    """A table of a quarter of a MB with as many empty cells."""
     pq.write_table(pa.table({column: pa.nulls(rows, pa.string())}), path, compression="zstd")
     return path
 
@@ -76,7 +76,7 @@ def list_bomb(path: Path, column: str = "scene_id") -> Path:
 
 def prefix_bomb(path: Path, column: str = "scene_id") -> Path:
     """A table of some hundred bytes whose texts of a MiB each repeat the one before."""
-    texts = ["x" * (1 << 20)] * 1024
+    texts = ["x" * (1 << 20)] * 400
     pq.write_table(
         pa.table({column: texts}),
         path,

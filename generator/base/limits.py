@@ -1,17 +1,21 @@
 """Refuses files that cost more than they should: pipes and devices, sparse files, and files larger than any honest one.
 
-Every reader of files asks here first (docs/security.md). Tables are held to limits of their own (parquet.py), and so
-are PNG images and NumPy arrays, further down.
+Every reader of files asks here first (docs/security.md). Tables are held to a limit of memory (parquet.py), PNG images
+and NumPy arrays to limits of their own, further down.
 """
 
 import io
 import os
+import resource
 import stat
 import struct
+import sys
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from threading import RLock
 
 import numpy as np
 from PIL import Image
@@ -49,6 +53,26 @@ def check_file(path: Path, most: int | None = None) -> None:
             f"{path} is sparse: it has {found.st_size:,} bytes and stores {found.st_blocks * 512:,}; take it from "
             f"someone you trust."
         )
+
+
+_BOUND = RLock()  # the limit is that of the process
+
+
+@contextmanager
+def bounded_memory(most: int) -> Iterator[None]:
+    """Context in which this process may take at most `most` bytes more than it has; what asks for more raises
+    MemoryError. Only Linux keeps this limit."""
+    if sys.platform != "linux":
+        yield
+        return
+    with _BOUND:
+        soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        limit = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize() + most
+        resource.setrlimit(resource.RLIMIT_DATA, (limit if soft == resource.RLIM_INFINITY else min(limit, soft), hard))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
 def read_bytes(path: Path, most: int = MOST_JSON) -> bytes:
