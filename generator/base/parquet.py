@@ -162,8 +162,7 @@ class TableWriter:
 
     def __init__(self, path: Path, schema: pa.Schema):
         self._schema = schema
-        self._sink = pa.OSFile(str(path), "wb")  # a relative path such as exp:1 would be taken for a URL
-        self._file = pq.ParquetWriter(self._sink, schema, compression="zstd")
+        self._file = pq.ParquetWriter(path, schema, compression="zstd")
         self._rows: list[Sequence[Any]] = []
         self._group: list[pa.RecordBatch] = []
         self._group_bytes = 0
@@ -196,7 +195,6 @@ class TableWriter:
                 self._end_group()
             finally:
                 self._file.close()
-                self._sink.close()
 
     def _end_batch(self) -> None:
         if self._rows:

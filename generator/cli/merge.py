@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from generator.base.commands import Bar, DatasetFolder, OutFolder
+from generator.base.commands import Bar, DatasetFolder
 from generator.cli.options import EXPOSED, JSON
 from generator.cli.render import print_made
 
@@ -12,7 +12,7 @@ from generator.cli.render import print_made
 @click.command()
 @click.argument("shards", type=DatasetFolder(), nargs=-1, required=True)
 @EXPOSED
-@click.option("--out", type=OutFolder(), required=True, help="Folder or URL to write.")
+@click.option("--out", type=DatasetFolder(written=True), required=True, help="Folder or URL to write.")
 @JSON
 def merge(shards: tuple[Path, ...], exposed_negatives: bool, out: Path, as_json: bool) -> None:
     """Merge SHARDS, made by `gen render --shard i/n`, into one dataset.

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from generator.base.commands import Bar, DatasetFolder, OutFolder, result, say
+from generator.base.commands import Bar, DatasetFolder, result, say
 from generator.base.errors import UserError
 from generator.base.store import settle, shown
 from generator.cli.options import EXPOSED, FOLDER, JSON, given, given_values
@@ -59,7 +59,9 @@ _WITH_FROM = frozenset(
 @click.option("--shards", help="Pack the files of scenes into tars of at most this size, such as 256MB (WebDataset).")
 @EXPOSED
 @click.option(
-    "--out", type=OutFolder(), help="Folder or URL to write.  [default: PLANNED, or a folder named after the options]"
+    "--out",
+    type=DatasetFolder(written=True),
+    help="Folder or URL to write.  [default: PLANNED, or a folder named after the options]",
 )
 @JSON
 @click.pass_context
