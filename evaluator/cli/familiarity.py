@@ -92,8 +92,7 @@ def familiarity(
     """
     from evaluator.audits.familiarity.audit import audit
     from evaluator.audits.familiarity.corpus_files import find_corpus
-    from evaluator.audits.familiarity.counting import Farm, count_corpus
-    from evaluator.audits.familiarity.pair_counts import read_counts
+    from evaluator.audits.familiarity.counting import Farm, count_corpus, read_counts
     from evaluator.audits.familiarity.reading import Reading, read_synonyms
     from evaluator.audits.familiarity.samples import read_samples
     from evaluator.benchmarks.reading import reading_said

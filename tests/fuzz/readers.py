@@ -13,7 +13,7 @@ from PIL import Image
 
 from evaluator.analysis.answers import match, read_answers
 from evaluator.audits.familiarity.corpora import parts
-from evaluator.audits.familiarity.pair_counts import read_counts, read_table
+from evaluator.audits.familiarity.counting import read_counts, read_table
 from evaluator.provenance.certificate import found_certificate
 from evaluator.provenance.exposure import recorded_exposure
 from evaluator.report.files import write_latex
@@ -43,7 +43,7 @@ from generator.plan.store import StoredPlan
 from generator.render.blender.asset_worker import read_file
 from generator.vocabulary.families import vocabulary_text
 from generator.vocabulary.schema import parse_vocabulary
-from tests.evaluator.audits.familiarity.test_webdataset import tar
+from tests.evaluator.audits.familiarity.test_corpora import tar
 from tests.glb import glb, triangle
 
 Read = Callable[[Path], object]

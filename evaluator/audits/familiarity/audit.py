@@ -1,55 +1,107 @@
-"""The audit of a benchmark against a corpus: buckets, rates, asymmetry, caveats, and their files (BindSplit,
+"""The audit of a benchmark against a corpus: labels, buckets, rates, asymmetry, and their files (BindSplit,
 appendix B)."""
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from evaluator.audits.familiarity.counting import Counted
-from evaluator.audits.familiarity.pair_counts import Shown
-from evaluator.audits.familiarity.reading import Synonyms
-from evaluator.audits.familiarity.samples import (
-    BUCKETS,
-    CLOSE_ONLY,
-    MIXED,
-    PERFECT,
-    SEEN,
-    UNSEEN,
-    Overlap,
-    Sample,
-    overlap,
-    rates,
-    shares,
-)
+from evaluator.audits.familiarity.counting import Counted, Shown
+from evaluator.audits.familiarity.reading import Binding, Synonyms
+from evaluator.audits.familiarity.samples import Sample
 from evaluator.statistics.clusters import Clusters
 from evaluator.statistics.crossed import CrossedMeans
 from evaluator.statistics.intervals import LEVEL
 from generator.base.files import write_text
 
+PERFECT, CLOSE, NONE = "perfect", "close", "none"
+SEEN, MIXED, UNSEEN = "seen", "mixed", "unseen"
+CLOSE_ONLY = "amb_close_only"
+"""Labelled mixed, and kept out of evaluation."""
+BUCKETS = {
+    frozenset({PERFECT}): "definitely_seen",
+    frozenset({PERFECT, CLOSE}): "amb_perfect_close",
+    frozenset({PERFECT, CLOSE, NONE}): "amb_mixed",
+    frozenset({PERFECT, NONE}): "amb_perfect_none",
+    frozenset({CLOSE}): CLOSE_ONLY,
+    frozenset({CLOSE, NONE}): "amb_close_none",
+    frozenset({NONE}): "definitely_unseen",
+}
+"""The seven buckets by the labels that a sample's bindings have (table 19)."""
+_AMBIGUOUS = tuple(bucket for bucket in BUCKETS.values() if bucket.startswith("amb_"))
 _SPLITS = {
     **{bucket: (bucket,) for bucket in BUCKETS.values()},
-    "ambiguous": tuple(bucket for bucket in BUCKETS.values() if bucket.startswith("amb_")),
-    "any_overlap": ("definitely_seen", *(bucket for bucket in BUCKETS.values() if bucket.startswith("amb_"))),
+    "ambiguous": _AMBIGUOUS,
+    "any_overlap": ("definitely_seen", *_AMBIGUOUS),
 }
 """The nine lists of samples that BindSplit publishes, by their buckets (appendix B.9)."""
-_OVERLAP = ("row", "item", "positive", "negative", "bucket", "partition", "question", "captions")
-_EXCLUDED = ("row", "item", "reason", "question", "captions")
+
+
+def label(binding: Binding, counts: Mapping[Binding, tuple[int, int]]) -> str:
+    """PERFECT where a phrase is this binding alone, CLOSE where one has it among other attributes, else NONE."""
+    perfect, close = counts.get(binding, (0, 0))
+    return PERFECT if perfect else CLOSE if close else NONE
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """The labels of a sample's bindings."""
+
+    sample: Sample
+    positive: Sequence[str]
+    negative: Sequence[str]
+
+    @property
+    def bucket(self) -> str:
+        """One of BUCKETS."""
+        return BUCKETS[frozenset((*self.positive, *self.negative))]
+
+    @property
+    def partition(self) -> str:
+        """SEEN, MIXED or UNSEEN."""
+        return {"definitely_seen": SEEN, "definitely_unseen": UNSEEN}.get(self.bucket, MIXED)
+
+    @property
+    def asymmetry(self) -> float:
+        """How much more of the positive's bindings are perfect than of the negative's, −1..1."""
+        positive, negative = (side.count(PERFECT) / len(side) for side in (self.positive, self.negative))
+        return positive - negative
+
+
+def rates(overlaps: Sequence[Overlap]) -> dict[str, dict[str, float]]:
+    """Shares of samples all of whose bindings are seen, and of those none of whose are (table 20): `strict` counts
+    perfect matches alone, `loose` close ones too. NaN without samples."""
+    n = len(overlaps) or float("nan")
+    found = {}
+    for name, counted in (("strict", {PERFECT}), ("loose", {PERFECT, CLOSE})):
+        seen = [[each in counted for each in (*o.positive, *o.negative)] for o in overlaps]
+        found[name] = {"seen": sum(map(all, seen)) / n, "unseen": sum(not any(each) for each in seen) / n}
+    return found
+
+
+def shares(overlaps: Sequence[Overlap]) -> dict[str, dict[str, float]]:
+    """Shares of the bindings of positives and of negatives with each label (figure 3). NaN without bindings."""
+    found = {}
+    for side in ("positive", "negative"):
+        labels = Counter(each for o in overlaps for each in getattr(o, side))
+        n = sum(labels.values()) or float("nan")
+        found[side] = {name: labels[name] / n for name in (PERFECT, CLOSE, NONE)}
+    return found
 
 
 @dataclass(frozen=True)
 class Audit:
-    """Samples in their order, the overlap of each that is not excluded, and what was counted of the corpus."""
+    """Samples in their order, the overlap of each that is not excluded, what was counted of the corpus, and what it
+    shows."""
 
     samples: Sequence[Sample]
     overlaps: Sequence[Overlap]
     counted: Counted
-    pairs: int
-    function_words: int
+    shown: Shown
 
     def summary(self) -> dict[str, Any]:
         """The figures as JSON: shares in 0..1, None where there is nothing to divide.
@@ -61,7 +113,11 @@ class Audit:
         overlaps = [each for each in self.overlaps if not each.sample.again]
         buckets = Counter(each.bucket for each in overlaps)
         partitions = Counter(each.partition for each in overlaps if each.bucket != CLOSE_ONLY)
-        slots = sorted({each.sample.slot for each in overlaps})
+        of_slot = {
+            slot: [each for each in overlaps if each.sample.slot == slot]
+            for slot in sorted({each.sample.slot for each in overlaps})
+        }
+        apart = {(each.sample.cluster or i, each.sample.texts) for i, each in enumerate(overlaps)}
         found = {
             "samples": len(samples),
             "excluded": dict(Counter(each.excluded for each in samples if each.excluded)),
@@ -71,20 +127,15 @@ class Audit:
             "bindings": shares(overlaps),
             "bindings_mixed": shares([each for each in overlaps if each.partition == MIXED]),
             "asymmetry": _asymmetry(overlaps),
-            "asymmetry_of": {
-                slot: _asymmetry([each for each in overlaps if each.sample.slot == slot])
-                for slot in slots
-                if len(slots) > 1
-            },
+            "asymmetry_of": {slot: _asymmetry(some) for slot, some in of_slot.items() if len(of_slot) > 1},
             "corpus": {
                 "captions": self.counted.captions,
                 "phrases": self.counted.phrases,
                 "bare": self.counted.bare,
-                "bindings": self.pairs,
-                "function_words": self.function_words,
+                "bindings": self.shown.bindings,
+                "function_words": self.shown.function_words,
             },
-            "duplicates": len(overlaps)
-            - len({(each.sample.cluster or i, each.sample.texts) for i, each in enumerate(overlaps)}),
+            "duplicates": len(overlaps) - len(apart),
         }
         cleaned: dict[str, Any] = _without_nan(found)
         return cleaned
@@ -92,50 +143,41 @@ class Audit:
     def write(self, out: Path) -> None:
         """Write per_sample_overlap.tsv, excluded.tsv and the nine lists of row numbers in splits/."""
         (out / "splits").mkdir(parents=True, exist_ok=True)
-        row_of = {id(sample): row for row, sample in enumerate(self.samples)}
-        rows = []
-        for each in self.overlaps:
-            sides = (
-                "; ".join(
-                    f"{attribute} {noun}: {label}" for (attribute, noun), label in zip(bindings, labels, strict=True)
-                )
-                for bindings, labels in ((each.sample.positive, each.positive), (each.sample.negative, each.negative))
-            )
-            question = each.sample.question or each.sample.item
-            rows.append(
-                (
-                    row_of[id(each.sample)],
-                    each.sample.item,
-                    *sides,
-                    each.bucket,
-                    each.partition,
-                    question,
-                    each.sample.captions,
-                )
-            )
-        _write_tsv(out / "per_sample_overlap.tsv", _OVERLAP, rows)
-        left_out = [
-            (i, s.item, s.excluded, s.question or s.item, s.captions) for i, s in enumerate(self.samples) if s.excluded
-        ]
-        _write_tsv(out / "excluded.tsv", _EXCLUDED, left_out)
-        for name, buckets in _SPLITS.items():
-            members = [
-                row_of[id(each.sample)] for each in self.overlaps if each.bucket in buckets and not each.sample.again
-            ]
-            write_text(out / "splits" / f"{name}.txt", "".join(f"{row}\n" for row in members))
+        overlap_of = {id(each.sample): each for each in self.overlaps}
+        inside, left_out = [], []
+        members: dict[str, list[int]] = {name: [] for name in _SPLITS}
+        for row, sample in enumerate(self.samples):
+            question = (sample.question or sample.item, sample.captions)
+            if sample.excluded:
+                left_out.append((row, sample.item, sample.excluded, *question))
+                continue
+            each = overlap_of[id(sample)]
+            sides = (_said(sample.positive, each.positive), _said(sample.negative, each.negative))
+            inside.append((row, sample.item, *sides, each.bucket, each.partition, *question))
+            for name, buckets in _SPLITS.items():
+                if each.bucket in buckets and not sample.again:
+                    members[name].append(row)
+        columns = ("row", "item", "positive", "negative", "bucket", "partition", "question", "captions")
+        _write_tsv(out / "per_sample_overlap.tsv", columns, inside)
+        _write_tsv(out / "excluded.tsv", ("row", "item", "reason", "question", "captions"), left_out)
+        for name, rows in members.items():
+            write_text(out / "splits" / f"{name}.txt", "".join(f"{row}\n" for row in rows))
 
 
-def audit(
-    samples: Sequence[Sample],
-    shown: Shown,
-    counted: Counted,
-    synonyms: Synonyms | None = None,
-) -> Audit:
+def audit(samples: Sequence[Sample], shown: Shown, counted: Counted, synonyms: Synonyms | None = None) -> Audit:
     """Label the bindings of samples by what a corpus shows of them and of their synonyms."""
     asked = (each for sample in samples for each in (*sample.positive, *sample.negative))
-    found = shown.counts if synonyms is None else synonyms.counts(asked, shown.counts)
-    overlaps = [overlap(sample, found) for sample in samples if not sample.excluded]
-    return Audit(samples, overlaps, counted, shown.bindings, shown.function_words)
+    counts = shown.counts if synonyms is None else synonyms.counts(asked, shown.counts)
+    overlaps = [
+        Overlap(sample, *([label(each, counts) for each in side] for side in (sample.positive, sample.negative)))
+        for sample in samples
+        if not sample.excluded
+    ]
+    return Audit(samples, overlaps, counted, shown)
+
+
+def _said(bindings: Sequence[Binding], labels: Sequence[str]) -> str:
+    return "; ".join(f"{' '.join(binding)}: {label}" for binding, label in zip(bindings, labels, strict=True))
 
 
 def _write_tsv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -145,16 +187,11 @@ def _write_tsv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[objec
 
 
 def _asymmetry(overlaps: Sequence[Overlap]) -> dict[str, float]:
-    """How much more of a positive's bindings are perfect than of its negative's: the mean over samples, and its 95%
-    interval by clusters of samples, NaN for a single one."""
-    each = np.array([_perfect(o.positive) - _perfect(o.negative) for o in overlaps])
+    """The mean asymmetry of samples, and its 95% interval by clusters of samples; NaN for a single one."""
+    each = np.array([o.asymmetry for o in overlaps])
     clusters = Clusters.of([o.sample.cluster or f"sample {i}" for i, o in enumerate(overlaps)])
     low, high = CrossedMeans(clusters).interval(each, LEVEL) if len(each) else (np.nan, np.nan)
     return {"value": float(each.mean()) if len(each) else np.nan, "low": low, "high": high}
-
-
-def _perfect(labels: Sequence[str]) -> float:
-    return sum(label == PERFECT for label in labels) / len(labels)
 
 
 def _without_nan(value: Any) -> Any:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, cast
 
@@ -22,8 +22,8 @@ from generator.base.limits import check_file
 CAPTIONS, PHRASES, LEFT_OUT = "captions", "phrases", "left out"
 Entry = tuple[str, str]
 """CAPTIONS or PHRASES and a text, or LEFT_OUT and the reason."""
-CAPTION_NAMES = ("caption", "captions", "text", "txt", "TEXT")
-PHRASE_NAMES = ("phrases", "components")
+NAMES = {PHRASES: ("phrases", "components"), CAPTIONS: ("caption", "captions", "text", "txt", "TEXT")}
+"""The columns of each; phrases come first, since somebody has made them of the caption."""
 
 NO_JSON = "no JSON"
 NO_CAPTION = "without a caption or phrases"
@@ -33,122 +33,11 @@ TOO_LONG = "too long"
 EMPTY = "empty"
 LONGEST = 1 << 20
 """Bytes of a member of a tar, and characters of a text."""
-
-
-def of_row(row: object) -> Iterator[Entry]:
-    """The phrases of a row, or else its caption or captions."""
-    named = row if isinstance(row, dict) else {}
-    for kind, names in ((PHRASES, PHRASE_NAMES), (CAPTIONS, CAPTION_NAMES)):
-        for name in names:
-            if name in named:
-                given = named[name] if isinstance(named[name], list) else [named[name]]
-                yield from (_of_value(kind, value) for value in given) if given else [(LEFT_OUT, NO_CAPTION)]
-                return
-    yield LEFT_OUT, NO_CAPTION
-
-
-def of_json(data: bytes) -> Iterator[Entry]:
-    """What a row gives that is written as JSON."""
-    try:
-        row = json.loads(data.decode("utf-8-sig"))
-    except UnicodeDecodeError:
-        yield LEFT_OUT, NOT_UTF8
-    except (ValueError, RecursionError):
-        yield LEFT_OUT, NO_JSON
-    else:
-        yield from of_row(row)
-
-
-def of_text(data: bytes) -> Iterator[Entry]:
-    """The caption that is written as plain text."""
-    try:
-        yield _of_value(CAPTIONS, data.decode("utf-8-sig"))
-    except UnicodeDecodeError:
-        yield LEFT_OUT, NOT_UTF8
-
-
-def _of_value(kind: str, value: object) -> Entry:
-    if not isinstance(value, str):
-        return LEFT_OUT, NO_TEXT
-    text = value.strip()
-    if not text:
-        return LEFT_OUT, EMPTY
-    return (LEFT_OUT, TOO_LONG) if len(text) > LONGEST else (kind, text)
-
-
-_READERS = {".txt": of_text, ".caption": of_text, ".json": of_json}
-"""By suffix; of several the first that has a caption counts."""
-
-
-class _Header(tarfile.TarInfo):
-    """tarfile takes a header that is cut off or damaged for the end of the archive; here only the end block is its
-    end."""
-
-    @classmethod
-    def fromtarfile(cls, archive: tarfile.TarFile) -> "_Header":
-        try:
-            return super().fromtarfile(archive)
-        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
-            raise
-        except tarfile.HeaderError as error:
-            raise tarfile.ReadError(f"it stops before the end of its archive: {error}") from None
-
-
-def samples(file: Path) -> Iterator[Entry]:
-    """The phrases or the caption of each sample: members beside each other whose names are the same up to the first
-    dot.
-
-    Raises tarfile.TarError for a tar that is damaged or not whole.
-    """
-    with tarfile.open(file, "r|*", tarinfo=_Header) as archive:
-        named = ((_key(member.name), member) for member in archive if member.isfile())
-        for key, group in groupby(named, key=lambda each: each[0]):
-            found: dict[str, list[Entry]] = {}
-            for _, member in group:
-                suffix = PurePosixPath(member.name).suffix.lower()
-                if suffix in _READERS and suffix not in found:
-                    found[suffix] = list(_read(archive, member, suffix))
-            if key:
-                yield from _of_sample(found)
-
-
-def _key(name: str) -> str:
-    """What members of a sample share; "" for hidden files.
-
-    >>> _key("a.b/0001.seg.png"), _key("a/.DS_Store")
-    ('a.b/0001', '')
-    """
-    path = PurePosixPath(name)
-    stem = path.name.partition(".")[0]
-    return str(path.with_name(stem)) if stem else ""
-
-
-def _read(archive: tarfile.TarFile, member: tarfile.TarInfo, suffix: str) -> Iterator[Entry]:
-    if member.size > LONGEST:
-        yield LEFT_OUT, TOO_LONG
-        return
-    opened = archive.extractfile(member)
-    assert opened is not None
-    yield from _READERS[suffix](opened.read())
-
-
-def _of_sample(found: dict[str, list[Entry]]) -> Iterator[Entry]:
-    """Phrases first, since somebody has made them of the caption."""
-    row = found.get(".json", [])
-    first = [row] if any(kind == PHRASES for kind, _ in row) else []
-    candidates = [*first, *(found[suffix] for suffix in _READERS if suffix in found)]
-    for entries in candidates:
-        if any(kind != LEFT_OUT for kind, _ in entries):
-            yield from entries
-            return
-    yield candidates[0][0] if candidates else (LEFT_OUT, NO_CAPTION)
-
-
+_LINE = 1 << 24
+"""Bytes of a line of JSON, which may hold an image."""
 _PART, _CHARACTERS = 50_000, 1 << 24
 _ROWS = 10_000
 _STEPS, _DEEPEST = {"start_map": 1, "start_array": 1, "end_map": -1, "end_array": -1}, 500
-_LINE = 1 << 24
-"""Bytes of a line of JSON, which may hold an image."""
 
 
 @dataclass(frozen=True)
@@ -202,21 +91,55 @@ def _entries(file: Path) -> Iterator[Entry]:
 
     suffix = suffix_of(file)
     check_file(file)
+    damages = (ValueError, tarfile.TarError, OSError, EOFError, zlib.error, pa.ArrowException, ijson.JSONError)
     try:
         yield from READERS[suffix](file)
-    except (
-        ValueError,
-        tarfile.TarError,
-        OSError,
-        EOFError,
-        zlib.error,
-        pa.ArrowException,
-        ijson.JSONError,
-    ) as error:
+    except damages as error:
         given = error.args[0] if error.args else ""
         text = given.decode(errors="replace") if isinstance(given, bytes) else str(error)  # ijson's may be bytes
         reason = (text.splitlines() or [type(error).__name__])[0].rstrip(".")
         raise UserError(f"{file} cannot be read as {suffix[1:]} ({reason}); download or write it again.") from None
+
+
+def of_row(row: object) -> Iterator[Entry]:
+    """The phrases of a row, or else its caption or captions."""
+    named = row if isinstance(row, dict) else {}
+    for kind, names in NAMES.items():
+        for name in names:
+            if name in named:
+                given = named[name] if isinstance(named[name], list) else [named[name]]
+                yield from (_of_value(kind, value) for value in given) if given else [(LEFT_OUT, NO_CAPTION)]
+                return
+    yield LEFT_OUT, NO_CAPTION
+
+
+def of_json(data: bytes) -> Iterator[Entry]:
+    """What a row gives that is written as JSON."""
+    try:
+        row = json.loads(data.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        yield LEFT_OUT, NOT_UTF8
+    except (ValueError, RecursionError):
+        yield LEFT_OUT, NO_JSON
+    else:
+        yield from of_row(row)
+
+
+def of_text(data: bytes) -> Iterator[Entry]:
+    """The caption that is written as plain text."""
+    try:
+        yield _of_value(CAPTIONS, data.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        yield LEFT_OUT, NOT_UTF8
+
+
+def _of_value(kind: str, value: object) -> Entry:
+    if not isinstance(value, str):
+        return LEFT_OUT, NO_TEXT
+    text = value.strip()
+    if not text:
+        return LEFT_OUT, EMPTY
+    return (LEFT_OUT, TOO_LONG) if len(text) > LONGEST else (kind, text)
 
 
 @contextmanager
@@ -231,19 +154,19 @@ def _opened(file: Path) -> Iterator[BinaryIO]:
 
 
 def _json(file: Path) -> Iterator[Entry]:
-    """COCO's annotations, a list of rows, or one row."""
+    """COCO's annotations, or a list of rows."""
     import ijson
 
     with _opened(file) as opened:
-        start = opened.read(LONGEST + 1)
-        rows = "item" if start.lstrip().startswith(b"[") else "annotations.item"
-    with _opened(file) as opened:
+        events = _shallow(ijson.basic_parse(opened))
+        first = next(events)
+        rows = "item" if first[0] == "start_array" else "annotations.item"
         found = False
-        for row in ijson.items(ijson.parse(_shallow(ijson.basic_parse(opened))), rows):
+        for row in ijson.items(ijson.parse(chain([first], events)), rows):
             found = True
             yield from of_row(row)
-    if not found and rows != "item":
-        yield from of_json(start) if len(start) <= LONGEST else [(LEFT_OUT, NO_CAPTION)]
+        if not found:
+            yield LEFT_OUT, NO_CAPTION
 
 
 def _shallow(events: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
@@ -275,13 +198,64 @@ def _lines(of_line: Callable[[bytes], Iterator[Entry]]) -> Callable[[Path], Iter
 
 def _parquet(file: Path) -> Iterator[Entry]:
     with pq.ParquetFile(file) as opened:
-        names = [name for name in (*PHRASE_NAMES, *CAPTION_NAMES) if name in opened.schema_arrow.names]
-        if not names:
+        there = set(opened.schema_arrow.names)
+        name = next((name for names in NAMES.values() for name in names if name in there), None)
+        if name is None:
             yield from ((LEFT_OUT, NO_CAPTION) for _ in range(opened.metadata.num_rows))
             return
-        for batch in opened.iter_batches(_ROWS, columns=names[:1]):
+        for batch in opened.iter_batches(_ROWS, columns=[name]):
             for value in batch.column(0).to_pylist():
-                yield from of_row({names[0]: value})
+                yield from of_row({name: value})
+
+
+_MEMBERS = {".txt": of_text, ".caption": of_text, ".json": of_json}
+"""Members of a tar by suffix; of several the first that has a caption counts."""
+
+
+class _Header(tarfile.TarInfo):
+    """tarfile takes a header that is cut off or damaged for the end of the archive; here only the end block is its
+    end."""
+
+    @classmethod
+    def fromtarfile(cls, archive: tarfile.TarFile) -> "_Header":
+        try:
+            return super().fromtarfile(archive)
+        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
+            raise
+        except tarfile.HeaderError as error:
+            raise tarfile.ReadError(f"it stops before the end of its archive: {error}") from None
+
+
+def _webdataset(file: Path) -> Iterator[Entry]:
+    """The phrases or the caption of each sample: members beside each other whose names are the same up to the first
+    dot. Hidden files are none."""
+    with tarfile.open(file, "r|*", tarinfo=_Header) as archive:
+        named = ((PurePosixPath(member.name), member) for member in archive if member.isfile())
+        for (_, stem), group in groupby(named, key=lambda each: (each[0].parent, each[0].name.partition(".")[0])):
+            found: dict[str, list[Entry]] = {}
+            for path, member in group:
+                suffix = path.suffix.lower()
+                if suffix in _MEMBERS and suffix not in found:
+                    found[suffix] = list(_of_member(archive, member, suffix))
+            if stem:
+                yield from _of_sample([found[suffix] for suffix in _MEMBERS if suffix in found])
+
+
+def _of_member(archive: tarfile.TarFile, member: tarfile.TarInfo, suffix: str) -> Iterator[Entry]:
+    if member.size > LONGEST:
+        return iter([(LEFT_OUT, TOO_LONG)])
+    opened = archive.extractfile(member)
+    assert opened is not None
+    return _MEMBERS[suffix](opened.read())
+
+
+def _of_sample(members: list[list[Entry]]) -> list[Entry]:
+    """The entries of the first member with phrases, or else with a caption, or else why there is none."""
+    for wanted in NAMES:
+        for entries in members:
+            if any(kind == wanted for kind, _ in entries):
+                return entries
+    return members[0][:1] if members else [(LEFT_OUT, NO_CAPTION)]
 
 
 READERS: dict[str, Callable[[Path], Iterator[Entry]]] = {
@@ -292,7 +266,7 @@ READERS: dict[str, Callable[[Path], Iterator[Entry]]] = {
     ".txt": _lines(of_text),
     ".txt.gz": _lines(of_text),
     ".parquet": _parquet,
-    ".tar": samples,
-    ".tar.gz": samples,
+    ".tar": _webdataset,
+    ".tar.gz": _webdataset,
 }
 """By the end of a file's name."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evaluator.audits.familiarity.corpora import READERS, suffix_of
-from evaluator.audits.familiarity.pair_counts import CSV
 from generator.base.errors import UserError
 
+CSV = ".csv"
 COUNTS_TAG = "CACHEDIR.TAG"
 """Marks a folder of counts: what is in it was made, and can be made again (bford.info/cachedir)."""
 _RESULT = "per_sample_overlap.tsv"
@@ -60,7 +60,7 @@ def find_corpus(references: Sequence[Path]) -> Corpus:
             if suffix not in READERS:
                 others[suffix or "without a suffix"] += 1
             elif repeats:
-                repeated[file.name[-len(_STATS) :] if file.name.endswith(_STATS) else suffix] += 1
+                repeated[_STATS if file.name.endswith(_STATS) else suffix] += 1
             else:
                 own[file.resolve()] = file
         if not own:
@@ -88,30 +88,21 @@ def _walk(folder: Path) -> Iterator[tuple[Path, bool]]:
             continue
         written = _RESULTS if _RESULT in names else ()
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in written)
-        beside = {_form(name) for name in names} | {(name, "folder") for name in folders}
+        beside = {*names, *folders}
         for name in sorted(names):
             path = Path(where, name)
             if not name.startswith(".") and name not in written and path.is_file():
                 yield path, _repeats(name, beside)
 
 
-def _form(name: str) -> tuple[str, str]:
-    """A name without its suffix, and the suffix without `.gz`."""
-    suffix = suffix_of(Path(name))
-    return name[: len(name) - len(suffix)], suffix.removesuffix(".gz")
-
-
-def _repeats(name: str, beside: set[tuple[str, str]]) -> bool:
+def _repeats(name: str, beside: set[str]) -> bool:
     """Whether img2dataset writes this file beside the one that has its captions.
 
-    >>> beside = {("0", ".tar"), ("0", ".parquet"), ("a", ".json"), ("a", ".txt"), ("b", ".json")}
+    >>> beside = {"0.tar", "0.parquet", "a.json", "a.txt", "b.json"}
     >>> [_repeats(name, beside) for name in ("0.parquet", "0_stats.json", "a.json", "0.tar", "b.json")]
     [True, True, True, False, False]
     """
-    if name.endswith(_STATS):
-        stem = name.removesuffix(_STATS)
-        return bool({(stem, ".tar"), (stem, ".parquet"), (stem, "folder")} & beside)
-    stem, suffix = _form(name)
-    if suffix == ".parquet":
-        return bool({(stem, ".tar"), (stem, "folder")} & beside)
-    return suffix == ".json" and (stem, ".txt") in beside
+    for end, others in ((_STATS, (".tar", ".parquet", "")), (".parquet", (".tar", "")), (".json", (".txt",))):
+        if name.endswith(end):
+            return any(name.removesuffix(end) + other in beside for other in others)
+    return False

@@ -6,8 +6,9 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from multiprocessing import get_context, parent_process
 from pathlib import Path
@@ -15,16 +16,38 @@ from threading import Thread
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet as pq
 
-from evaluator.audits.familiarity.corpora import CAPTION_NAMES, CAPTIONS, EMPTY, PHRASE_NAMES, Part, parts
-from evaluator.audits.familiarity.corpus_files import COUNTS_TAG, Corpus, by_number
-from evaluator.audits.familiarity.pair_counts import PAIR_COUNTS, is_table, read_table
-from evaluator.audits.familiarity.reading import DEFAULT, Reading, normalised, unique
+from evaluator.audits.familiarity.corpora import CAPTIONS, EMPTY, NAMES, PHRASES, Part, parts
+from evaluator.audits.familiarity.corpus_files import COUNTS_TAG, CSV, Corpus, by_number
+from evaluator.audits.familiarity.noun_phrases import ENGLISH
+from evaluator.audits.familiarity.reading import DEFAULT, Binding, Reading, normalised, unique
 from generator.base.errors import UserError
 from generator.base.extras import check_installed, connecting
-from generator.base.files import locked, read_json, write_json, write_text
-from generator.base.parquet import write_table
+from generator.base.files import locked, write_text
+from generator.base.limits import check_file
+from generator.base.parquet import read_batches, write_table
 from generator.base.progress import SILENT, Progress
+
+VERSION = 3
+"""Files are counted again where this is another number: what is read of them, their parts, and what a binding is."""
+PAIR_COUNTS = pa.schema(
+    [(name, pa.string()) for name in ("attr", "obj_lemma")]
+    + [(name, pa.int64()) for name in ("perfect_count", "close_count")]
+)
+_COUNTED = "counted"
+"""The metadata of a table of counts that says of what they are."""
+_WHOLE = "whole"
+"""The file that says that all parts of a file are counted."""
+_TAG = (
+    "Signature: 8a477f597d28d172789f06886806bc55\n# Counts of corpora, made by `score familiarity`, which makes "
+    "them again.\n"
+)
+_MEMORY = "512MB"
+"""What the merge keeps in memory; the rest is on disk."""
+_FUNCTION_WORDS = pa.array(ENGLISH["bindings"]["function_words"].split())
 
 
 @dataclass(frozen=True)
@@ -48,13 +71,19 @@ class Counted:
         )
 
 
+PartCounts = tuple[Part, pa.Table, Counted]
+"""A part, and what `count_texts` gives for it."""
+
+
 def count_texts(part: Part, reading: Reading) -> tuple[pa.Table, Counted]:
     """How often the texts of a part show each binding (PAIR_COUNTS, a row for each binding), and what was counted."""
-    perfect: Counter[tuple[str, str]] = Counter()
-    close: Counter[tuple[str, str]] = Counter()
+    perfect: Counter[Binding] = Counter()
+    close: Counter[Binding] = Counter()
     left_out = Counter(part.left_out)
     n = bare = 0
-    for phrase in _phrases(part, reading):
+    of_captions = part.kind == CAPTIONS
+    phrases = (phrase for text in part.texts for phrase in (reading.phrases(text) if of_captions else (text,)))
+    for phrase in phrases:
         bindings = reading.of_phrase(phrase)
         if not bindings and not normalised(phrase):
             left_out[EMPTY] += 1
@@ -64,68 +93,8 @@ def count_texts(part: Part, reading: Reading) -> tuple[pa.Table, Counted]:
         (perfect if len(bindings) == 1 else close).update(unique(bindings))
     keys = list(perfect | close)
     columns = ([a for a, _ in keys], [o for _, o in keys], [perfect[key] for key in keys], [close[key] for key in keys])
-    captions = len(part.texts) if part.kind == CAPTIONS else 0
+    captions = len(part.texts) if of_captions else 0
     return pa.table(columns, schema=PAIR_COUNTS), Counted(captions, n, bare, left_out=dict(left_out))
-
-
-def _phrases(part: Part, reading: Reading) -> Iterator[str]:
-    if part.kind != CAPTIONS:
-        yield from part.texts
-        return
-    for caption in part.texts:
-        yield from reading.phrases(caption)
-
-
-def count_on_ray(
-    parts: Iterable[Part], reading: Reading, workers: int | None, address: str | None
-) -> Iterator[tuple[Part, pa.Table, Counted]]:
-    """The counts of each part, as they are done, by tasks of one core each; as many as `workers` run, and as many wait.
-    None: as many as the cluster has cores.
-
-    Ray repeats the tasks of a lost node. Raises UserError if there is no cluster at `address`, or its nodes cannot
-    count.
-    """
-    import ray
-
-    own = not ray.is_initialized()
-    if own:
-        with connecting(address):
-            ray.init(address=address, log_to_driver=False, logging_level="ERROR")
-    count = ray.remote(num_cpus=1)(count_texts)
-    running: dict[Any, Part] = {}
-    ahead = 2 * (workers or int(ray.cluster_resources().get("CPU", 1)))
-    try:
-        for part in parts:
-            running[count.remote(part, reading)] = part
-            if len(running) > ahead:
-                yield _finished(running)
-        while running:
-            yield _finished(running)
-    finally:
-        for task in running:
-            ray.cancel(task)
-        if own:
-            ray.shutdown()
-
-
-def _finished(running: dict[Any, Part]) -> tuple[Part, pa.Table, Counted]:
-    """A part that is done, taken from those that run."""
-    import ray
-
-    (task, *_), _ = ray.wait(list(running))
-    part = running.pop(task)
-    try:
-        return (part, *ray.get(task))
-    except ray.exceptions.RayError as error:
-        reason = str(error).strip().splitlines()[-1]
-        raise UserError(
-            f"A Ray worker cannot count: {reason}; is Jackalope of this version installed on every node, with "
-            "'jackalope[familiarity,ray]'?"
-        ) from None
-
-
-PartCounts = tuple[Part, pa.Table, Counted]
-"""A part, and what `count_texts` gives for it."""
 
 
 @dataclass(frozen=True)
@@ -142,24 +111,53 @@ class Farm:
 
         Raises UserError if there is no cluster at `address`, or its nodes cannot count.
         """
-        if self.ray:
-            yield from count_on_ray(parts, reading, self.workers, self.address)
-        elif self.workers == 1:
+        if self.workers == 1 and not self.ray:
             yield from ((part, *count_texts(part, reading)) for part in parts)
-        else:
-            yield from _count_here(parts, reading, self.workers or os.cpu_count() or 1)
+            return
+        with self._cluster() if self.ray else self._processes() as (submit, workers):
+            running: dict[Future[tuple[pa.Table, Counted]], Part] = {}
+            for part in parts:
+                running[submit(part, reading)] = part
+                if len(running) > 2 * workers:
+                    yield from _done(running)
+            while running:
+                yield from _done(running)
+
+    @contextmanager
+    def _processes(self) -> Iterator[tuple[Any, int]]:
+        """What starts the counting of a part, and how many workers there are."""
+        workers = self.workers or os.cpu_count() or 1
+        with ProcessPoolExecutor(workers, get_context("spawn"), _end_with_parent) as pool:
+            yield lambda *given: pool.submit(count_texts, *given), workers
+
+    @contextmanager
+    def _cluster(self) -> Iterator[tuple[Any, int]]:
+        """As `_processes`. Ray repeats the tasks of a lost node."""
+        import ray
+
+        own = not ray.is_initialized()
+        if own:
+            with connecting(self.address):
+                ray.init(address=self.address, log_to_driver=False, logging_level="ERROR")
+        count = ray.remote(num_cpus=1)(count_texts)
+        try:
+            workers = self.workers or int(ray.cluster_resources().get("CPU", 1))
+            yield lambda *given: count.remote(*given).future(), workers
+        except ray.exceptions.RayError as error:
+            reason = str(error).strip().splitlines()[-1]
+            raise UserError(
+                f"A Ray worker cannot count: {reason}; is Jackalope of this version installed on every node, with "
+                "'jackalope[familiarity,ray]'?"
+            ) from None
+        finally:
+            if own:
+                ray.shutdown()
 
 
-def _count_here(parts: Iterable[Part], reading: Reading, workers: int) -> Iterator[PartCounts]:
-    with ProcessPoolExecutor(workers, get_context("spawn"), _end_with_parent) as pool:
-        running: dict[Future[tuple[pa.Table, Counted]], Part] = {}
-        for part in parts:
-            running[pool.submit(count_texts, part, reading)] = part
-            if len(running) > 2 * workers:
-                for each in wait(running, return_when=FIRST_COMPLETED).done:
-                    yield (running.pop(each), *each.result())
-        for each, part in running.items():
-            yield (part, *each.result())
+def _done(running: dict[Future[tuple[pa.Table, Counted]], Part]) -> Iterator[PartCounts]:
+    """The parts that are done, taken from those that run."""
+    for each in wait(running, return_when=FIRST_COMPLETED).done:
+        yield (running.pop(each), *each.result())
 
 
 def _end_with_parent() -> None:
@@ -174,16 +172,6 @@ def _end_with_parent() -> None:
 
     Thread(target=watch, daemon=True).start()
 
-
-VERSION = 2
-"""Files are counted again where this is another number: what is read of them, their parts, and what a binding is."""
-_MEMORY = "512MB"
-"""What the merge keeps in memory; the rest is on disk."""
-_TAG = (
-    "Signature: 8a477f597d28d172789f06886806bc55\n# Counts of corpora, made by `score familiarity`, which makes "
-    "them again.\n"
-)
-_WHOLE = "counted.json"
 
 HERE = Farm()
 
@@ -201,97 +189,70 @@ def count_corpus(
     check_installed("duckdb")
     check_installed("ijson")
     folder_of = {file: out / "files" / _key(file, reading) for file in corpus.files}
-    folder = out / _digest(sorted(each.name for each in folder_of.values()))
-    table, record = folder / "pair_counts.parquet", folder / _WHOLE
-    if record.exists() and table.exists():
-        return table, _read(record)
-    folder.mkdir(parents=True, exist_ok=True)
+    table = out / _digest(sorted(each.name for each in folder_of.values())) / "pair_counts.parquet"
+    if table.exists():
+        return table, _counted(table)
+    table.parent.mkdir(parents=True, exist_ok=True)
     write_text(out / COUNTS_TAG, _TAG)
-    with locked(folder / ".lock", f"Another command is counting {corpus}; wait for it."):
+    with locked(table.with_name(".lock"), f"Another command is counting {corpus}; wait for it."):
         with progress.track("texts", None) as advance:
-            for counted in _count(folder_of, farm, reading):
+            for part, counts, counted in farm.count(_lacking(folder_of), reading):
+                _write(folder_of[part.file], part.start, counts, counted)
                 advance(counted.captions or counted.phrases)
-        total = sum((_read(each / _WHOLE) for each in folder_of.values()), Counted())
+        for folder in folder_of.values():
+            write_text(folder / _WHOLE, "")
+        tables = [each for folder in folder_of.values() for each in sorted(folder.glob("*.parquet"))]
+        total = sum(map(_counted, tables), Counted())
         if not total.phrases and not total.tables:
-            raise UserError(_nothing(corpus, total))
-        _merge([each for some in folder_of.values() for each in sorted(some.glob("*.parquet"))], table)
-        write_json(record, asdict(total))
+            left_out = f" (left out: {by_number(total.left_out)})" if total.left_out else ""
+            raise UserError(
+                f"{corpus} has no phrase in {total.captions:,} captions{left_out}; give captions in English "
+                f"({', '.join(NAMES[CAPTIONS])}) or phrases ({', '.join(NAMES[PHRASES])})."
+            )
+        _merge(tables, table, total)
     return table, total
 
 
-def _count(folder_of: Mapping[Path, Path], farm: Farm, reading: Reading) -> Iterator[Counted]:
-    """Count the parts that are not counted yet. A part's counts are written before its record, and the record of a file
-    after those of its parts."""
-    waiting: Counter[Path] = Counter()
-
-    def lacking() -> Iterator[Part]:
-        for file, folder in folder_of.items():
-            if (folder / _WHOLE).exists():
-                continue
-            folder.mkdir(parents=True, exist_ok=True)
-            waiting[file] += 1
-            if is_table(file):
-                _take(file, folder)
-            else:
-                for part in parts(file):
-                    if not _record(folder, part.start).exists():
-                        waiting[file] += 1
-                        yield part
-            done(file)
-
-    def done(file: Path) -> None:
-        waiting[file] -= 1
-        if not waiting[file]:
-            found = (_read(each) for each in folder_of[file].glob("part*.json"))
-            write_json(folder_of[file] / _WHOLE, asdict(sum(found, Counted())))
-
-    for part, table, counted in farm.count(lacking(), reading):
-        record = _record(folder_of[part.file], part.start)
-        write_table(record.with_suffix(".parquet"), table, PAIR_COUNTS)
-        write_json(record, asdict(counted))
-        done(part.file)
-        yield counted
+def _lacking(folder_of: Mapping[Path, Path]) -> Iterator[Part]:
+    """The parts that are not counted yet."""
+    for file, folder in folder_of.items():
+        if (folder / _WHOLE).exists():
+            continue
+        folder.mkdir(parents=True, exist_ok=True)
+        if is_table(file):
+            for i, some in enumerate(read_table(file)):
+                _write(folder, i, some, Counted(tables=int(i == 0)))
+        else:
+            yield from (part for part in parts(file) if not _place(folder, part.start).exists())
 
 
-def _take(table: Path, folder: Path) -> None:
-    """Take the counts of a table that somebody gives."""
-    for i, some in enumerate(read_table(table)):
-        write_table(_record(folder, i).with_suffix(".parquet"), some, PAIR_COUNTS)
-    write_json(_record(folder, 0), asdict(Counted(tables=1)))
+def _place(folder: Path, start: int) -> Path:
+    return folder / f"{start:012}.parquet"
 
 
-def _record(folder: Path, start: int) -> Path:
-    return folder / f"part{start:012}.json"
+def _write(folder: Path, start: int, counts: pa.Table, counted: Counted) -> None:
+    schema = PAIR_COUNTS.with_metadata({_COUNTED: json.dumps(asdict(counted))})
+    write_table(_place(folder, start), counts, schema)
 
 
-def _read(record: Path) -> Counted:
-    return Counted(**read_json(record))
+def _counted(table: Path) -> Counted:
+    return Counted(**json.loads(pq.read_schema(table).metadata[_COUNTED.encode()]))
 
 
-def _nothing(corpus: Corpus, total: Counted) -> str:
-    left_out = f" (left out: {by_number(total.left_out)})" if total.left_out else ""
-    return (
-        f"{corpus} has no phrase in {total.captions:,} captions{left_out}; give captions in English "
-        f"({', '.join(CAPTION_NAMES)}) or "
-        f"phrases ({', '.join(PHRASE_NAMES)})."
-    )
-
-
-def _merge(tables: Iterable[Path], table: Path) -> None:
+def _merge(tables: Iterable[Path], table: Path, total: Counted) -> None:
     """Sum tables of counts, on disk where they do not fit into memory."""
     import duckdb
 
     draft = table.with_suffix(".draft")
-    with duckdb.connect(
-        config={"memory_limit": _MEMORY, "temp_directory": str(table.parent / "spilled"), "threads": 1}
-    ) as database:
+    spilled = str(table.with_name("spilled"))
+    with duckdb.connect(config={"memory_limit": _MEMORY, "temp_directory": spilled, "threads": 1}) as database:
         try:
             database.execute("SET enable_progress_bar = false")  # it is drawn on stdout where Python runs no file
             database.execute(
                 "COPY (SELECT attr, obj_lemma, CAST(sum(perfect_count) AS BIGINT) AS perfect_count, "
                 "CAST(sum(close_count) AS BIGINT) AS close_count FROM read_parquet(?) GROUP BY attr, obj_lemma "
-                f"ORDER BY attr, obj_lemma) TO '{str(draft).replace(chr(39), chr(39) * 2)}' (FORMAT parquet, "
-                f"COMPRESSION zstd)",
+                f"ORDER BY attr, obj_lemma) TO {_quoted(draft)} (FORMAT parquet, COMPRESSION zstd, "
+                f"KV_METADATA {{{_COUNTED}: {_quoted(json.dumps(asdict(total)))}}})",
                 [[glob.escape(str(each)) for each in tables]],
             )
         except duckdb.Error as error:
@@ -299,6 +260,10 @@ def _merge(tables: Iterable[Path], table: Path) -> None:
                 f"The counts in {table.parent.parent} cannot be merged ({error}); free some space or delete the folder."
             ) from None
     draft.replace(table)
+
+
+def _quoted(value: object) -> str:
+    return "'" + str(value).replace("'", "''") + "'"
 
 
 def _key(file: Path, reading: Reading) -> str:
@@ -309,3 +274,77 @@ def _key(file: Path, reading: Reading) -> str:
 
 def _digest(data: Any) -> str:
     return hashlib.sha256(json.dumps(data).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a corpus shows of the bindings that were asked: the perfect and close count of each that it has. bindings:
+    how many different ones it has in all; function_words: how many of these have a function word for an attribute."""
+
+    counts: Mapping[Binding, tuple[int, int]]
+    bindings: int
+    function_words: int
+
+
+def read_counts(table: Path, asked: Collection[Binding]) -> Shown:
+    """What a table of PAIR_COUNTS shows of the bindings `asked`; no more of it is in memory than these and a batch.
+
+    Raises UserError for a file that is no such table.
+    """
+    objects = pa.array({noun for _, noun in asked}, pa.string())
+    counts: dict[Binding, tuple[int, int]] = {}
+    bindings = function_words = 0
+    for batch in _batches(table):
+        bindings += batch.num_rows
+        function_words += pc.sum(pc.is_in(batch["attr"], _FUNCTION_WORDS)).as_py() or 0
+        some = batch.filter(pc.is_in(batch["obj_lemma"], objects))
+        for attr, obj, *numbers in zip(*(column.to_pylist() for column in some.columns), strict=True):
+            if (attr, obj) in asked:
+                counts[attr, obj] = (numbers[0], numbers[1])
+    return Shown(counts, bindings, function_words)
+
+
+def is_table(file: Path) -> bool:
+    """Whether a file is a table of counts, by its columns; a CSV can be nothing else."""
+    if file.suffix.lower() == CSV:
+        return True
+    if file.suffix.lower() != ".parquet":
+        return False
+    try:
+        return set(PAIR_COUNTS.names) <= set(pq.read_schema(file).names)
+    except (OSError, pa.ArrowException):
+        return False
+
+
+def read_table(file: Path) -> Iterator[pa.Table]:
+    """A table of counts that somebody gives, in parts of PAIR_COUNTS.
+
+    Raises UserError where it has no row, lacks a column or a value, or has one that is no count.
+    """
+    rows = 0
+    for batch in _csv_batches(file) if file.suffix.lower() == CSV else _batches(file):
+        least = [pc.min(batch[name]).as_py() for name in PAIR_COUNTS.names[2:] if batch.num_rows]
+        if any(column.null_count for column in batch.columns) or min(least, default=0) < 0:
+            raise UserError(f"{file} has a row without words or with a negative count; write the table again.")
+        rows += batch.num_rows
+        yield pa.Table.from_batches([batch])
+    if not rows:
+        raise UserError(f"{file} has no row; give a table of counts that has some.")
+
+
+def _batches(table: Path) -> Iterator[pa.RecordBatch]:
+    return read_batches(table, PAIR_COUNTS.names, schema=PAIR_COUNTS)
+
+
+def _csv_batches(file: Path) -> Iterator[pa.RecordBatch]:
+    check_file(file)
+    types = {field.name: field.type for field in PAIR_COUNTS}
+    convert = pa.csv.ConvertOptions(column_types=types, include_columns=PAIR_COUNTS.names)
+    try:
+        with pa.csv.open_csv(file, convert_options=convert) as batches:
+            yield from batches
+    except (OSError, KeyError, pa.ArrowException) as error:
+        reason = str(error).splitlines()[0].strip("'").rstrip(".")
+        raise UserError(
+            f"{file} is no table of counts ({reason}); expected the columns {', '.join(PAIR_COUNTS.names)}."
+        ) from None

@@ -7,7 +7,7 @@ model).
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,8 +15,11 @@ from typing import Any
 
 from generator.base.errors import UserError
 from generator.base.extras import check_installed
-from generator.base.files import read_text
+from generator.base.files import read_text, read_toml
 
+ENGLISH = read_toml(Path(__file__).with_name("english.toml"), "list of words")
+VERSION = 1
+"""Counts of a corpus are made again where this is another number."""
 _FILE = "en/en-lexicon.txt"
 
 
@@ -41,357 +44,33 @@ def parts_of_speech() -> dict[str, str]:
     return tags
 
 
-VERSION = 1
-"""Counts of a corpus are made again where this is another number."""
 _TOKEN = re.compile(r"'s\b|[^\W_]+(?:[-'’](?!s\b)[^\W_]+)*|[^\s\w]")
 _COMPLEX = re.compile(
     r"\b(?:in front|on top|on the top|at the top|in back) of\b|\bnext to\b|\b(?:a|the) (?:lot|number) of\b"
 )
 
 # What a word can be: determiner, quantity, adjective, noun, -ing, past participle, other verb, preposition, before a
-# verb, conjunction, comma, adverb, or the end of any phrase.
-_DET, _QUANTITY, _ADJ, _NOUN, _ING, _PAST, _VERB, _PREP, _LINK, _AND, _COMMA, _ADV, _END = range(13)
-_MODIFIES = frozenset((_ADJ, _NOUN, _ING, _PAST))
+# verb, conjunction, comma, adverb, or the end of any phrase. What may join modifiers is no letter.
+_DET, _QUANTITY, _ADJ, _NOUN, _ING, _PAST, _VERB, _PREP, _LINK, _AND, _COMMA, _ADV, _END = "dqangpvil&,~."
 _OPENS = frozenset((_DET, _QUANTITY, _ADJ))
-
-_WORDS: dict[str, int] = {
-    **dict.fromkeys(
-        ["a", "an", "the", "his", "her", "its", "their", "my", "your", "our", "'s", "this", "these", "those"], _DET
-    ),
-    **dict.fromkeys(
-        [
-            "one",
-            "two",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "nine",
-            "ten",
-            "eleven",
-            "twelve",
-            "dozen",
-            "dozens",
-            "hundred",
-            "hundreds",
-            "several",
-            "many",
-            "few",
-            "some",
-            "any",
-            "all",
-            "both",
-            "each",
-            "every",
-            "another",
-            "other",
-            "others",
-            "more",
-            "most",
-            "much",
-            "multiple",
-            "numerous",
-            "various",
-            "half",
-            "such",
-            "no",
-            "lots",
-        ],
-        _QUANTITY,
-    ),
-    **dict.fromkeys(["and", "or", "&", "/"], _AND),
-    **dict.fromkeys(
-        [
-            "to",
-            "while",
-            "by",
-            "for",
-            "before",
-            "after",
-            "when",
-            "as",
-            "without",
-            "from",
-            "who",
-            "that",
-            "which",
-            "not",
-            "n't",
-            "is",
-            "are",
-            "was",
-            "were",
-            "be",
-            "been",
-            "being",
-            "am",
-            "has",
-            "have",
-            "had",
-            "having",
-            "does",
-            "do",
-            "did",
-            "can",
-            "could",
-            "will",
-            "would",
-            "may",
-            "might",
-            "out",
-            "up",
-            "down",
-            "off",
-            "over",
-            "around",
-            "along",
-            "about",
-        ],
-        _LINK,
-    ),
-    **dict.fromkeys(
-        [
-            "looks",
-            "seems",
-            "appears",
-            "gets",
-            "makes",
-            "sits",
-            "stands",
-            "has",
-            "rides",
-            "walks",
-            "plays",
-            "holds",
-            "lies",
-            "lays",
-            "eats",
-            "runs",
-            "wears",
-            "watches",
-            "hangs",
-            "flies",
-            "uses",
-            "takes",
-            "looks",
-            "shows",
-            "waits",
-            "poses",
-            "jumps",
-            "talks",
-            "drinks",
-            "reaches",
-            "drives",
-            "rests",
-            "throws",
-            "catches",
-            "swings",
-            "hits",
-            "cuts",
-            "travels",
-            "crosses",
-            "grazes",
-            "displays",
-            "sleeps",
-            "smiles",
-            "leans",
-            "carries",
-            "pulls",
-            "blows",
-            "pushes",
-            "rolls",
-            "chases",
-            "approaches",
-            "stares",
-            "wears",
-            "touches",
-            "turns",
-            "serves",
-            "prepares",
-            "performs",
-            "depicts",
-            "contains",
-            "features",
-            "sit",
-            "stand",
-            "lay",
-            "lie",
-            "hang",
-            "let",
-            "lets",
-            "put",
-        ],
-        _VERB,
-    ),
-    **dict.fromkeys(
-        [
-            "near",
-            "like",
-            "past",
-            "inside",
-            "outside",
-            "behind",
-            "beneath",
-            "beside",
-            "alongside",
-            "atop",
-            "among",
-            "amongst",
-            "amid",
-            "onto",
-            "into",
-            "upon",
-            "through",
-            "throughout",
-            "toward",
-            "towards",
-            "underneath",
-            "above",
-            "below",
-            "under",
-            "across",
-            "against",
-            "between",
-            "beyond",
-            "during",
-            "with",
-            "within",
-            "on",
-            "in",
-            "at",
-            "of",
-            "via",
-            "per",
-        ],
-        _PREP,
-    ),
-    **dict.fromkeys(["close", "next", "very", "so", "too", "together", "apart", "away", "also", "just", "ready"], _ADV),
-    **dict.fromkeys(
-        [
-            "red",
-            "orange",
-            "yellow",
-            "green",
-            "blue",
-            "purple",
-            "pink",
-            "white",
-            "black",
-            "brown",
-            "gray",
-            "grey",
-            "tan",
-            "beige",
-            "silver",
-            "gold",
-            "golden",
-            "wooden",
-            "stuffed",
-            "front",
-            "young",
-            "little",
-            "dark",
-            "light",
-            "open",
-            "male",
-            "female",
-            "flat",
-            "left",
-            "right",
-            "top",
-            "bottom",
-            "back",
-            "round",
-        ],
-        _ADJ,
-    ),
-    **dict.fromkeys(
-        [
-            "he",
-            "she",
-            "it",
-            "they",
-            "them",
-            "him",
-            "you",
-            "we",
-            "us",
-            "i",
-            "me",
-            "someone",
-            "something",
-            "himself",
-            "herself",
-            "itself",
-            "themselves",
-            "there",
-            "here",
-            "what",
-            "where",
-            "how",
-        ],
-        _END,
-    ),
-    **dict.fromkeys(
-        [
-            "stop",
-            "skate",
-            "match",
-            "prop",
-            "bear",
-            "bears",
-            "sink",
-            "building",
-            "buildings",
-            "ceiling",
-            "wedding",
-            "railing",
-            "clothing",
-            "awning",
-            "parking",
-            "living",
-            "dining",
-            "evening",
-            "morning",
-            "bed",
-            "shed",
-            "sled",
-        ],
-        _NOUN,
-    ),
+_TAGS = {
+    _DET: "DT PRP$",
+    _QUANTITY: "PDT CD",
+    _ADJ: "JJ JJR JJS",
+    _NOUN: "NN NNS NNP NNPS FW",
+    _ING: "VBG",
+    _PAST: "VBN VBD",
+    _VERB: "VB VBP VBZ MD",
+    _PREP: "IN RP",
+    _LINK: "TO",
+    _AND: "CC",
+    _COMMA: ",",
+    _ADV: "RB RBR RBS",
 }
-"""Words of captions that the lexicon, of newspapers, has otherwise or not at all, and those that end phrases."""
-_PENN = {
-    "NN": _NOUN,
-    "NNS": _NOUN,
-    "NNP": _NOUN,
-    "NNPS": _NOUN,
-    "FW": _NOUN,
-    "JJ": _ADJ,
-    "JJR": _ADJ,
-    "JJS": _ADJ,
-    "VBG": _ING,
-    "VBN": _PAST,
-    "VBD": _PAST,
-    "VB": _VERB,
-    "VBP": _VERB,
-    "VBZ": _VERB,
-    "MD": _VERB,
-    "IN": _PREP,
-    "TO": _LINK,
-    "RP": _PREP,
-    "CC": _AND,
-    "RB": _ADV,
-    "RBR": _ADV,
-    "RBS": _ADV,
-    "DT": _DET,
-    "PRP$": _DET,
-    "PDT": _QUANTITY,
-    "CD": _QUANTITY,
-    ",": _COMMA,
-}
+_PENN = {tag: own for own, tags in _TAGS.items() for tag in tags.split()}
+# Modifiers, each with what may join it to the next ("black and white", "small, old", "big, very old"), up to the last
+# of the nouns; modifiers after it belong to no phrase.
+_PHRASE = re.compile("((?:[agp](?:[&,~]{1,3}(?=[ap]))?)*n(?:[agpn]*n)?)[agp]*")
 
 
 class NounPhrases:
@@ -401,22 +80,29 @@ class NounPhrases:
 
     def __init__(self, tags: Mapping[str, str] | None = None) -> None:
         tags = parts_of_speech() if tags is None else tags
-        self._classes = {word: _PENN.get(tag, _END) for word, tag in tags.items()} | _WORDS
+        own = {word: tag for tag, words in ENGLISH["tags"].items() for word in words.split()}
+        self._classes = {word: _PENN.get(tag, _END) for word, tag in ({**tags} | own).items()}
 
     def __call__(self, caption: str) -> list[str]:
         """The phrases of a caption in its order, words separated by single spaces, in lower case."""
         words = _TOKEN.findall(_COMPLEX.sub(" of ", caption.lower().replace("’", "'")))
-        classes = [self._class(word) for word in words]
-        return [" ".join(phrase) for phrase in _phrases(words, _resolved(words, classes))]
+        classes = "".join(_resolved(words, [self._class(word) for word in words]))
+        phrases = []
+        for found in _PHRASE.finditer(classes):
+            phrase = words[found.start() : found.end(1)]
+            if not found[1].isalpha():
+                phrase = [word for word, own in zip(phrase, found[1], strict=True) if own.isalpha()]
+            phrases.append(" ".join(phrase))
+        return phrases
 
-    def _class(self, word: str) -> int:
+    def _class(self, word: str) -> str:
         found = self._classes.get(word)
         if found is None:
             found = self._classes[word] = _guess(word) if len(self._classes) < 1 << 20 else _NOUN
         return found
 
 
-def _guess(word: str) -> int:
+def _guess(word: str) -> str:
     """The class of a word that the lexicon lacks."""
     if not word[0].isalnum():
         return _END
@@ -428,10 +114,10 @@ def _guess(word: str) -> int:
     return _NOUN
 
 
-def _resolved(words: Sequence[str], classes: Sequence[int]) -> list[int]:
+def _resolved(words: Sequence[str], classes: Sequence[str]) -> list[str]:
     """The classes of a caption's words where each stands: a form of a verb may modify a noun or be one, a noun be a
     verb."""
-    found: list[int] = []
+    found: list[str] = []
     before = _END
     for place, own in enumerate(classes):
         after = classes[place + 1] if place + 1 < len(classes) else _END
@@ -448,7 +134,7 @@ def _resolved(words: Sequence[str], classes: Sequence[int]) -> list[int]:
     return found
 
 
-def _participle(own: int, before: int, after: int, found: Sequence[int]) -> int:
+def _participle(own: str, before: str, after: str, found: Sequence[str]) -> str:
     """ "a smiling woman", "a horse drawn carriage", "the left"; but "a man riding a horse"."""
     nominal = after in (_NOUN, _ADJ)
     if before in _OPENS:
@@ -460,48 +146,14 @@ def _participle(own: int, before: int, after: int, found: Sequence[int]) -> int:
     return _VERB
 
 
-def _verb(before: int, after: int) -> int:
+def _verb(before: str, after: str) -> str:
     """ "the stands", "of play"; but "a man stands", "to play"."""
     return _NOUN if before in (_DET, _ADJ, _ING, _PAST, _PREP) or (before == _QUANTITY and after != _DET) else _VERB
 
 
-def _opened(found: Sequence[int]) -> bool:
+def _opened(found: Sequence[str]) -> bool:
     """Whether an article stands before the adjectives at the end."""
-    for own in reversed(found):
-        if own != _ADJ:
-            return own == _DET
-    return False
-
-
-def _phrases(words: Sequence[str], classes: Sequence[int]) -> Iterator[list[str]]:
-    place, end = 0, len(words)
-    while place < end:
-        if classes[place] not in _MODIFIES:
-            place += 1
-            continue
-        phrase, head = [], -1
-        while place < end:
-            own = classes[place]
-            if own in _MODIFIES:
-                phrase.append(words[place])
-                if own == _NOUN:
-                    head = len(phrase)
-                place += 1
-            elif head < 0 and (gap := _gap(classes, place)):
-                place += gap
-            else:
-                break
-        if head > 0:
-            yield phrase[:head]
-
-
-def _gap(classes: Sequence[int], place: int) -> int:
-    """How many words join two adjectives here: "black and white", "small, old", "big, very old"; 0 for none."""
-    gap = 0
-    while place + gap < len(classes) and gap < 3 and classes[place + gap] in (_AND, _COMMA, _ADV):
-        gap += 1
-    after = classes[place + gap] if place + gap < len(classes) else _END
-    return gap if after in (_ADJ, _PAST) else 0
+    return "".join(found).rstrip(_ADJ).endswith(_DET)
 
 
 _NOUNS = ("NOUN", "PROPN")

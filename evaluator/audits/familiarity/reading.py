@@ -4,23 +4,25 @@ import logging
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
 
-from evaluator.audits.familiarity.lemmas import singular
-from evaluator.audits.familiarity.noun_phrases import NounPhrases, SpacyPhrases
+from evaluator.audits.familiarity.noun_phrases import ENGLISH, NounPhrases, SpacyPhrases
 from generator.base.errors import UserError
 from generator.base.limits import MOST_LIST, read_text
 
+logger = logging.getLogger(__name__)
 Binding = tuple[str, str]
 """An attribute and an object, in lower case and ASCII."""
-Extractor = Callable[[str], Sequence[str]]
-"""Gives the noun phrases of a caption, words separated by spaces, the object last."""
 STRICT, FREE = "strict", "free"
 """How a caption is read: "the a1 o1 and the a2 o2" alone, or any text by its noun phrases."""
+RULES, SPACY = "rules", "spacy:"
+LEMMAS, EXACT = "lemmas", "exact"
+"""Nouns in the singular, as BindSplit matches them (appendix B.3), or as they stand. Attributes stand as they are in
+both."""
 _STRICT = re.compile(r"the (\S+) (\S+) and the (\S+) (\S+)")
 _LONGEST = 1 << 16
 """Characters of a phrase or caption that are read."""
@@ -36,48 +38,14 @@ def normalised(text: str) -> str:
     return " ".join(plain.lower().split())
 
 
-def of_phrase(phrase: str, noun: Callable[[str], str] = singular) -> list[Binding]:
-    """Each attribute of a phrase with its object, the last word; an attribute that is repeated twice, since the number
-    of words decides: one binding is a perfect one, of several each is a close one, a bare noun has none (appendix B.5).
-    noun: what an object is matched by.
-
-    >>> of_phrase("small white dogs"), of_phrase("red couch"), of_phrase("chairs")
-    ([('small', 'dog'), ('white', 'dog')], [('red', 'couch')], [])
-    """
-    *attributes, last = normalised(phrase).split() or [""]
-    return [(attribute, noun(last)) for attribute in attributes]
-
-
-def of_strict(caption: str, noun: Callable[[str], str] = singular) -> list[Binding]:
-    """The two bindings of "the a1 o1 and the a2 o2"; none of any other caption (appendix B.4).
-
-    >>> of_strict("the open door and the crouched man"), of_strict("the coffee table")
-    ([('open', 'door'), ('crouched', 'man')], [])
-    """
-    found = _STRICT.fullmatch(normalised(caption))
-    return [(found[1], noun(found[2])), (found[3], noun(found[4]))] if found else []
-
-
-def of_caption(caption: str, phrases: Extractor, noun: Callable[[str], str] = singular) -> list[Binding]:
-    """The bindings of the noun phrases of any caption, each once."""
-    return unique(binding for phrase in phrases(caption) for binding in of_phrase(phrase, noun))
-
-
 def unique(bindings: Iterable[Binding]) -> list[Binding]:
     """The bindings, each once, in their order."""
     return list(dict.fromkeys(bindings))
 
 
-RULES, SPACY = "rules", "spacy:"
-LEMMAS, EXACT = "lemmas", "exact"
-"""Nouns in the singular, as BindSplit matches them (appendix B.3), or as they stand. Attributes stand as they are in
-both."""
-MATCHES: dict[str, Callable[[str], str]] = {LEMMAS: singular, EXACT: str}
-
-
 @dataclass(frozen=True)
 class Reading:
-    """extractor: RULES, or SPACY and the name of a pipeline that is installed. match: one of MATCHES.
+    """extractor: RULES, or SPACY and the name of a pipeline that is installed. match: LEMMAS or EXACT.
 
     Raises UserError where an extractor is used that there is not.
     """
@@ -92,23 +60,35 @@ class Reading:
 
     def noun(self, word: str) -> str:
         """A noun as it is matched."""
-        return MATCHES[self.match](word)
+        return singular(word) if self.match == LEMMAS else word
 
     def phrases(self, caption: str) -> Sequence[str]:
-        """The noun phrases of a caption."""
+        """The noun phrases of a caption, words separated by spaces, the object last."""
         return _extractor(self.extractor)(caption)
 
     def of_phrase(self, phrase: str) -> list[Binding]:
-        """`evaluator.audits.familiarity.reading.of_phrase` with the nouns of this match."""
-        return of_phrase(phrase, MATCHES[self.match])
+        """Each attribute of a phrase with its object, the last word; an attribute that is repeated twice, since the
+        number of words decides: one binding is a perfect one, of several each is a close one, a bare noun has none
+        (appendix B.5).
 
-    def of_caption(self, caption: str) -> list[Binding]:
-        """The bindings of any caption, each once."""
-        return of_caption(caption, _extractor(self.extractor), MATCHES[self.match])
+        >>> Reading().of_phrase("small white dogs"), Reading().of_phrase("chairs")
+        ([('small', 'dog'), ('white', 'dog')], [])
+        """
+        *attributes, last = normalised(phrase).split() or [""]
+        noun = self.noun(last)
+        return [(attribute, noun) for attribute in attributes]
 
-    def of_strict(self, caption: str) -> list[Binding]:
-        """The bindings of "the a1 o1 and the a2 o2"; none of any other caption."""
-        return of_strict(caption, MATCHES[self.match])
+    def of_caption(self, caption: str, form: str = FREE) -> list[Binding]:
+        """The bindings of a caption: in the form FREE those of its noun phrases, each once; in the form STRICT the two
+        of "the a1 o1 and the a2 o2", and none of any other caption (appendix B.4).
+
+        >>> Reading().of_caption("the open door and the crouched men", STRICT)
+        [('open', 'door'), ('crouched', 'man')]
+        """
+        if form == FREE:
+            return unique(binding for phrase in self.phrases(caption) for binding in self.of_phrase(phrase))
+        found = _STRICT.fullmatch(normalised(caption))
+        return [(found[1], self.noun(found[2])), (found[3], self.noun(found[4]))] if found else []
 
 
 DEFAULT = Reading()
@@ -125,7 +105,61 @@ def _extractor(name: str) -> NounPhrases | SpacyPhrases:
     )
 
 
-logger = logging.getLogger(__name__)
+_NOUNS = {name: words.split() for name, words in ENGLISH["nouns"].items()}
+IRREGULAR = dict(pair.split(":") for pair in _NOUNS["irregular"])
+KEPT = frozenset(_NOUNS["kept"])
+_COMPOUND = tuple(_NOUNS["compound"])
+_SINGULAR_IS, _PLURAL_US, _PLURAL_USES = (
+    frozenset(_NOUNS[name]) for name in ("singular_is", "plural_us", "plural_uses")
+)
+
+
+@lru_cache(maxsize=1 << 17)
+def singular(noun: str) -> str:
+    """The singular of a noun in lower case; of one that is singular, itself (BindSplit, appendix B.3).
+
+    >>> nouns = "cars", "children", "glasses", "boxes", "cherries", "grass", "skis", "tennis", "t-shirts"
+    >>> [singular(noun) for noun in nouns]
+    ['car', 'child', 'glasses', 'box', 'cherry', 'grass', 'ski', 'tennis', 't-shirt']
+    """
+    head, dash, last = noun.rpartition("-")
+    if dash:
+        return head + dash + singular(last)
+    if noun in KEPT:
+        return noun
+    if noun in IRREGULAR:
+        return IRREGULAR[noun]
+    for plural in _COMPOUND:
+        if noun.endswith(plural):
+            return noun.removesuffix(plural) + IRREGULAR[plural]
+    if noun.endswith("children"):
+        return noun[: -len("ren")]
+    if noun.endswith("men"):
+        return f"{noun[:-2]}an"
+    return _without_s(noun) if noun.endswith("s") else noun
+
+
+def _without_s(noun: str) -> str:
+    if len(noun) < 3 or noun[-2] in "'." or not _is_plural(noun):
+        return noun
+    if noun.endswith("ies") and len(noun) > 4:
+        return f"{noun[:-3]}y"
+    if noun.endswith(("sses", "shes", "ches", "xes", "zzes", "tzes", "oes")):
+        return noun[:-2]
+    if noun.endswith("es") and (noun[:-2] in KEPT or noun[:-2] in _SINGULAR_IS):
+        return noun[:-2]
+    if noun.endswith("uses") and not noun.endswith(("auses", "euses", "ouses")) and noun not in _PLURAL_USES:
+        return noun[:-2]
+    return noun[:-1]
+
+
+def _is_plural(noun: str) -> bool:
+    """Whether the last s of a noun can be that of a plural."""
+    if noun.endswith("is"):
+        return noun not in _SINGULAR_IS and not noun.endswith(("sis", "itis", "polis", "ois"))
+    if noun.endswith("us"):
+        return noun in _PLURAL_US or (noun.endswith("aus") and not noun.endswith("laus"))
+    return not noun.endswith("ss")
 
 
 @dataclass(frozen=True)
@@ -133,8 +167,8 @@ class Synonyms:
     """For each word those of all its groups, itself among them; nouns as `reading` matches them. groups: how many
     there are."""
 
-    attributes: Mapping[str, frozenset[str]]
-    objects: Mapping[str, frozenset[str]]
+    attributes: Mapping[str, set[str]]
+    objects: Mapping[str, set[str]]
     groups: int
 
     def counts(
@@ -150,9 +184,7 @@ class Synonyms:
     def alike(self, binding: Binding) -> Iterator[Binding]:
         """The bindings that match one, itself among them."""
         attribute, noun = binding
-        return product(
-            self.attributes.get(attribute, frozenset([attribute])), self.objects.get(noun, frozenset([noun]))
-        )
+        return product(self.attributes.get(attribute, {attribute}), self.objects.get(noun, {noun}))
 
 
 def read_synonyms(path: Path, reading: Reading) -> Synonyms:
@@ -185,8 +217,4 @@ def read_synonyms(path: Path, reading: Reading) -> Synonyms:
             objects[noun] |= nouns
     if several:
         logger.info(f"{several:,} names of several words in {path} match nothing: an object or attribute is one word.")
-    return Synonyms(_frozen(attributes), _frozen(objects), groups)
-
-
-def _frozen(sets: Mapping[str, set[str]]) -> dict[str, frozenset[str]]:
-    return {word: frozenset(words) for word, words in sets.items()}
+    return Synonyms(dict(attributes), dict(objects), groups)

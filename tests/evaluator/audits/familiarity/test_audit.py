@@ -1,16 +1,19 @@
-"""The figures of an audit, and the files that it writes."""
+"""Labels, buckets, rates and figures of an audit against the published counts and plain loops; the files it writes."""
 
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
-from evaluator.audits.familiarity.audit import audit
-from evaluator.audits.familiarity.counting import Counted
-from evaluator.audits.familiarity.pair_counts import Shown
-from evaluator.audits.familiarity.samples import BUCKETS, Sample
+from evaluator.audits.familiarity.audit import BUCKETS, CLOSE, NONE, PERFECT, Overlap, audit, label, rates, shares
+from evaluator.audits.familiarity.counting import Counted, Shown
+from evaluator.audits.familiarity.samples import Sample
 
 COUNTS = Shown({("red", "car"): (2, 0), ("old", "car"): (0, 1)}, bindings=3, function_words=1)
 SAMPLES = [
@@ -23,73 +26,126 @@ SAMPLES = [
 ]
 
 
-def test_the_summary_counts_everything_once(tmp_path: Path) -> None:
-    found = audit(SAMPLES, COUNTS, Counted(10, 20, 5))
-    summary = found.summary()
-    assert summary["excluded"] == {"a caption has no binding": 1}
-    assert sum(summary["buckets"].values()) == 4
-    assert summary["partitions"] == {"seen": 0, "mixed": 3, "unseen": 0}  # close alone is kept out
-    assert summary["corpus"] == {"captions": 10, "phrases": 20, "bare": 5, "bindings": 3, "function_words": 1}
-    assert summary["asymmetry"]["value"] == (1 + 0.5 + 0 + 1) / 4
-    assert summary["asymmetry"]["low"] <= summary["asymmetry"]["value"] <= summary["asymmetry"]["high"]
-    assert summary["duplicates"] == 1
+def summary(*samples: Sample) -> dict[str, Any]:
+    return audit(samples, COUNTS, Counted(10, 20, 5)).summary()
+
+
+def _overlap(labels: tuple[str, ...]) -> Overlap:
+    half = len(labels) // 2
+    return Overlap(Sample("", [("a", "b")] * half, [("a", "b")] * half), labels[:half], labels[half:])
+
+
+def test_a_binding_is_perfect_close_or_none() -> None:
+    counts = {("red", "car"): (2, 5), ("old", "car"): (0, 1), ("new", "car"): (0, 0)}
+    bindings = [("red", "car"), ("old", "car"), ("new", "car"), ("big", "car")]
+    assert [label(each, counts) for each in bindings] == [PERFECT, CLOSE, NONE, NONE]
+
+
+def test_the_seven_buckets_follow_their_published_rules() -> None:
+    for labels in product((PERFECT, CLOSE, NONE), repeat=4):
+        found = _overlap(labels)
+        perfect, close, none = (labels.count(each) for each in (PERFECT, CLOSE, NONE))
+        rules = {
+            "definitely_seen": perfect == 4,
+            "amb_perfect_close": perfect > 0 and close > 0 and none == 0,
+            "amb_mixed": perfect > 0 and close > 0 and none > 0,
+            "amb_perfect_none": perfect > 0 and close == 0 and none > 0,
+            "amb_close_only": close == 4,
+            "amb_close_none": perfect == 0 and close > 0 and none > 0,
+            "definitely_unseen": none == 4,
+        }
+        assert [name for name, holds in rules.items() if holds] == [found.bucket]
+        assert found.partition == {"definitely_seen": "seen", "definitely_unseen": "unseen"}.get(found.bucket, "mixed")
+
+
+def test_the_published_counts_fit_together() -> None:
+    counts = {
+        "definitely_seen": 4329,
+        "amb_perfect_close": 2971,
+        "amb_mixed": 5270,
+        "amb_perfect_none": 13186,
+        "amb_close_only": 5,
+        "amb_close_none": 433,
+        "definitely_unseen": 314,
+    }
+    by_labels = {name: labels for labels, name in BUCKETS.items()}
+    overlaps = [_overlap(tuple((sorted(by_labels[name]) * 4)[:4])) for name, n in counts.items() for _ in range(n)]
+    assert len(overlaps) == 26_508
+    found = rates(overlaps)
+    assert round(100 * found["strict"]["seen"], 1) == 16.3
+    assert round(100 * found["loose"]["seen"], 1) == 27.6
+    assert round(100 * found["loose"]["unseen"], 1) == 1.2
+    assert round(found["strict"]["unseen"] * 26_508) == 752 == 5 + 433 + 314
+
+
+@given(st.lists(st.tuples(*[st.sampled_from((PERFECT, CLOSE, NONE))] * 4), min_size=1, max_size=20))
+def test_rates_and_shares_are_those_of_a_plain_loop(rows: list[tuple[str, ...]]) -> None:
+    overlaps = [_overlap(row) for row in rows]
+    found = rates(overlaps)
+    assert found["strict"]["seen"] == sum(set(row) == {PERFECT} for row in rows) / len(rows)
+    assert found["strict"]["unseen"] == sum(PERFECT not in row for row in rows) / len(rows)
+    assert found["loose"]["seen"] == sum(NONE not in row for row in rows) / len(rows)
+    assert found["loose"]["unseen"] == sum(set(row) == {NONE} for row in rows) / len(rows)
+    for side, labels in (("positive", slice(2)), ("negative", slice(2, 4))):
+        flat = [each for row in rows for each in row[labels]]
+        assert shares(overlaps)[side] == {name: flat.count(name) / len(flat) for name in (PERFECT, CLOSE, NONE)}
+
+
+def test_the_summary_counts_everything_once() -> None:
+    found = summary(*SAMPLES)
+    assert (found["samples"], found["excluded"]) == (5, {"a caption has no binding": 1})
+    assert sum(found["buckets"].values()) == 4
+    assert found["partitions"] == {"seen": 0, "mixed": 3, "unseen": 0}  # close alone is kept out
+    assert found["corpus"] == {"captions": 10, "phrases": 20, "bare": 5, "bindings": 3, "function_words": 1}
+    assert found["asymmetry"]["value"] == (1 + 0.5 + 0 + 1) / 4
+    assert found["asymmetry_of"] == {}
+    nothing = summary(SAMPLES[2])
+    assert nothing["asymmetry"] == {"value": None, "low": None, "high": None}
+    assert nothing["rates"]["strict"]["seen"] is None
 
 
 def test_the_interval_is_over_clusters_of_samples() -> None:
     alike = [replace(SAMPLES[i % 2], item=str(i), cluster=f"{i % 8}.jpg") for i in range(40)]
-    apart = [replace(each, cluster="") for each in alike]
-    of_images, of_samples = (audit(each, COUNTS, Counted()).summary()["asymmetry"] for each in (alike, apart))
+    of_images = summary(*alike)["asymmetry"]
+    of_samples = summary(*(replace(each, cluster="") for each in alike))["asymmetry"]
     assert of_images["value"] == of_samples["value"] == 0.75
     values = np.array([1, 0.5] * 4)  # of the eight images
     expected = stats.t.interval(0.95, 7, values.mean(), stats.sem(values))
     assert (of_images["low"], of_images["high"]) == pytest.approx(expected)
     assert of_images["high"] - of_images["low"] > 1.5 * (of_samples["high"] - of_samples["low"])
-    single = audit(SAMPLES[:1], COUNTS, Counted()).summary()["asymmetry"]
+    single = summary(SAMPLES[0])["asymmetry"]
     assert (single["low"], single["high"]) == (None, None)
 
 
 def test_each_true_caption_of_a_question_has_an_asymmetry_of_its_own() -> None:
-    samples = [replace(SAMPLES[0], slot="c"), Sample("p", [("old", "car")], [("red", "car")], slot="p")]
-    summary = audit(samples, COUNTS, Counted()).summary()
-    assert {slot: each["value"] for slot, each in summary["asymmetry_of"].items()} == {"c": 1, "p": -1}
-    assert audit(SAMPLES, COUNTS, Counted()).summary()["asymmetry_of"] == {}
+    found = summary(replace(SAMPLES[0], slot="c"), Sample("p", [("old", "car")], [("red", "car")], slot="p"))
+    assert {slot: each["value"] for slot, each in found["asymmetry_of"].items()} == {"c": 1, "p": -1}
 
 
 def test_a_duplicate_repeats_image_and_captions() -> None:
     texts = ("a red car", "a blue car")
-    samples = [
-        replace(SAMPLES[0], cluster=image, texts=each)
-        for image, each in (("1", texts), ("2", texts), ("1", texts), ("1", texts[::-1]))
-    ]
-    assert audit(samples, COUNTS, Counted()).summary()["duplicates"] == 1
+    repeated = (("1", texts), ("2", texts), ("1", texts), ("1", texts[::-1]), ("", texts), ("", texts))
+    assert summary(*(replace(SAMPLES[0], cluster=image, texts=each) for image, each in repeated))["duplicates"] == 1
 
 
 def test_the_shares_of_mixed_samples_are_theirs_alone() -> None:
-    seen = Sample("s", [("red", "car")], [("red", "car")])
-    found = audit([seen, SAMPLES[0]], COUNTS, Counted()).summary()
+    found = summary(Sample("s", [("red", "car")], [("red", "car")]), SAMPLES[0])
     assert found["bindings"]["negative"]["perfect"] == 0.5
     assert found["bindings_mixed"]["negative"] == {"perfect": 0, "close": 0, "none": 1}
 
 
 def test_the_nine_lists_hold_rows_of_the_benchmark(tmp_path: Path) -> None:
-    found = audit(SAMPLES, COUNTS, Counted())
-    found.write(tmp_path)
+    odd = Sample("a\tb\n", [("red", "car"), ("old", "car")], [("red", "car")], question="q", captions="d")
+    audit([*SAMPLES, odd], COUNTS, Counted()).write(tmp_path)
     lists = {path.stem: path.read_text().split() for path in (tmp_path / "splits").iterdir()}
-    assert set(lists) == {*BUCKETS.values(), "ambiguous", "any_overlap"}
-    assert (lists["amb_perfect_none"], lists["amb_perfect_close"], lists["amb_close_only"]) == (
-        ["0", "4"],
-        ["1"],
-        ["3"],
-    )
-    assert sorted(lists["ambiguous"]) == sorted(lists["any_overlap"]) == ["0", "1", "3", "4"]
+    inside = {name: rows for name, rows in lists.items() if rows}
+    assert {*lists} == {*BUCKETS.values(), "ambiguous", "any_overlap"}
+    assert inside.pop("ambiguous") == inside.pop("any_overlap") == ["0", "1", "3", "4", "6"]
+    assert inside == {"amb_perfect_none": ["0", "4"], "amb_perfect_close": ["1", "6"], "amb_close_only": ["3"]}
     rows = [line.split("\t") for line in (tmp_path / "per_sample_overlap.tsv").read_text().splitlines()]
     assert rows[0] == ["row", "item", "positive", "negative", "bucket", "partition", "question", "captions"]
     assert rows[1] == ["0", "a", "red car: perfect", "blue car: none", "amb_perfect_none", "mixed", "a", ""]
+    sides = ["red car: perfect; old car: close", "red car: perfect"]
+    assert rows[-1] == ["6", "a b ", *sides, "amb_perfect_close", "mixed", "q", "d"]
     excluded = (tmp_path / "excluded.tsv").read_text().splitlines()
     assert excluded == ["row\titem\treason\tquestion\tcaptions", "2\tc\ta caption has no binding\tc\t"]
-
-
-def test_nothing_left_has_no_figures() -> None:
-    summary = audit(SAMPLES[2:3], COUNTS, Counted()).summary()
-    assert summary["asymmetry"] == {"value": None, "low": None, "high": None}
-    assert summary["rates"]["strict"]["seen"] is None

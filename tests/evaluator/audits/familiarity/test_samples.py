@@ -18,6 +18,11 @@ def _sugarcrepe(path: Path, *pairs: tuple[str, str]) -> Source:
     return Source(path, "sugarcrepe")
 
 
+def _table(path: Path, *rows: str) -> Source:
+    path.write_text("\n".join(rows))
+    return Source(path, "table")
+
+
 def test_free_captions_are_read_by_their_phrases(tmp_path: Path) -> None:
     source = _sugarcrepe(
         tmp_path / "swap_att.json",
@@ -36,18 +41,11 @@ def test_free_captions_are_read_by_their_phrases(tmp_path: Path) -> None:
 
 
 def test_aro_is_read_strictly(tmp_path: Path) -> None:
-    rows = [
-        {
-            "image_path": "a.jpg",
-            "true_caption": "the open door and the crouched man",
-            "false_caption": "the crouched door and the open man",
-        },
-        {
-            "image_path": "a.jpg",
-            "true_caption": "the dining table and the red cup",
-            "false_caption": "the red table and the cup",
-        },
+    captions = [
+        ("the open door and the crouched man", "the crouched door and the open man"),
+        ("the dining table and the red cup", "the red table and the cup"),
     ]
+    rows = [{"image_path": "a.jpg", "true_caption": true, "false_caption": false} for true, false in captions]
     (tmp_path / "a.json").write_text(json.dumps(rows))
     samples, form, _ = read_samples(Source(tmp_path / "a.json", "aro"))
     assert form == "strict"
@@ -58,35 +56,32 @@ def test_aro_is_read_strictly(tmp_path: Path) -> None:
 
 
 def test_each_false_text_of_a_table_makes_a_sample(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text(
-        "item,text,truth\n1,a red car,true\n1,a blue car,false\n1,a green car,false\n2,an old dog,true\n2,a new "
-        "dog,false\n"
-    )
-    samples, *_ = read_samples(Source(path, "table"))
-    assert [sample.item for sample in samples] == ["1/0", "1/1", "2"]
-    assert [sample.question for sample in samples] == ["1", "1", "2"]
+    first = ("1,7.jpg,a red car,true", "1,7.jpg,a blue car,false", "1,7.jpg,a green car,false")
+    again = ("1,7.jpg,a red car,true", "1,8.jpg,a blue car,true")  # what an item has said counts once
+    second = ("2,,an old dog,true", "2,,a new dog,false")
+    samples, *_ = read_samples(_table(tmp_path / "t.csv", "item,image,text,truth", *first, *again, *second))
+    assert [(sample.item, sample.question, sample.cluster) for sample in samples] == [
+        ("1/0", "1", "7.jpg"),
+        ("1/1", "1", "7.jpg"),
+        ("2", "2", ""),
+    ]
     assert [sample.negative for sample in samples] == [[("blue", "car")], [("green", "car")], [("new", "dog")]]
+    assert samples[0].texts == ("a red car", "a blue car")
+    assert samples[0].captions == samples[1].captions != samples[2].captions
+    slots = _table(tmp_path / "s.csv", "item,text,slot", "1,a red car,c", "1,a blue car,n", "1,a car,d1")
+    assert [(sample.texts, sample.slot) for sample in read_samples(slots)[0]] == [(("a red car", "a blue car"), "c")]
 
 
 def test_the_binary_questions_of_a_dataset_are_samples(drawn: Path) -> None:
-    benchmark = Dataset.open(drawn).benchmark()
+    items = Dataset.open(drawn).benchmark().items_of("binary")
     samples, *_ = read_samples(Source(drawn))
-    assert {sample.item for sample in samples} == set(benchmark.items_of("binary")["item_id"].to_pylist())
+    clusters = dict(zip(items["item_id"].to_pylist(), items["cluster_id"].to_pylist(), strict=True))
+    assert {sample.item: sample.cluster for sample in samples} == clusters
     assert not [sample for sample in samples if sample.excluded]
     for sample in samples[:20]:  # a negative exchanges the values of two objects
         assert len(sample.positive) == 2
         assert {noun for _, noun in sample.positive} == {noun for _, noun in sample.negative}
         assert set(sample.positive).isdisjoint(sample.negative)
-
-
-def test_what_has_no_pair_of_captions_is_said(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text("item,text,truth\n1,a red car,true\n")
-    with pytest.raises(UserError, match="no question with a true and a false caption"):
-        read_samples(Source(path, "table"))
-    with pytest.raises(UserError, match="There is no"):
-        read_samples(Source(tmp_path / "gone", "aro"))
 
 
 def test_questions_that_ask_others_once_more_count_there(tmp_path: Path) -> None:
@@ -100,23 +95,21 @@ def test_questions_that_ask_others_once_more_count_there(tmp_path: Path) -> None
         }
 
 
-def test_samples_know_their_image_and_the_slot_of_their_true_caption(tmp_path: Path) -> None:
+def test_samples_know_the_slot_of_their_true_caption(tmp_path: Path) -> None:
     samples, *_ = read_samples(Source(write_hard_positives(tmp_path), "hard_positives"))
     assert {each.slot for each in samples} == {"c", "p"}
     assert all(each.cluster.endswith(".jpg") for each in samples)
-    table = tmp_path / "t.csv"
-    table.write_text("item,image,text,truth\n1,7.jpg,a red car,true\n1,7.jpg,a blue car,false\n")
-    (sample,) = read_samples(Source(table, "table"))[0]
-    assert (sample.cluster, sample.texts) == ("7.jpg", ("a red car", "a blue car"))
 
 
-def test_filters_of_what_has_none_are_refused(tmp_path: Path, drawn: Path) -> None:
-    for source in (Source(tmp_path / "t.csv", "table", filters=("first=3",)), Source(drawn, filters=("first=3",))):
-        with pytest.raises(UserError, match=r"has no filters \(first=3\)"):
+def test_what_cannot_be_audited_is_said(tmp_path: Path, drawn: Path) -> None:
+    table = _table(tmp_path / "t.csv", "item,text,truth", "1,a red car,true")
+    for source, said in (
+        (table, "no question with a true and a false caption"),
+        (Source(tmp_path / "gone", "aro"), "There is no"),
+        (Source(table.path, "mine"), "cannot be audited: write its captions as a table"),
+        (Source(table.path, "table", filters=("first=3",)), r"has no filters \(first=3\)"),
+        (Source(drawn, filters=("first=3",)), r"has no filters \(first=3\)"),
+        (_sugarcrepe(tmp_path / "swap_att.json", ("A \ud800 car.", "A car.")), r"Row 0 of .* has '\\ud800' in a text"),
+    ):
+        with pytest.raises(UserError, match=said):
             read_samples(source)
-
-
-def test_half_a_character_is_refused(tmp_path: Path) -> None:
-    source = _sugarcrepe(tmp_path / "swap_att.json", ("A red \ud800 car.", "A blue car."))
-    with pytest.raises(UserError, match=r"Row 0 of .*swap_att.json has '\\ud800' in a text, half of a character"):
-        read_samples(source)
