@@ -30,6 +30,7 @@ MOST_LIST = 1 << 30
 MOST_IN_SCENE = 256 << 20
 """Bytes of one file of a scene: more than the normals of 4096x4096 pixels take."""
 _SPARSE_FROM, _SPARSE = 64 << 20, 8
+_ARRAY = 64 << 20
 
 
 def check_file(path: Path, most: int | None = None) -> None:
@@ -121,28 +122,18 @@ def read_png(data: bytes, most: tuple[int, int] = (MOST_SIDE, MOST_SIDE)) -> Ima
         raise ValueError(f"it is no whole PNG file ({error})") from None
 
 
-_NUMBERS = "biuf"
-
-
 def read_npy(data: bytes) -> np.ndarray:
     """The array of numbers in the bytes of a .npy file. Raises ValueError where it is damaged, or has other bytes
     too."""
     file = io.BytesIO(data)
     try:
-        read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-        shape, by_column, kind = read_header[np.lib.format.read_magic(file)](file)
+        with bounded_memory(2 * len(data) + _ARRAY):  # NumPy makes room for what the header states
+            array: np.ndarray = np.lib.format.read_array(file, allow_pickle=False)
     except Exception as error:  # NumPy parses the header as Python, with all the errors that this has
         raise ValueError(f"it is no array ({type(error).__name__})") from None
-    return _numbers(data[file.tell() :], shape, by_column, kind)
-
-
-def _numbers(data: bytes, shape: tuple[int, ...], by_column: bool, kind: np.dtype) -> np.ndarray:
-    n = 1
-    for side in shape:
-        n *= side
-    if kind.kind not in _NUMBERS or kind.shape or min(shape, default=0) < 0 or n * kind.itemsize != len(data):
-        raise ValueError(f"it has {len(data):,} bytes, and states an array of {shape} of {kind}")
-    return np.frombuffer(data, kind).reshape(shape, order="F" if by_column else "C")
+    if array.dtype.kind not in "biuf" or file.tell() != len(data):
+        raise ValueError(f"it has {len(data):,} bytes, and states an array of {array.shape} of {array.dtype}")
+    return array
 
 
 def map_npy(path: Path, shape: tuple[int | None, ...], kind: type[np.generic]) -> np.ndarray:

@@ -1,8 +1,7 @@
 """Reads Parquet tables, and refuses those that take far more memory than they have bytes; writes tables row by row."""
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -145,16 +144,8 @@ def write_table(path: Path, rows: Iterable[Mapping[str, Any]] | pa.Table, schema
 
     Raises pyarrow.ArrowInvalid when a row does not fit the schema.
     """
-    draft = draft_of(path)
-    try:
-        writer = TableWriter(draft, schema)
-        try:
-            writer.add_all(rows)
-        finally:
-            writer.close()
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
+    with draft_of(path) as draft, closing(TableWriter(draft, schema)) as writer:
+        writer.add_all(rows)
 
 
 class TableWriter:
