@@ -8,14 +8,13 @@ from itertools import islice
 from pathlib import Path
 
 import mlcroissant
-import pyarrow.parquet as pq
 import pytest
 import yaml
 
 from generator.base.files import write_json
 from generator.dataset.card import write_card
 from generator.dataset.reader import Dataset
-from generator.dataset.records import BENCHMARK_TABLES, PLAN
+from generator.dataset.records import BENCHMARK_TABLES
 from generator.dataset.writer import WorldWriter, write_benchmark, write_index
 from generator.render.settings import find_device
 from tests.generator.dataset.conftest import FIRST, OTHER, make_dataset
@@ -154,16 +153,3 @@ def test_croissant_refuses_a_table_with_other_bytes(made: Path, tmp_path: Path) 
     shutil.copy(copy / f"benchmarks/{FIRST}/items.parquet", copy / f"benchmarks/{FIRST}/texts.parquet")
     with pytest.raises(Exception, match=rf"Download\(benchmarks/{FIRST}/texts.parquet\)"):
         next(iter(mlcroissant.Dataset(str(copy / "croissant.json")).records(f"{FIRST}/texts")))
-
-
-def test_croissant_describes_the_plan(made: Path) -> None:
-    rows = pq.read_table(made / "world/plan.parquet").to_pylist()
-    described = mlcroissant.Dataset(str(made / "croissant.json"))
-    assert not described.metadata.ctx.issues.errors
-    (recorded,) = [each for each in described.metadata.record_sets if each.uuid == "plan"]
-    assert [field.name.rpartition("/")[2] for field in recorded.fields] == PLAN.names
-    for row, record in zip(rows, described.records("plan"), strict=True):
-        assert plain(record["plan/scene_id"]) == row["scene_id"]
-        assert plain(record["plan/split"]) == row["split"]
-        found = [plain(thing["plan/objects/category"]) for thing in record["plan/objects"]]
-        assert found == [thing["category"] for thing in row["objects"]]

@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -102,36 +101,29 @@ def link(path: Path, target: Path) -> None:
     path.symlink_to(target)
 
 
-@pytest.mark.parametrize(
-    "read",
-    [
-        lambda dataset: dataset.world.image("000000"),
-        lambda dataset: dataset.world.image_path("000000"),
-        lambda dataset: dataset.world.read("images/000000.png"),
-    ],
-)
-def test_an_image_that_is_a_link_is_not_read(received: Path, read: Callable[[Dataset], object]) -> None:
+def test_an_image_that_is_a_link_is_not_read(received: Path) -> None:
     image = received / "world/images/000000.png"
     (received.parent / "private" / "same.png").write_bytes(image.read_bytes())  # even where its digest is right
     link(image, received.parent / "private" / "same.png")
-    with pytest.raises(UserError, match=r"000000\.png is a link, and links are not followed"):
-        read(Dataset.open(received))
+    world = Dataset.open(received).world
+    for read in (world.image, world.image_path, lambda scene_id: world.read(f"images/{scene_id}.png")):
+        with pytest.raises(UserError, match=r"000000\.png is a link, and links are not followed"):
+            read("000000")
 
 
-@pytest.mark.parametrize(
-    "name", ["world/vocabulary.toml", "world/manifest.json", "world/SHA256SUMS", "world/scenes.parquet"]
-)
+@pytest.mark.parametrize("name", ["vocabulary.toml", "manifest.json", "SHA256SUMS", "scenes.parquet"])
 def test_a_file_that_is_a_link_or_a_pipe_is_not_read(received: Path, name: str) -> None:
     def read() -> None:
         world = Dataset.open(received).world
         assert world.vocabulary_text
         assert world.scenes
 
-    link(received / name, received.parent / "private" / "key")
+    path = received / "world" / name
+    link(path, received.parent / "private" / "key")
     with pytest.raises(UserError, match="is a link"):
         read()
-    (received / name).unlink()
-    os.mkfifo(received / name)
+    path.unlink()
+    os.mkfifo(path)
     with pytest.raises(UserError, match="is no regular file"):
         read()
 
@@ -184,9 +176,7 @@ def test_a_scene_is_named_by_digits(received: Path, name: str) -> None:
         list(world.batches("scenes", ["scene_id"]))
 
 
-@pytest.mark.parametrize(
-    ("table", "column"), [("splits", "split"), ("items", "protocol"), ("items", "pool_id"), ("pools", "pool_id")]
-)
+@pytest.mark.parametrize(("table", "column"), [("splits", "split"), ("items", "protocol")])
 def test_names_that_become_files_are_plain(received: Path, table: str, column: str) -> None:
     edit(received / "benchmarks" / FIRST, table, lambda rows: rows[0].update({column: "../../private"}))
     with pytest.raises(UserError, match=rf"{table}\.parquet has the {column} '\.\./\.\./private', expected"):
