@@ -55,7 +55,7 @@ RUN = "score run d --model python:mistakes_model:Model"
 CALLS = dict(
     line.replace("RUN", RUN).split(" => ") for line in (CHECKOUT / "tests/mistakes.txt").read_text("utf-8").splitlines()
 )
-CALLS |= {f"gen plan --out {'x' * 300}": "its name is too long", f"gen plan --scenes {'9' * 5000}": "Expected --scenes"}
+CALLS |= {f"gen plan --out {'x' * 300}": "file name too long", f"gen plan --scenes {'9' * 5000}": "Expected --scenes"}
 
 
 @pytest.fixture(scope="module")
