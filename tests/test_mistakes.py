@@ -53,7 +53,8 @@ RUN = "score run d --model python:mistakes_model:Model"
 
 # Wrong calls, each with a part of what is said. d is a dataset, p a plan, run and other are runs, empty is a folder.
 CALLS = dict(
-    line.replace("RUN", RUN).split(" => ") for line in (CHECKOUT / "tests/mistakes.txt").read_text("utf-8").splitlines()
+    line.replace("RUN ", f"{RUN} ").split(" => ")
+    for line in (CHECKOUT / "tests/mistakes.txt").read_text("utf-8").splitlines()
 )
 CALLS |= {f"gen plan --out {'x' * 300}": "file name too long", f"gen plan --scenes {'9' * 5000}": "Expected --scenes"}
 

@@ -66,6 +66,7 @@ def card(root: Path) -> dict[str, str]:
 
 
 def _readme(title: str, world: Manifest, benchmarks: Mapping[str, Manifest]) -> str:
+    world, benchmarks = json.loads(json.dumps([world, benchmarks]))  # a template asks for keys that are not there
     counted = {split for made in benchmarks.values() for split in made.get("scenes", {})}
     request = world["request"]
     environment = Environment(
@@ -76,9 +77,9 @@ def _readme(title: str, world: Manifest, benchmarks: Mapping[str, Manifest]) -> 
         about=_ABOUT,
         size=next((name for limit, name in _SIZES if world["scenes"] < limit), "n>1M"),
         tables=list(BENCHMARK_TABLES),
-        world=dict(world),
-        request=dict(request),
-        benchmarks={name: dict(made) for name, made in benchmarks.items()},
+        world=world,
+        request=request,
+        benchmarks=benchmarks,
         splits=[split for split in _SPLITS if split in counted] + sorted(counted - set(_SPLITS)),
         leaks=[(name, leak) for name, made in benchmarks.items() for leak in made.get("declared_leaks", [])],
         sets=asset_sets_needed(request),

@@ -83,7 +83,7 @@ def test_nothing_is_shown_outside_a_command(capsys: pytest.CaptureFixture[str]) 
     ("end", "code", "said"),
     [
         ("mistake", 2, "Error: Expected a, got b."),
-        ("folder", 2, "Error: Cannot use runs/a: no such file or directory. What is finished is kept:"),
+        ("folder", 2, "Error: Cannot use runs/a: no. What is finished is kept:"),
         ("odd", 2, "Error: Cannot use x: input/output error. What is finished is kept:"),
         ("memory", 2, "Error: There is not enough memory; end other programs"),
         ("disk", 2, "Error: Cannot write out: full. What is finished is kept:"),
