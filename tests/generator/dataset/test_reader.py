@@ -74,7 +74,6 @@ BENCHMARK = "benchmarks/color-shape-3x3-b0"
         (f"{BENCHMARK}/manifest.json", None, "is unfinished; run `gen split`"),
         ("world/SHA256SUMS", b"x", "SHA256SUMS is damaged"),
         ("world/manifest.json", b"{", "manifest.json is damaged"),
-        ("world/scenes.parquet", b"PAR1", "scenes.parquet is damaged"),
         (f"{BENCHMARK}/texts.parquet", None, "texts.parquet is damaged or missing"),
         (f"{BENCHMARK}/splits.parquet", b"PAR1", "splits.parquet is damaged or missing"),
     ],
@@ -86,6 +85,11 @@ def test_unfinished_and_damaged_datasets_say_so(copied: Path, path: str, data: b
         (copied / path).write_bytes(data)
     refuse(said, "gen preview", copied)
     assert not (copied / "preview.png").exists()
+
+
+def test_damaged_scenes_cannot_be_split_again(copied: Path) -> None:
+    (copied / "world/scenes.parquet").write_bytes(b"PAR1")
+    refuse("scenes.parquet is damaged", "gen split --block-seed 5", copied)
 
 
 @pytest.fixture
