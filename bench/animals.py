@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 from torch import nn
+from trimesh import Trimesh
 
 from bench.figures import Figure
 from generator.assets.sets import asset_mesh, asset_names
@@ -30,13 +31,11 @@ class Cloud:
     """Points spread evenly over a mesh, with their normals."""
 
     def __init__(self, mesh: UnitMesh, rng: np.random.Generator) -> None:
-        vertices, normals, faces = (np.array(part) for part in mesh)
-        corners = vertices[faces]
-        area = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
-        chosen = faces[rng.choice(len(faces), POINTS, p=area / area.sum())]
+        solid = Trimesh(mesh.vertices, mesh.faces, process=False)
+        chosen = rng.choice(len(solid.faces), POINTS, p=solid.area_faces / solid.area)
         weights = rng.dirichlet((1, 1, 1), POINTS)[..., None]
-        self.points = (vertices[chosen] * weights).sum(axis=1)
-        self.normals = (normals[chosen] * weights).sum(axis=1)
+        self.points = (solid.triangles[chosen] * weights).sum(axis=1)
+        self.normals = (solid.vertex_normals[solid.faces[chosen]] * weights).sum(axis=1)
 
 
 def picture(cloud: Cloud, rng: np.random.Generator, bend: bool) -> np.ndarray:

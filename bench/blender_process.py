@@ -9,7 +9,7 @@ import numpy as np
 
 from bench.render_settings import FAMILY, HEIGHT, WIDTH, Point, TimedImage
 from generator.dataset.outputs import png
-from generator.render.blender.passes import estimate_visibility
+from generator.render.blender.passes import trace_objects
 from generator.render.blender.rays import RayCaster
 from generator.render.blender.stage import Stage
 from generator.scene.scene import Scene
@@ -32,7 +32,7 @@ def begin(point: Point, threads: int) -> None:
 
 def render(scene: Scene) -> TimedImage:
     """The image of a scene and the seconds that it took; placing and posing are not counted."""
-    boxes = [each.amodal_box for each in estimate_visibility(_caster.objects(scene), _caster.size)]
+    boxes = [each.amodal_box for each in trace_objects(scene, _caster).boxes]
     _stage.pose(scene)
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()

@@ -15,7 +15,7 @@ from PIL import Image
 
 from bench.naming import Shown, learn, named, report
 from generator.base.streams import Stream
-from generator.render.farm.pool import Farm
+from generator.render.farm import Farm
 from generator.render.settings import read_quality
 from generator.scene.planned import Planned
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary, read_vocabulary, with_assets

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from bench.figures import Figure
 from generator.plan.job import Job, Prepared, prepare
-from generator.render.farm.pool import Farm
-from generator.render.farm.process import Limits
+from generator.render.farm import Farm
 from generator.render.run import Rendering, worker_setup
 
 RUNS = 3
@@ -77,28 +76,28 @@ def _parts_of(what: str, *arguments: str) -> list[Figure]:
 
 
 def _memory() -> list[Figure]:
-    found = []
-    for what, limits in (("one worker for all", Limits(scenes=10**9)), ("fresh workers, as gen render does", Limits())):
-        early, late = _resident(limits)
-        found.append(Figure(f"memory at scene {EARLY} (64x64), {what}", "MB", (early,)))
-        found.append(Figure(f"memory at scene {LATE:,}, {what}", "MB", (late,)))
-        found.append(Figure(f"growth, {what}", "%", (100 * (late / early - 1),)))
-    return found
+    early, late = _resident()
+    return [
+        Figure(f"memory at scene {EARLY} (64x64)", "MB", (early,)),
+        Figure(f"memory at scene {LATE:,}", "MB", (late,)),
+        Figure("growth", "%", (100 * (late / early - 1),)),
+    ]
 
 
-def _resident(limits: Limits) -> tuple[float, float]:
+def _resident() -> tuple[float, float]:
     """Resident megabytes of the worker that gave the 50th and the 1,000th answer."""
     prepared, at = _prepared(LATE, 64, 64), {}
     with tempfile.TemporaryDirectory() as folder:
         setup = worker_setup({**prepared.request, **Rendering("draft").request}, Path(folder))
-        for number, _ in enumerate(Farm(1).render(prepared.planned, LATE, setup, limits), 1):
+        for number, _ in enumerate(Farm(1).render(prepared.planned, LATE, setup), 1):
             if number in (EARLY, LATE):
                 at[number] = max(_megabytes(child) for child in _children())
     return at[EARLY], at[LATE]
 
 
 def _children() -> list[str]:
-    return Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    tasks = Path("/proc/self/task").glob("*/children")  # a thread of its own starts each worker
+    return [child for task in tasks for child in task.read_text().split()]
 
 
 def _megabytes(process: str) -> float:

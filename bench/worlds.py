@@ -15,9 +15,8 @@ from generator.describe.benchmark import describe
 from generator.describe.request import first_request
 from generator.placement.scenes import place_scene
 from generator.plan.job import Job, Prepared, plan_world, prepare
-from generator.render.farm.process import given_up
+from generator.render.process import given_up
 from generator.render.run import Rendering, work_of
-from generator.render.shards import Storage
 from generator.scene.planned import Planned
 from generator.scene.scene_row import scene_row
 
@@ -42,7 +41,7 @@ def write_world(
 
 def write_planned(root: Path, prepared: Prepared, tar_bytes: int | None = None) -> None:
     """Write the world of a plan into `root`, with `tar_bytes` in tars of at most that size."""
-    rendering = Rendering("draft", storage=Storage(tar_bytes=tar_bytes))
+    rendering = Rendering("draft", tar_bytes=tar_bytes)
     work = work_of(plan_world(prepared, root), rendering.request)
     with WorldWriter(root, work.request) as writer:
         for planned in work.scenes:

@@ -32,12 +32,11 @@ from generator.language.complexity import parse_complexity, parse_counts
 from generator.plan.job import Job, Prepared, folder_name, parse_objects, parse_resolution, plan_world, prepare
 from generator.plan.power import planned_sizes, sentence
 from generator.plan.store import StoredPlan, is_planned
-from generator.render.estimate import check_space, duration
-from generator.render.farm.pool import Farm, default_workers
+from generator.render.farm import Farm, default_workers
 from generator.render.rerender import Changes, default_folder, prepare_rerender, rerender
-from generator.render.run import Rendering, Work, render_work, work_of
+from generator.render.run import Rendering, Work, check_space, duration, render_work, work_of
 from generator.render.settings import find_device
-from generator.render.shards import ShardScenes, Storage, parse_shard, parse_size
+from generator.render.shards import ShardScenes, parse_shard, parse_size
 from generator.vocabulary.schema import parse_vocabulary
 
 logger = logging.getLogger(__name__)
@@ -141,19 +140,19 @@ def render(
         option = next(iter(content)).replace("_", "-")
         raise UserError(f"{planned} is planned already, so --{option} has no effect; leave it out.")
     workers_of = _farm(workers, farm, address)
-    storage = Storage(parse_shard(shard), parse_size(shards) if shards else None)
+    part, tar_bytes = parse_shard(shard), parse_size(shards) if shards else None
     device = find_device(device)
-    rendering = Rendering(quality, parse_outputs(outputs), storage, device).request
-    part = "-shard-{}-of-{}".format(*storage.shard) if storage.shard else ""
+    rendering = Rendering(quality, parse_outputs(outputs), device, part, tar_bytes).request
+    suffix = "-shard-{}-of-{}".format(*part) if part else ""
     if planned is not None:
         stored = StoredPlan(Path(planned))
         folder = stored.root.resolve()
-        root = _local(out or (folder.with_name(folder.name + part) if part else stored.root))
+        root = _local(out or (folder.with_name(folder.name + suffix) if part else stored.root))
     else:
         prepared, name = prepare_world(**content)
-        root = _local(out or f"{name}{part}")
+        root = _local(out or f"{name}{suffix}")
         if not is_planned(root, prepared.request):
-            check_space(root, len(ShardScenes(prepared.planned, storage.shard)), {**prepared.request, **rendering})
+            check_space(root, len(ShardScenes(prepared.planned, part)), {**prepared.request, **rendering})
         stored = plan_world(prepared, root)
     work = work_of(stored, rendering)
     _log_work(work, root, device, workers_of)

@@ -1,24 +1,19 @@
 """Builds animals from their declarations, such as those in `blender_assets/animals`, and caches the meshes on disk."""
 
-import io
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-import numpy as np
 from platformdirs import user_cache_path
 
-from generator.assets.shapes import UnitMesh
+from generator.assets.shapes import UnitMesh, read_mesh, write_mesh
 from generator.assets.skeleton import Skeleton, load_skeleton
 from generator.base.errors import UserError, did_you_mean
-from generator.base.files import write_bytes
-from generator.base.limits import read_npz
 from generator.base.registry import resource
 
-BUILDER_VERSION = 1
+BUILDER_VERSION = 2
 """Part of the digest of every animal. Raise it whenever a change of the code changes the meshes that it builds."""
-_ARRAYS = ("vertices", "normals", "faces")
 
 
 def animal_names() -> list[str]:
@@ -38,14 +33,15 @@ def build_animal(name: str | Path) -> UnitMesh:
     path = _declaration(name) if isinstance(name, str) else name
     skeleton = load_skeleton(path)
     cached = user_cache_path("jackalope") / "animals" / f"{path.stem}-{_digest(skeleton)[:16]}.npz"
-    arrays = _read(cached)
-    if arrays is None:
-        from generator.assets.sculpt import sculpt  # takes a second to import, and is seldom needed
+    with suppress(OSError, ValueError):  # there is no earlier build, or its file is damaged
+        return read_mesh(cached)
+    from generator.assets.sculpt import sculpt  # takes a second to import, and is seldom needed
 
-        arrays = sculpt(skeleton)
-        _write(cached, arrays)
-    vertices, normals, faces = arrays
-    return UnitMesh([*map(tuple, vertices.tolist())], [*map(tuple, normals.tolist())], faces.tolist())
+    mesh = UnitMesh(*(array.tolist() for array in sculpt(skeleton)))
+    with suppress(OSError):  # without a writable cache each process builds anew
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        write_mesh(cached, mesh)
+    return mesh
 
 
 def animal_digest(name: str) -> str:
@@ -62,20 +58,3 @@ def _declaration(name: str) -> Path:
 
 def _digest(skeleton: Skeleton) -> str:
     return sha256(f"{BUILDER_VERSION} {skeleton.model_dump_json(exclude_unset=True)}".encode()).hexdigest()
-
-
-def _read(cached: Path) -> tuple[np.ndarray, ...] | None:
-    """The arrays of an earlier build; None where there is none or its file is damaged."""
-    try:
-        return tuple(read_npz(cached, _ARRAYS))
-    except (OSError, ValueError):
-        return None
-
-
-def _write(cached: Path, arrays: tuple[np.ndarray, ...]) -> None:
-    """Cache a build, whole or not at all. Without a writable cache each process builds anew."""
-    file = io.BytesIO()
-    np.savez(file, **dict(zip(_ARRAYS, arrays, strict=True)))
-    with suppress(OSError):
-        cached.parent.mkdir(parents=True, exist_ok=True)
-        write_bytes(cached, file.getvalue())

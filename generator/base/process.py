@@ -1,7 +1,6 @@
 """Processes of ours that answer lines of JSON; one that crashes or hangs ends nothing else."""
 
 import json
-import select
 import signal
 import subprocess
 import sys
@@ -79,10 +78,6 @@ class AnsweringProcess:
         """Send a message and wait for its answer. Raises ProcessEndError as `answer` does."""
         self.send(message)
         return self.answer(timeout)
-
-    def has_answered(self) -> bool:
-        """Whether the next answer is there, or the process has ended."""
-        return bool(select.select([self._output], [], [], 0)[0])
 
     def close(self) -> None:
         """End the process: at once if it has a message to answer."""

@@ -7,6 +7,8 @@ import click
 from generator.base.commands import Commands, result, say
 from generator.cli.options import JSON, NEW_PNG
 
+DIRECTION = click.Choice(["x", "-x", "y", "-y", "z", "-z"])
+
 
 @click.group(cls=Commands)
 def assets() -> None:
@@ -32,20 +34,16 @@ def list_sets(chosen: str | None, as_json: bool) -> None:
 @click.argument("name", required=False)
 @click.option("--set", "chosen", default="builtin", help="The set that has the mesh.")
 @click.option("--out", type=NEW_PNG, help="PNG to write.  [default: NAME.png, or SET.png]")
-@click.option("--size", type=click.IntRange(32, 1024), default=128, help="Width and height of each view in pixels.")
 @JSON
-def show(name: str | None, chosen: str, out: Path | None, size: int, as_json: bool) -> None:
-    """Draw the mesh NAME, or every mesh of a set, from eight sides. Faces seen from inside are red."""
-    from generator.assets.importing import AssetWorker
-    from generator.assets.importing import show as draw
+def show(name: str | None, chosen: str, out: Path | None, as_json: bool) -> None:
+    """Render the mesh NAME, or every mesh of a set, from eight sides."""
     from generator.assets.sets import asset_names, check_asset
+    from generator.inspection.swatches import draw_meshes
 
     if name is not None:
         check_asset(chosen, name)
     names = [name] if name is not None else asset_names(chosen)
-    path = out or Path(f"{name or chosen}.png")
-    with AssetWorker() as worker:
-        draw(names, chosen, path, worker, size)
+    path = draw_meshes(names, chosen, out or Path(f"{name or chosen}.png"))
     result({"picture": str(path), "meshes": names}, as_json, str(path))
 
 
@@ -56,38 +54,35 @@ def show(name: str | None, chosen: str, out: Path | None, size: int, as_json: bo
 @click.option("--licence", default="", help="Licence and author. Datasets with this mesh quote the text.")
 @click.option(
     "--facing",
-    type=click.Choice(["x", "-x", "y", "-y"]),
-    default="-y",
-    help="Direction in which the mesh faces in Blender, once it stands upright.",
+    type=DIRECTION,
+    help="Direction of the file in which the mesh faces.  [default: z for .obj, .gltf and .glb, else -y]",
 )
 @click.option(
     "--up",
-    type=click.Choice(["z", "-z", "y", "-y", "x", "-x"]),
-    default="z",
-    help="Direction of the mesh's top when Blender opens the file; -y for an .obj whose own z points up.",
+    type=DIRECTION,
+    help="Direction of the file in which the mesh's top points.  [default: y for .obj, .gltf and .glb, else z]",
 )
 @click.option("--replace", is_flag=True, help="Replace a mesh of the same name.")
 @JSON
 def import_(
-    file: Path, name: str, chosen: str, licence: str, facing: str, up: str, replace: bool, as_json: bool
+    file: Path, name: str, chosen: str, licence: str, facing: str | None, up: str | None, replace: bool, as_json: bool
 ) -> None:
     """Import the mesh in FILE (.glb, .gltf, .obj, .ply, .stl, .fbx, .blend, .toml) into one of your sets.
 
     The mesh is scaled, placed on the ground and turned to face +x. Scripts in the file are never run.
     """
     from generator.assets.importing import import_asset
+    from generator.inspection.swatches import draw_meshes
 
     done = import_asset(file, name, chosen, licence, facing, up, replace)
+    picture = draw_meshes([name], chosen, done.path.with_suffix(".png"))
     for mended in done.mended:
         say(f"{file}: {mended}.")
     if not licence:
         say(f"No --licence was given: datasets that use '{name}' will say that its licence is not declared.")
-    say(
-        "Check the picture: in the first view the mesh should face right, and nothing should be red. If not, add "
-        "--replace and --facing."
-    )
-    data = {"mesh": str(done.path), "picture": str(done.picture), "mended": done.mended}
-    result(data, as_json, str(done.picture))
+    say("Check the picture: in the first view the mesh should face right. If not, add --replace and --facing.")
+    data = {"mesh": str(done.path), "picture": str(picture), "mended": done.mended}
+    result(data, as_json, str(picture))
 
 
 @assets.command()

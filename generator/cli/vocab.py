@@ -46,7 +46,7 @@ def check(family: str, as_json: bool) -> None:
 def show(family: str, out: Path | None, workers: int | None, as_json: bool) -> None:
     """Render a labelled sheet of FAMILY: every attribute value on one object, every object, every texture on each."""
     from generator.inspection.swatches import draw_swatches
-    from generator.render.farm.pool import default_workers
+    from generator.render.farm import default_workers
 
     path = draw_swatches(family, out or Path(f"{Path(family).stem}-swatches.png"), workers or default_workers())
     result({"swatches": str(path)}, as_json, str(path))

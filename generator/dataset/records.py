@@ -71,9 +71,7 @@ class ShownObject(TypedDict):
         pa.list_(pa.int32(), 4),
         "left, top, right, bottom of it as if nothing hid it, in whole pixels, right and bottom exclusive",
     ]
-    visible_fraction_estimate: Annotated[
-        float, pa.float32(), "about how much of it no other object hides, 0 to 1, by some hundred rays"
-    ]
+    visible_fraction: Annotated[float, pa.float32(), "share of its pixels that no other object hides, 0 to 1"]
 
 
 class ShownRelation(TypedDict):

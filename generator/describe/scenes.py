@@ -58,7 +58,7 @@ def _salience(row: Mapping[str, Any]) -> tuple[float, ...]:
     found = []
     for seen in row["objects"]:
         left, top, right, bottom = seen["amodal_box"]
-        area = max(0, right - left) * max(0, bottom - top) * seen["visible_fraction_estimate"] / (width * height)
+        area = max(0, right - left) * max(0, bottom - top) * seen["visible_fraction"] / (width * height)
         x, y = (left + right) / width - 1, (top + bottom) / height - 1
         found.append(area**0.5 - ((x * x + y * y) / 2) ** 0.5)
     return tuple(found)

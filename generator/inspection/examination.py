@@ -21,7 +21,7 @@ from generator.inspection.rerendered import Compared, render_again
 from generator.judge.certificate import Images, Level
 from generator.judge.findings import Finding, finding
 from generator.judge.images import image_fault
-from generator.render.farm.pool import Farm
+from generator.render.farm import Farm
 from generator.scene.scene import Scene
 from generator.vocabulary.schema import parse_vocabulary
 

@@ -16,7 +16,7 @@ from generator.judge.lexicon import Lexicon, UnreadableError
 from generator.judge.text_reader import read_text
 from generator.language.form import Form, Link, Mention
 from generator.language.grammar import Grammar, plural_of
-from generator.render.farm.pool import default_workers
+from generator.render.farm import default_workers
 from generator.vocabulary.families import vocabulary_text
 from generator.vocabulary.schema import Vocabulary, mistakes_of
 

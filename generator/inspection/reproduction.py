@@ -213,7 +213,7 @@ def _records(world: World, scenes: ShardScenes, vocabulary: Vocabulary) -> Itera
             continue
         scene = _placed(planned, Scene.from_json(row["scene"]), base)
         base = scene if planned.twin_of is None else base
-        seen = [(each["amodal_box"], each["visible_fraction_estimate"]) for each in row["objects"]]
+        seen = [(each["amodal_box"], each["visible_fraction"]) for each in row["objects"]]
         paths = [f"images/{planned.scene_id}.png", *(output_path(each, planned.scene_id) for each in world.outputs)]
         files = {path: world.digest_of(path) for path in paths}
         yield {**scene_row(planned, scene, seen, vocabulary), "files": files}

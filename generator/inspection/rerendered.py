@@ -16,7 +16,7 @@ from generator.base.progress import SILENT, Progress
 from generator.dataset.outputs import Box, decode
 from generator.dataset.reader import Dataset
 from generator.judge.findings import Finding, finding
-from generator.render.farm.pool import Farm
+from generator.render.farm import Farm
 from generator.render.rerender import Changes, prepare_rerender
 from generator.render.run import worker_setup
 from generator.render.settings import find_device
@@ -58,7 +58,7 @@ def render_again(
             "vocabulary": world.vocabulary_text,
             "quality": {**quality, "microseconds": 0.0},
         }
-        for answer in farm.render(jobs, len(jobs), setup, work.limits):
+        for answer in farm.render(jobs, len(jobs), setup, work.timeout):
             advance()
             made = answer.get("scene", answer)
             if "failed" in made:
@@ -87,11 +87,11 @@ def _box_faults(row: Mapping[str, Any], made: Mapping[str, Any]) -> Iterator[Fin
                 f"scene {row['scene_id']}: object {i} has the box {tuple(listed['amodal_box'])}, rendered again "
                 f"{tuple(seen['amodal_box'])}",
             )
-        share = seen["visible_fraction_estimate"]
-        if not abs(listed["visible_fraction_estimate"] - share) <= _VISIBLE:
+        share = seen["visible_fraction"]
+        if not abs(listed["visible_fraction"] - share) <= _VISIBLE:
             yield finding(
                 "wrong box",
-                f"scene {row['scene_id']}: of object {i} {listed['visible_fraction_estimate']:.2f} is listed as "
+                f"scene {row['scene_id']}: of object {i} {listed['visible_fraction']:.2f} is listed as "
                 f"visible, rendered again {share:.2f}",
             )
 

@@ -136,7 +136,7 @@ def _best(world: World, kind: str) -> dict[Binding, _Shown]:
             for thing in row["objects"] if row["status"] == "ok" else ():
                 binding = (dict(thing["attributes"])[kind], thing["category"])
                 left, top, right, bottom = thing["amodal_box"]
-                size = (right - left) * (bottom - top) * thing["visible_fraction_estimate"]
+                size = (right - left) * (bottom - top) * thing["visible_fraction"]
                 if binding not in best or size > best[binding].size:
                     best[binding] = _Shown(row["scene_id"], (left, top, right, bottom), size)
     return best

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from PIL import Image
 
 from generator.base.errors import UserError
-from generator.render.farm.pool import Farm
+from generator.render.farm import Farm
 from generator.render.settings import read_quality
 from generator.scene.planned import Planned
 from generator.scene.scene import Camera, Lamp, Scene, SceneObject

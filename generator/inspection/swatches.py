@@ -1,17 +1,20 @@
-"""Swatches of a family: each value of each attribute kind on one object, each object, and each texture on each
-object."""
+"""Sheets of single objects: each value of each attribute kind of a family on one object, each object, and each texture
+on each object; and the meshes of an asset set from eight sides."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
 
 from generator.inspection.single_objects import rendered, single_scene
+from generator.render.farm import default_workers
 from generator.scene.scene import Scene
 from generator.vocabulary.families import vocabulary_text
-from generator.vocabulary.schema import Vocabulary, parse_vocabulary
+from generator.vocabulary.objects import ObjectSpec
+from generator.vocabulary.schema import Vocabulary, parse_vocabulary, read_vocabulary
 
 _SIDE, _GAP, _LINE, _HEAD, _COLUMNS = 128, 10, 20, 30, 12
 _INK, _PAPER = (20, 20, 20), (255, 255, 255)
@@ -36,10 +39,31 @@ def draw_swatches(family: str, out: Path, workers: int) -> Path:
     for i, kind in enumerate(whole.paints or (whole.tested,)):
         vocabulary = whole.painted_with(kind)
         rows = list(_rows(vocabulary, vocabulary.tested, everything=i == 0))
-        images = rendered([scene for row in rows for _, scene in row.swatches], vocabulary, workers, _SIDE)
-        sheets += [(row, list(islice(images, len(row.swatches)))) for row in rows]
-    out.parent.mkdir(parents=True, exist_ok=True)
-    _sheet(sheets, whole.name).save(out)
+        sheets += _with_images(rows, vocabulary, workers)
+    _sheet(sheets, whole.name, out)
+    return out
+
+
+_VIEWS = ("faces right", "", "faces away", "", "faces left", "", "faces you", "")
+
+
+def draw_meshes(names: Sequence[str], assets: str, out: Path) -> Path:
+    """Render meshes of an asset set from eight sides, a row each, into the PNG file `out`; returns `out`.
+
+    Raises UserError where the set has no such mesh, or when Blender cannot render it.
+    """
+    family = read_vocabulary("clevr")
+    meshes = {f"mesh {name}": ObjectSpec(mesh=f"{assets}/{name}", shows="side") for name in names}
+    vocabulary = family.model_copy(update={"objects": {**family.objects, **meshes}})
+    usual, place = {kind: vocabulary.values(kind)[0] for kind in vocabulary.attributes}, next(iter(family.environments))
+    rows = []
+    for name, key in zip(names, meshes, strict=True):
+        scene = single_scene(vocabulary, key, usual, place)
+        (thing,) = scene.objects
+        turns = [replace(thing, heading=thing.heading + math.tau * view / len(_VIEWS)) for view in range(len(_VIEWS))]
+        views = [replace(scene, objects=(each,)) for each in turns]
+        rows.append(_Row(name, list(zip(_VIEWS, views, strict=True))))
+    _sheet(_with_images(rows, vocabulary, default_workers()), assets, out)
     return out
 
 
@@ -66,7 +90,12 @@ def _rows(vocabulary: Vocabulary, tested: str, everything: bool) -> Iterator[_Ro
         yield _Row(vocabulary.category, objects)
 
 
-def _sheet(rows: list[tuple[_Row, list[Image.Image]]], title: str) -> Image.Image:
+def _with_images(rows: list[_Row], vocabulary: Vocabulary, workers: int) -> list[tuple[_Row, list[Image.Image]]]:
+    images = rendered([scene for row in rows for _, scene in row.swatches], vocabulary, workers, _SIDE)
+    return [(row, list(islice(images, len(row.swatches)))) for row in rows]
+
+
+def _sheet(rows: list[tuple[_Row, list[Image.Image]]], title: str, out: Path) -> None:
     font, bold = ImageFont.load_default(14), ImageFont.load_default(18)
     lines = [-(-len(row.swatches) // _COLUMNS) for row, _ in rows]
     width = _GAP + max(min(len(row.swatches), _COLUMNS) for row, _ in rows) * (_SIDE + _GAP)
@@ -82,4 +111,5 @@ def _sheet(rows: list[tuple[_Row, list[Image.Image]]], title: str) -> Image.Imag
             sheet.paste(image, (left, y))
             pen.text((left + _SIDE / 2, y + _SIDE + 1), label, _INK, font, anchor="ma")
         top += _HEAD + n * step
-    return sheet
+    out.parent.mkdir(parents=True, exist_ok=True)
+    sheet.save(out)

@@ -114,7 +114,7 @@ def _measure_faults(table: pa.Table) -> Iterator[tuple[int, str]]:
     """Objects with a box outside the image, or a visible share outside 0 to 1, as (row, what)."""
     lists = table["objects"].combine_chunks()
     rows, fields = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False), pc.list_flatten(lists)
-    boxes, shares = (pc.struct_field(fields, name) for name in ("amodal_box", "visible_fraction_estimate"))
+    boxes, shares = (pc.struct_field(fields, name) for name in ("amodal_box", "visible_fraction"))
     sizes = [numbers(table[name].combine_chunks())[rows] for name in ("width", "height")]
     corners = np.full((len(rows), 4), -1, np.int64)
     valid = boxes.is_valid()

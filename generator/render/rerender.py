@@ -14,9 +14,8 @@ from generator.base.paths import file_in
 from generator.base.progress import SILENT, Progress
 from generator.dataset.reader import Benchmark, Dataset, World
 from generator.dataset.writer import write_index
-from generator.render.farm.pool import Farm
+from generator.render.farm import Farm
 from generator.render.run import Rendering, Work, render_work
-from generator.render.shards import Storage
 from generator.scene.planned import Planned
 
 _RECORDED = ("width", "height", "quality", "outputs", "device", "blender", "from")
@@ -74,8 +73,8 @@ def prepare_rerender(source: Dataset, changes: Changes) -> Work:
     rendering = Rendering(
         changes.quality or before["quality"]["name"],
         source.world.outputs if changes.outputs is None else changes.outputs,
-        Storage(tar_bytes=changes.tar_bytes),
         changes.device,
+        tar_bytes=changes.tar_bytes,
     )
     request = {
         **{key: value for key, value in before.items() if key != "tar_bytes"},

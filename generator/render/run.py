@@ -1,42 +1,51 @@
 """Render planned scenes with worker processes. Continues where an earlier run stopped."""
 
 import logging
+import shutil
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from generator.base.errors import UserError
 from generator.base.extras import check_installed
 from generator.base.progress import SILENT, Progress
+from generator.dataset.outputs import bytes_a_pixel
 from generator.dataset.reader import World
 from generator.dataset.writer import WorldWriter
 from generator.plan.store import StoredPlan
-from generator.render.estimate import check_space, render_seconds, seconds_a_scene
-from generator.render.farm.pool import Farm
-from generator.render.farm.process import Limits
+from generator.render.farm import Farm
 from generator.render.settings import read_quality
-from generator.render.shards import ShardScenes, Storage
+from generator.render.shards import ShardScenes
 from generator.scene.planned import Scenes
+from generator.vocabulary.schema import parse_vocabulary
 
 logger = logging.getLogger(__name__)
 # A worker counts as hung after this many seconds plus this many times the estimate.
 _TIMEOUT, _TIMES_ESTIMATE = 300.0, 20
+_BYTES_A_PIXEL = 1.2
+_SECONDS_A_SCENE, _SECONDS_AN_OBJECT = 0.05, 0.003  # at any image size
+_LANDSCAPE = 2.2  # times the seconds of a pixel on a bare floor
+_MICROSECONDS_A_RAY = 2.0  # a pixel of masks, depth, normals and boxes together
+_START_UP = 5.0  # seconds that Blender takes to load
 
 
 @dataclass(frozen=True)
 class Rendering:
     """How to render planned scenes.
 
-    `quality`: a name. `outputs`: what to write beside the images. `storage`: which shard, and tars or files. `device`:
-    one of settings.DEVICES.
+    `quality`: a name. `outputs`: what to write beside the images. `device`: one of settings.DEVICES. `shard`: (i, n),
+    the i-th of n parts of the scenes, from 1; None for all. `tar_bytes`: the largest size of a tar; None writes one
+    file per image.
     """
 
     quality: str = "standard"
     outputs: tuple[str, ...] = ()
-    storage: Storage = field(default_factory=Storage)
     device: str = "cpu"
+    shard: tuple[int, int] | None = None
+    tar_bytes: int | None = None
 
     @property
     def request(self) -> dict[str, Any]:
@@ -44,13 +53,14 @@ class Rendering:
 
         Raises UserError if there is no such quality, or if Blender is not installed.
         """
-        storage = {name: value for name, value in asdict(self.storage).items() if value is not None}
+        check_installed("bpy")
+        storage = {"shard": self.shard, "tar_bytes": self.tar_bytes}
         return {
-            "quality": quality_request(self.quality),
+            "quality": {"name": self.quality, **read_quality(self.quality).model_dump(exclude={"microseconds"})},
             "outputs": list(self.outputs),
             "device": self.device,
-            **storage,
-            "blender": blender_version(),
+            **{name: value for name, value in storage.items() if value is not None},
+            "blender": version("bpy"),
         }
 
 
@@ -67,18 +77,53 @@ class Work:
         return seconds_a_scene(self.request)
 
     @property
-    def limits(self) -> Limits:
-        """When a worker counts as hung."""
-        return Limits(timeout=_TIMEOUT + _TIMES_ESTIMATE * self.seconds_a_scene)
+    def timeout(self) -> float:
+        """The seconds after which a worker without an answer counts as hung."""
+        return _TIMEOUT + _TIMES_ESTIMATE * self.seconds_a_scene
 
     def seconds(self, workers: int) -> float:
         """About how many seconds rendering takes on as many cores."""
-        return render_seconds(len(self.scenes), self.seconds_a_scene, workers)
+        return len(self.scenes) * self.seconds_a_scene / workers + _START_UP
 
 
 def work_of(plan: StoredPlan, rendering: Mapping[str, Any]) -> Work:
     """The scenes of a plan to render here, all or those of a shard; `rendering` is the request of a Rendering."""
     return Work({**plan.request, **rendering}, ShardScenes(plan, rendering.get("shard")))
+
+
+def seconds_a_scene(request: Mapping[str, Any]) -> float:
+    """About how many seconds a scene of a world takes on one core; `request` is that of the world's manifest."""
+    places = parse_vocabulary(request["vocabulary"], "vocabulary.toml").environments.values()
+    harder = sum(1 if place.ground is None else _LANDSCAPE for place in places) / len(places)
+    rays = _MICROSECONDS_A_RAY if request["outputs"] else 0
+    pixels = request["width"] * request["height"]
+    seconds = pixels * (read_quality(request["quality"]["name"]).microseconds * harder + rays) / 1e6
+    return seconds + _SECONDS_A_SCENE + sum(request["objects"]) / 2 * _SECONDS_AN_OBJECT
+
+
+def duration(seconds: float) -> str:
+    """A time span for people.
+
+    >>> duration(40), duration(100), duration(4000)
+    ('40 s', '2 min', '1.1 h')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 3600 else f"{seconds / 3600:.1f} h"
+
+
+def check_space(root: Path, scenes: int, request: Mapping[str, Any]) -> None:
+    """Raise UserError when the disk of `root` has no room for the images of `scenes` that are not there yet."""
+    done = sum(1 for _ in root.glob("world/images/[!.]*"))
+    pixels = max(0, scenes - done) * request["width"] * request["height"]
+    needed = pixels * (_BYTES_A_PIXEL + bytes_a_pixel(request["outputs"]))
+    place = next(folder for folder in (root.absolute(), *root.absolute().parents) if folder.exists())
+    free = shutil.disk_usage(place).free
+    if needed > free:
+        raise UserError(
+            f"{root} has {free / 1e6:,.0f} MB free and the files need about {needed / 1e6:,.0f} MB: free some space, "
+            f"choose another --out, or render fewer or smaller scenes."
+        )
 
 
 def render_work(
@@ -105,17 +150,6 @@ def render_work(
     return World(root / "world")
 
 
-def quality_request(name: str) -> dict[str, Any]:
-    """The part of a request for a quality: its name and all values that decide the images."""
-    return {"name": name, **read_quality(name).model_dump(exclude={"microseconds"})}
-
-
-def blender_version() -> str:
-    """The version of bpy. Raises UserError if it is not installed."""
-    check_installed("bpy")
-    return version("bpy")
-
-
 def worker_setup(request: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """What a worker process is sent first: how to render, and the folder of the world."""
     kept = ("vocabulary", "width", "height", "seed", "outputs", "device")
@@ -135,7 +169,7 @@ def _render_rest(work: Work, writer: WorldWriter, farm: Farm, progress: Progress
         logger.info(f"{len(writer.done):,} images are already rendered.")
     setup, failed = worker_setup(work.request, writer.folder), 0
     with progress.track("rendering", len(scenes), len(writer.done)) as advance:
-        for answer in farm.render(rest, left, setup, work.limits):
+        for answer in farm.render(rest, left, setup, work.timeout):
             writer.add(answer.get("scene", answer))
             failed += "failed" in answer
             advance(note=f"{failed} failed" if failed else "")

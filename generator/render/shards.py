@@ -1,15 +1,14 @@
-"""Shards: which scenes to render here, and whether their files go into tars."""
+"""Shards: which scenes to render here, and how the worlds of all shards become one."""
 
 import os
 import re
-import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from generator.base.errors import UserError
+from generator.base.files import write_bytes
 from generator.base.paths import file_in
 from generator.base.progress import SILENT, Progress
 from generator.dataset.outputs import output_path
@@ -18,18 +17,7 @@ from generator.dataset.records import PLAN_FILE, SCENES
 from generator.dataset.writer import WorldWriter, difference
 from generator.scene.planned import Planned, Scenes
 
-_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
-
-
-@dataclass(frozen=True)
-class Storage:
-    """`shard`: (i, n), the i-th of n parts of the scenes, from 1; None for all.
-
-    `tar_bytes`: the largest size of a tar; None writes one file per image.
-    """
-
-    shard: tuple[int, int] | None = None
-    tar_bytes: int | None = None
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}
 
 
 class ShardScenes:
@@ -66,11 +54,10 @@ def parse_size(spec: str) -> int:
     >>> parse_size("256MB")
     256000000
     """
-    found = re.fullmatch(r"([0-9]+)\s*([KMG]?B?)", spec.strip().upper())
-    unit = found[2] if found and found[2] in _UNITS else f"{found[2]}B" if found else ""
-    if not found or int(found[1]) == 0 or unit not in _UNITS:
+    found = re.fullmatch(r"([0-9]+)\s*([KMG]?)B?", spec.strip().upper())
+    if not found or int(found[1]) == 0:
         raise UserError(f"Expected a size such as 256MB, 1GB or 500KB, got '{spec}'.")
-    return int(found[1]) * _UNITS[unit]
+    return int(found[1]) * _UNITS[found[2]]
 
 
 _ADDED_COLUMNS = {"width", "height", "status", "reason"}
@@ -147,13 +134,11 @@ def _recorded_answers(world: World) -> Iterator[dict[str, Any]]:
 
 def _copy_scene(world: World, record: dict[str, Any], writer: WorldWriter) -> None:
     for path in record.get("files", {}):
-        data, goal, source = world.read(path), file_in(writer.folder, path), world.path(path)
+        data, goal = world.read(path), file_in(writer.folder, path)
         goal.parent.mkdir(exist_ok=True)
         goal.unlink(missing_ok=True)
         try:
-            os.link(source, goal)
+            os.link(world.path(path), goal)
         except OSError:  # another file system, no hard links, or the file is in a tar
-            draft = goal.with_name(f".{goal.name}.{os.getpid()}")
-            draft.write_bytes(data)
-            shutil.move(draft, goal)
+            write_bytes(goal, data)
     writer.add(record)

@@ -25,7 +25,7 @@ def scene_row(
                 "category": thing.category,
                 "attributes": thing.attributes,
                 "amodal_box": list(box),
-                "visible_fraction_estimate": share,
+                "visible_fraction": share,
             }
             for thing, (box, share) in zip(scene.objects, seen, strict=True)
         ],

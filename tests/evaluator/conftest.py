@@ -174,7 +174,7 @@ def _record(
                 "category": thing.category,
                 "attributes": thing.attributes,
                 "amodal_box": box,
-                "visible_fraction_estimate": 1.0,
+                "visible_fraction": 1.0,
             }
             for thing, box in zip(scene.objects, boxes, strict=True)
         ],

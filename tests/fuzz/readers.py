@@ -24,11 +24,10 @@ from evaluator.runs.elsewhere import Source, measure_items
 from evaluator.runs.folder import open_run, read_named, read_results
 from evaluator.runs.measure import measure
 from evaluator.runs.partitions import captions_digest, read_splits, write_splits
-from generator.assets.importing import AssetWorker, check_file
+from generator.assets.importing import check_file, read_file
 from generator.assets.sets import read_asset, read_notes, write_asset
 from generator.assets.shapes import UnitMesh
 from generator.assets.skeleton import load_skeleton
-from generator.base.errors import UserError
 from generator.base.files import write_json, write_sums
 from generator.base.limits import map_npy
 from generator.base.registry import resource
@@ -42,7 +41,6 @@ from generator.inspection.reproduction import Reproduction
 from generator.judge.foreign.verify import verify_splits
 from generator.judge.verify import verify_dataset
 from generator.plan.store import StoredPlan
-from generator.render.blender.asset_worker import read_file
 from generator.vocabulary.families import vocabulary_text
 from generator.vocabulary.schema import parse_vocabulary
 from tests.evaluator.audits.familiarity.test_corpora import tar
@@ -189,23 +187,6 @@ def _pool(root: Path) -> None:
         return
 
 
-class _Blender:
-    """Reads mesh files with the process of `gen assets import`, and starts it again where a file ended it."""
-
-    def __init__(self) -> None:
-        self._worker = AssetWorker()
-
-    def read(self, root: Path) -> None:
-        request = {"read": str(root / "a.glb"), "facing": "-y", "up": "z", "out": str(root / ".mesh.npz")}
-        check_file(root / "a.glb")
-        try:
-            self._worker.ask(request)
-        except UserError as error:
-            if "Blender ended" in error.message:
-                self._worker = AssetWorker()
-            raise
-
-
 def _items(name: str) -> Read:
     def read(root: Path) -> None:
         measure_items(Source(root / name, out=root / "measured"))
@@ -270,7 +251,7 @@ READERS: dict[str, Reader] = {
     "notes of a mesh": Reader(("hare.json",), lambda root: read_notes(root, "hare")),
     "obj": Reader(("a.obj",), _mesh_files("a.obj")),
     "ply": Reader(("a.ply", "b.ply"), _mesh_files("a.ply", "b.ply")),
-    "glb": Reader(("a.glb",), _Blender().read),
+    "glb": Reader(("a.glb",), _mesh_files("a.glb")),
     "pool": Reader(("pool.npy",), _pool),
     "splits, JSON": Reader(("splits.json",), lambda root: verify_splits(root / "splits.json")),
     "splits, CSV": Reader(("splits.csv",), lambda root: verify_splits(root / "splits.csv")),
@@ -345,7 +326,7 @@ def make_files(folder: Path) -> None:
         path.write_bytes(encode(output, pixels))
     (folder / "family.toml").write_text(vocabulary_text("clevr-relations"))
     shutil.copy(resource("blender_assets/animals/fox.toml"), folder / "animal.toml")
-    mesh = UnitMesh([(0, 0, 0), (1, 0, 0), (0, 1, 0)], [(0, 0, 1)] * 3, [(0, 1, 2)])
+    mesh = UnitMesh([(0, 0, 0), (1, 0, 0), (0, 1, 0)], [(0, 1, 2)])
     write_asset(folder, "hare", mesh, {"licence": "CC0-1.0", "source": "a"})
     face = b"\x03" + np.arange(3, dtype="<i4").tobytes()
     (folder / "b.ply").write_bytes(

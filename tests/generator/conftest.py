@@ -1,12 +1,13 @@
 """Shared fixtures: an empty place for asset sets, Blender in a process of its own, a world of all relations."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from generator.assets.importing import AssetWorker
+from tests.generator.blender_process import in_blender
 from tests.generator.relations import make_relations_world
+
+__all__ = ["in_blender"]
 
 
 @pytest.fixture
@@ -14,13 +15,6 @@ def sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of the user's asset sets, which holds none yet."""
     monkeypatch.setenv("JACKALOPE_ASSETS", str(tmp_path / "sets"))
     return tmp_path / "sets"
-
-
-@pytest.fixture(scope="module")
-def worker() -> Iterator[AssetWorker]:
-    """A Blender that reads and draws meshes."""
-    with AssetWorker() as started:
-        yield started
 
 
 @pytest.fixture(scope="session")

@@ -42,20 +42,16 @@ class Landscapes:
     def __init__(self, vocabulary: Vocabulary):
         self._vocabulary = vocabulary
         self._built: dict[str, Landscape] = {}
-        self._floor: bpy.types.Mesh | None = None
 
     def of(self, name: str) -> Landscape:
         """The landscape of an environment. It does not depend on what was built before."""
         if name not in self._built:
             environment = self._vocabulary.environments[name]
             light = self._vocabulary.sky if environment.light is None else environment.light
-            ground = self._plain() if environment.ground is None else self._landscape(name, environment)
+            bare = environment.ground is None
+            ground = build_floor(self._vocabulary.floor) if bare else self._landscape(name, environment)
             self._built[name] = Landscape(ground, build_sky(name, light, environment.sky))
         return self._built[name]
-
-    def _plain(self) -> bpy.types.Mesh:
-        self._floor = self._floor or build_floor(self._vocabulary.floor)
-        return self._floor
 
     def _landscape(self, name: str, environment: Environment) -> bpy.types.Mesh:
         x, y = (
@@ -127,9 +123,8 @@ def build_sky(name: str, light: float, look: SkySpec | None) -> bpy.types.World:
         world.cycles.sampling_method = "NONE"  # the light is even, so there is nothing to sample
         nodes = Nodes(tree)
         visible = nodes.add("Background", Color=_color(nodes, look))
-        mix = nodes.add("MixShader", Fac=nodes.add("LightPath").outputs["Is Camera Ray"])
-        nodes.set(mix.inputs[1], even.outputs[0])
-        nodes.set(mix.inputs[2], visible.outputs[0])
+        mix = nodes.mix_shaders(even, visible)
+        nodes.set(mix.inputs["Fac"], nodes.add("LightPath").outputs["Is Camera Ray"])
         nodes.set(tree.nodes["World Output"].inputs["Surface"], mix.outputs[0])
     return world
 
@@ -175,10 +170,9 @@ def build_floor(spec: FloorSpec) -> bpy.types.Mesh:
 
 def _simplify(material: bpy.types.Material) -> None:
     """Use the diffuse shader, which looks the same without specular reflection: Cycles traces it in 0.9 of the time."""
-    tree = material.node_tree
-    matt = tree.nodes.new("ShaderNodeBsdfDiffuse")
-    matt.inputs["Color"].default_value = tree.nodes["Principled BSDF"].inputs["Base Color"].default_value
-    tree.links.new(matt.outputs["BSDF"], tree.nodes["Material Output"].inputs["Surface"])
+    nodes, shader = Nodes(material.node_tree), material.node_tree.nodes["Principled BSDF"]
+    matt = nodes.add("BsdfDiffuse", Color=shader.inputs["Base Color"].default_value)
+    nodes.set(nodes.surface, matt.outputs["BSDF"])
 
 
 def _build_sheet(mesh: bpy.types.Mesh, wall: WallSpec) -> None:

@@ -47,17 +47,17 @@ def set_inputs(material: bpy.types.Material, inputs: Mapping[str, Any]) -> None:
     if "specular" in inputs:
         shader["Specular IOR Level"].default_value = inputs["specular"]
     if "brushed" in inputs:
+        brushed = inputs["brushed"]
         if "Metal" not in nodes:
-            _add_metal(material.node_tree)
+            _add_metal(Nodes(material.node_tree))
         shader["Metallic"].default_value = 0.0
         nodes["Metal"].inputs["Fac"].default_value = inputs["metallic"]
-        brushed = inputs["brushed"]
         nodes["Lobes"].inputs["Fac"].default_value = brushed["share"]
         _set_gloss(nodes["Polished"], color, inputs["roughness"], 0.0)
         _set_gloss(nodes["Brushed"], color, brushed["roughness"], brushed["stretch"])
     if "glaze" in inputs:
         if "Glaze" not in nodes:
-            _add_glaze(material.node_tree)
+            _add_glaze(Nodes(material.node_tree))
         nodes["Fresnel"].inputs["IOR"].default_value = inputs["glaze"]["ior"]
         _set_gloss(nodes["Glaze"], (1.0, 1.0, 1.0), inputs["glaze"]["roughness"], 0.0)
 
@@ -68,45 +68,31 @@ def _set_gloss(node: bpy.types.Node, color: tuple[float, ...], roughness: float,
     node.inputs["Anisotropy"].default_value = stretch
 
 
-def _add_metal(tree: bpy.types.NodeTree) -> None:
+def _add_metal(nodes: Nodes) -> None:
     """Mix in a metal of two glossy lobes whose reflectance is the same at every angle.
 
     No tangent is set, so a lobe is stretched around the vertical axis of its object.
     """
-    polished, brushed = (_gloss(tree, name) for name in ("Polished", "Brushed"))
-    _cover(tree, _mix(tree, "Lobes", polished, brushed), "Metal")
+    polished, brushed = (_gloss(nodes, name) for name in ("Polished", "Brushed"))
+    _cover(nodes, nodes.mix_shaders(polished, brushed, "Lobes"), "Metal")
 
 
-def _add_glaze(tree: bpy.types.NodeTree) -> None:
+def _add_glaze(nodes: Nodes) -> None:
     """Add a white gloss over everything, stronger at grazing angles (Fresnel)."""
-    cover = _cover(tree, _gloss(tree, "Glaze"), "Glazed")
-    tree.links.new(_add(tree, "ShaderNodeFresnel", "Fresnel").outputs[0], cover.inputs["Fac"])
+    cover = _cover(nodes, _gloss(nodes, "Glaze"), "Glazed")
+    nodes.set(cover.inputs["Fac"], nodes.add("Fresnel", "Fresnel").outputs[0])
 
 
-def _cover(tree: bpy.types.NodeTree, layer: bpy.types.Node, name: str) -> bpy.types.Node:
+def _cover(nodes: Nodes, layer: bpy.types.Node, name: str) -> bpy.types.Node:
     """Mix the surface so far with a layer; returns the mixing node."""
-    surface = tree.nodes["Material Output"].inputs["Surface"]
-    mix = _mix(tree, name, surface.links[0].from_node, layer)
-    tree.links.new(mix.outputs[0], surface)
+    mix = nodes.mix_shaders(nodes.surface.links[0].from_node, layer, name)
+    nodes.set(nodes.surface, mix.outputs[0])
     return mix
 
 
-def _mix(tree: bpy.types.NodeTree, name: str, first: bpy.types.Node, second: bpy.types.Node) -> bpy.types.Node:
-    mix = _add(tree, "ShaderNodeMixShader", name)
-    tree.links.new(first.outputs[0], mix.inputs[1])
-    tree.links.new(second.outputs[0], mix.inputs[2])
-    return mix
-
-
-def _gloss(tree: bpy.types.NodeTree, name: str) -> bpy.types.Node:
-    node = _add(tree, "ShaderNodeBsdfAnisotropic", name)
+def _gloss(nodes: Nodes, name: str) -> bpy.types.Node:
+    node = nodes.add("BsdfAnisotropic", name)
     node.distribution = "GGX"  # set once, because every change rebuilds the tree
-    return node
-
-
-def _add(tree: bpy.types.NodeTree, kind: str, name: str) -> bpy.types.Node:
-    node = tree.nodes.new(kind)
-    node.name = name
     return node
 
 
@@ -122,40 +108,43 @@ def ground_material(name: str, look: GroundSpec) -> bpy.types.Material:
     own = nodes.mix(
         0.5, _spots(nodes, place, look) if look.pattern == "spots" else _bricks(nodes, place, look), fine, "SOFT_LIGHT"
     )
-    paint = nodes.add("Attribute")
-    paint.attribute_name = PAINT
-    nodes.set(shader.inputs["Base Color"], nodes.mix(paint.outputs["Alpha"], own, paint.outputs["Color"]))
+    paint = _paint(nodes)
+    nodes.set(shader["Base Color"], nodes.mix(paint["Alpha"], own, paint["Color"]))
     if look.bumps:
-        nodes.set(shader.inputs["Normal"], nodes.bump(fine, look.bumps, 0.1 * look.grain))
+        nodes.set(shader["Normal"], nodes.bump(fine, look.bumps, 0.1 * look.grain))
     return material
 
 
 def painted_material(name: str) -> bpy.types.Material:
     """A matt material in the mesh's vertex colour."""
     material, nodes, shader = _matt(f"{name} painted", 0.85, 0.1)
-    paint = nodes.add("Attribute")
-    paint.attribute_name = PAINT
-    nodes.set(shader.inputs["Base Color"], paint.outputs["Color"])
+    nodes.set(shader["Base Color"], _paint(nodes)["Color"])
     return material
 
 
 def water_material(name: str) -> bpy.types.Material:
     """A half-glossy material in the mesh's vertex colour, with small waves."""
     material, nodes, shader = _matt(f"{name} water", 0.3, 0.5)
-    paint = nodes.add("Attribute")
-    paint.attribute_name = PAINT
+    paint = _paint(nodes)
     waves = nodes.noise(nodes.stretched(nodes.place(), (0.35, 1.2, 1.0)), 1.0)
-    nodes.set(shader.inputs["Base Color"], nodes.mix(0.6, paint.outputs["Color"], waves, "SOFT_LIGHT"))
+    nodes.set(shader["Base Color"], nodes.mix(0.6, paint["Color"], waves, "SOFT_LIGHT"))
     return material
 
 
-def _matt(name: str, roughness: float, specular: float) -> tuple[bpy.types.Material, Nodes, bpy.types.Node]:
-    material = bpy.data.materials.new(name)
-    material.use_nodes = True
-    shader = material.node_tree.nodes["Principled BSDF"]
-    shader.inputs["Roughness"].default_value = roughness
-    shader.inputs["Specular IOR Level"].default_value = specular
+def _matt(name: str, roughness: float, specular: float) -> tuple[bpy.types.Material, Nodes, Any]:
+    """A material, its nodes, and the inputs of its shader."""
+    material = new_material(name)
+    shader = material.node_tree.nodes["Principled BSDF"].inputs
+    shader["Roughness"].default_value = roughness
+    shader["Specular IOR Level"].default_value = specular
     return material, Nodes(material.node_tree), shader
+
+
+def _paint(nodes: Nodes) -> Any:
+    """The outputs of the mesh's vertex colour."""
+    paint = nodes.add("Attribute")
+    paint.attribute_name = PAINT
+    return paint.outputs
 
 
 def _spots(nodes: Nodes, place: Socket, look: GroundSpec) -> Socket:

@@ -12,17 +12,24 @@ from generator.base.streams import Stream
 
 
 def build_mesh(name: str, assets: str = BUILTIN) -> bpy.types.Mesh:
-    """Build a shape or a mesh of an asset set (see `generator.assets.shapes.unit_mesh`) with its own normals, without
-    material.
+    """Build a shape or a mesh of an asset set (see `generator.assets.shapes.unit_mesh`), without material.
 
     No object uses it yet; the caller links or removes it. Raises UserError where the set has no such mesh.
     """
-    vertices, normals, faces = find_mesh(name, assets)
+    unit = find_mesh(name, assets)
     mesh = bpy.data.meshes.new(name)
-    mesh.from_pydata(vertices, [], faces)
+    mesh.from_pydata(unit.vertices, [], unit.faces)
     mesh.shade_smooth()
-    mesh.normals_split_custom_set_from_vertices(normals)
+    if unit.normals is not None:
+        mesh.normals_split_custom_set_from_vertices(unit.normals)
     return mesh
+
+
+def read_vectors(collection: bpy.types.bpy_prop_collection, name: str, kind: type) -> np.ndarray:
+    """A property of three numbers of all members of a collection of Blender's: [n, 3]."""
+    values: np.ndarray = np.empty(len(collection) * 3, kind)
+    collection.foreach_get(name, values)
+    return values.reshape(-1, 3)
 
 
 Color = tuple[float, float, float, float]

@@ -174,13 +174,20 @@ def configure(
 
     Raises UserError where Blender finds no such device.
     """
-    render = scene.render
+    render, cycles = scene.render, scene.cycles
+    render.engine, render.use_persistent_data = "CYCLES", True
     render.resolution_x, render.resolution_y, render.resolution_percentage = width, height, 100
     render.threads_mode, render.threads = "FIXED", threads
-    render.image_settings.file_format, render.image_settings.color_mode = "PNG", "RGB"
     render.image_settings.compression = 0  # the file is read back at once
     scene.view_settings.view_transform = "Standard"
-    _configure_cycles(scene, quality)
+    cycles.device, cycles.seed = "CPU", 0
+    # with 4, Cycles first estimates the noise after 16 samples (`generator.render.sample_budget.FIRST_NOISE_CHECK`)
+    cycles.adaptive_min_samples = 4
+    cycles.max_bounces = cycles.glossy_bounces = quality.bounces
+    cycles.diffuse_bounces = min(quality.bounces, 4)
+    cycles.blur_glossy = 2.0
+    cycles.use_light_tree = False  # with a handful of lamps, choosing among them costs more than it saves
+    cycles.caustics_refractive = False
     if device != "cpu":
         _use_gpu(scene, device)
 
@@ -194,23 +201,6 @@ def set_samples(scene: bpy.types.Scene, samples: int, noise: float = 0.0, after:
     cycles.samples, cycles.use_adaptive_sampling, cycles.adaptive_threshold = samples, noise > 0, noise
     cycles.use_sample_subset, cycles.sample_offset = after > 0, after
     cycles.sample_subset_length = max(samples - after, 1)
-
-
-def _configure_cycles(scene: bpy.types.Scene, quality: Quality) -> None:
-    cycles, scene.render.engine = scene.cycles, "CYCLES"
-    scene.render.use_persistent_data = True
-    cycles.device, cycles.seed = "CPU", 0
-    set_samples(scene, quality.samples, quality.noise)
-    # with 4, Cycles first estimates the noise after 16 samples (`generator.render.sample_budget.FIRST_NOISE_CHECK`)
-    cycles.adaptive_min_samples = 4
-    cycles.use_denoising = bool(quality.denoise)
-    cycles.denoiser, cycles.denoising_use_gpu = "OPENIMAGEDENOISE", False
-    cycles.denoising_prefilter, cycles.denoising_quality = "FAST", (quality.denoise or "fast").upper()
-    cycles.max_bounces = cycles.glossy_bounces = quality.bounces
-    cycles.diffuse_bounces = min(quality.bounces, 4)
-    cycles.blur_glossy = 2.0
-    cycles.use_light_tree = False  # with a handful of lamps, choosing among them costs more than it saves
-    cycles.caustics_reflective = cycles.caustics_refractive = False
 
 
 def _use_gpu(scene: bpy.types.Scene, device: str) -> None:

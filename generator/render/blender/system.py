@@ -6,22 +6,13 @@ Imports bpy when asked.
 import json
 import os
 import re
+from collections.abc import Callable
 from typing import Any
 
 from generator.base.extras import missing
 
-# Shared libraries that bpy 4.5 links and its wheel does not carry, with the Debian/Ubuntu package of each.
-PACKAGES = {
-    "libX11.so.6": "libx11-6",
-    "libXrender.so.1": "libxrender1",
-    "libXfixes.so.3": "libxfixes3",
-    "libXi.so.6": "libxi6",
-    "libxkbcommon.so.0": "libxkbcommon0",
-    "libSM.so.6": "libsm6",
-    "libICE.so.6": "libice6",
-    "libGL.so.1": "libgl1",
-    "libXext.so.6": "libxext6",
-}
+PACKAGES = "libx11-6 libxrender1 libxfixes3 libxi6 libxkbcommon0 libsm6 libice6 libgl1 libxext6"
+"""Debian's and Ubuntu's packages of all shared libraries that bpy 4.5 links and its wheel does not carry."""
 
 _NO_MEMORY = ("Cannot allocate memory", "failed to map segment", "cannot allocate")
 """What the system's loader says where a library does not fit into memory."""
@@ -30,14 +21,14 @@ _NO_MEMORY = ("Cannot allocate memory", "failed to map segment", "cannot allocat
 def load_fault(error: ImportError | MemoryError) -> str:
     """One sentence for an error of loading bpy, with what mends it.
 
-    >>> load_fault(ImportError("libXi.so.6: cannot open shared object file: No such file or directory"))
-    'Blender cannot load because libXi.so.6 is missing: apt-get install libxi6'
+    >>> load_fault(ImportError("libXi.so.6: cannot open shared object file: No such file or directory"))[:50]
+    'Blender cannot load because libXi.so.6 is missing:'
     """
     if isinstance(error, MemoryError) or any(sign in str(error) for sign in _NO_MEMORY):
         return "There is not enough memory to load Blender: end other programs, or use fewer --workers"
     match = re.match(r"(lib[\w+.-]+\.so[\d.]*): cannot open", str(error))
-    if match and match[1] in PACKAGES:
-        return f"Blender cannot load because {match[1]} is missing: apt-get install {PACKAGES[match[1]]}"
+    if match:
+        return f"Blender cannot load because {match[1]} is missing: apt-get install {PACKAGES}"
     if isinstance(error, ModuleNotFoundError) and error.name == "bpy":
         return missing("bpy").removesuffix(".")
     return f"Blender cannot load: {error}"
@@ -62,16 +53,25 @@ def _devices() -> dict[str, list[str]]:
     return {kind: [each.name for each in of_kind] for kind, of_kind in {**found, "CPU": cpus}.items() if of_kind}
 
 
-def main() -> None:
-    """Print the devices, or {"broken": reason} where Blender does not load. Blender's own output goes to stderr."""
+def answer_with() -> Callable[..., None]:
+    """A function that writes its named arguments to stdout as a line of JSON. All else printed goes to stderr."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
+
+    def answer(**message: Any) -> None:
+        answers.write(json.dumps(message) + "\n")
+        answers.flush()
+
+    return answer
+
+
+def main() -> None:
+    """Print the devices, or {"broken": reason} where Blender does not load."""
+    answer = answer_with()
     try:
-        found: object = _devices()
+        answer(**_devices())
     except (ImportError, MemoryError) as error:
-        found = {"broken": load_fault(error)}
-    answers.write(json.dumps(found) + "\n")
-    answers.flush()
+        answer(broken=load_fault(error))
 
 
 if __name__ == "__main__":

@@ -22,10 +22,15 @@ class Nodes:
         for node in [node for node in self._tree.nodes if node.label == self._label]:
             self._tree.nodes.remove(node)
 
-    def add(self, kind: str, **inputs: object) -> bpy.types.Node:
+    @property
+    def surface(self) -> Socket:
+        """What the material shows."""
+        return self._tree.nodes["Material Output"].inputs["Surface"]
+
+    def add(self, kind: str, name: str = "", **inputs: object) -> bpy.types.Node:
         """Add a node. Inputs are given by name, with `_` for a space, as a socket to link or as a value."""
         node = self._tree.nodes.new(f"ShaderNode{kind}")
-        node.label = self._label
+        node.label, node.name = self._label, name or node.name
         for name, value in inputs.items():
             self.set(node.inputs[name.replace("_", " ")], value)
         return node
@@ -59,8 +64,9 @@ class Nodes:
 
     def between(self, value: Socket, low: float, high: float) -> Socket:
         """A smooth step: 0 at `low`, 1 at `high`. `low` may be the larger number."""
-        ends = {"To_Min": float(low > high), "To_Max": float(low < high)}
-        node = self.add("MapRange", Value=value, From_Min=min(low, high), From_Max=max(low, high), **ends)
+        node = self.add("MapRange", Value=value, From_Min=min(low, high), From_Max=max(low, high))
+        self.set(node.inputs["To Min"], float(low > high))
+        self.set(node.inputs["To Max"], float(low < high))
         node.interpolation_type = "SMOOTHSTEP"
         return node.outputs[0]
 
@@ -74,6 +80,13 @@ class Nodes:
         for target, value in zip((node.inputs[0], node.inputs[6], node.inputs[7]), (share, under, over), strict=True):
             self.set(target, (*value, 1.0) if isinstance(value, tuple) else value)
         return node.outputs[2]
+
+    def mix_shaders(self, first: bpy.types.Node, second: bpy.types.Node, name: str = "") -> bpy.types.Node:
+        """A node that mixes two shaders."""
+        mix = self.add("MixShader", name)
+        self.set(mix.inputs[1], first.outputs[0])
+        self.set(mix.inputs[2], second.outputs[0])
+        return mix
 
     def ramp(self, value: Socket, colors: Sequence[Rgb], ends: tuple[float, float] = (0.0, 1.0)) -> Socket:
         """A gradient through colours as a value goes from one end to the other."""
@@ -176,15 +189,7 @@ def _wrapped(nodes: Nodes, place: Socket) -> Socket:
     side = nodes.add("CombineXYZ", X=at.outputs["X"], Y=at.outputs["Z"]).outputs[0]
     front = nodes.add("CombineXYZ", X=at.outputs["Y"], Y=at.outputs["Z"]).outputs[0]
     top = nodes.add("CombineXYZ", X=at.outputs["X"], Y=at.outputs["Y"]).outputs[0]
-    return _choose(nodes, flat, _choose(nodes, end_on, side, front), top)
-
-
-def _choose(nodes: Nodes, second: Socket, one: Socket, other: Socket) -> Socket:
-    node = nodes.add("Mix")
-    node.data_type = "VECTOR"
-    for target, value in zip((node.inputs[0], node.inputs[4], node.inputs[5]), (second, one, other), strict=True):
-        nodes.set(target, value)
-    return node.outputs[1]
+    return nodes.mix(flat, nodes.mix(end_on, side, front), top)
 
 
 def _veins(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:

@@ -1,9 +1,9 @@
 """A worker process that renders scenes: it reads planned scenes as lines of JSON and answers each with a line.
 
 The first line is the setup; it answers {"ready": {"blender": version}} or {"broken": reason}. Each further line is a
-planned scene. The answer is {"scene": record}; {"failed": reason} where this scene cannot be rendered, with "final"
-where another try would fail too; or {"broken": reason} where no scene can be written. The process ends with its input,
-so it outlives its parent by one image at most.
+planned scene. The answer is {"scene": record, "worn": whether the process has grown too large}; {"failed": reason}
+where this scene cannot be rendered, with "final" where another try would fail too; or {"broken": reason} where no scene
+can be written. The process ends with its input, so it outlives its parent by one image at most.
 """
 
 import errno
@@ -11,27 +11,26 @@ import hashlib
 import json
 import math
 import os
+import resource
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any
 
 from generator.assets.sets import check_assets
 from generator.base.errors import UserError
 from generator.base.files import write_bytes
-from generator.dataset.outputs import encode, output_path, png
+from generator.dataset.outputs import Box, PixelOutputs, encode, output_path, png
 from generator.placement.scenes import place_scenes
-from generator.render.sample_budget import Box
+from generator.render.blender.system import answer_with, load_fault
 from generator.render.settings import Quality
 from generator.scene.planned import Planned
 from generator.scene.scene import Scene
 from generator.scene.scene_row import scene_row
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 
-if TYPE_CHECKING:
-    from generator.render.blender.passes import Visibility
-
 _PLACEMENTS = 200
+_GROWTH = 1 << 20  # kilobytes since the first scene; Blender frees little of what landscapes take
 
 
 class Renderer:
@@ -65,26 +64,26 @@ class Renderer:
         Returns its record: a row of `generator.dataset.records.SCENES`, and `files` with the SHA-256 of each by path.
         Raises UserError where no placement shows every object.
         """
-        scene, visibility = self._place(planned)
-        files = self._write(planned.scene_id, scene, [each.amodal_box for each in visibility])
-        seen = [(each.amodal_box, each.visible_fraction) for each in visibility]
+        scene, pixels = self._place(planned)
+        files = self._write(planned.scene_id, scene, pixels)
+        seen = [(each.amodal_box, each.visible_fraction) for each in pixels.boxes]
         return {**scene_row(planned, scene, seen, self._vocabulary), "files": files}
 
-    def _place(self, planned: Planned) -> tuple[Scene, "list[Visibility]"]:
+    def _place(self, planned: Planned) -> tuple[Scene, PixelOutputs]:
         """The scene of a plan, and what is seen of its objects; placements that hide too much are drawn again."""
         if planned.record is not None:
             scene = Scene.from_json(planned.record)
-            return scene, self._estimate(scene)
+            return scene, self._traced(scene)
         width, height = self._size
         rules = self._vocabulary.placement
         least_area = rules.min_pixels * width * height / (320 * 240)
         for attempt in range(_PLACEMENTS):
             scenes = place_scenes(planned, self._vocabulary, self._seed, attempt, width, height)
-            found = [self._estimate(scene) for scene in scenes]
+            found = [self._traced(scene) for scene in scenes]
             if all(
-                each.visible_area >= least_area and each.visible_fraction >= rules.min_visible
-                for visibility in found
-                for each in visibility
+                each.visible_pixels >= least_area and each.visible_fraction >= rules.min_visible
+                for pixels in found
+                for each in pixels.boxes
             ):
                 own = planned.twin_of is not None  # a scene is refused with its twin, whichever of them is rendered
                 return scenes[own], found[own]
@@ -92,28 +91,24 @@ class Renderer:
             f"no placement in {_PLACEMENTS} shows every object; lessen [placement] min_pixels or min_visible."
         )
 
-    def _estimate(self, scene: Scene) -> "list[Visibility]":
-        from generator.render.blender.passes import estimate_visibility
+    def _traced(self, scene: Scene) -> PixelOutputs:
+        from generator.render.blender.passes import trace_objects
 
-        return estimate_visibility(self._caster.objects(scene), self._size)
+        return trace_objects(scene, self._caster)
 
-    def _write(self, scene_id: str, scene: Scene, boxes: list[Box]) -> dict[str, str]:
+    def _write(self, scene_id: str, scene: Scene, pixels: PixelOutputs) -> dict[str, str]:
         """Write the files of a scene; returns the SHA-256 of each by its path within the world."""
-        files = {output_path(name, scene_id): data for name, data in self._encoded_outputs(scene)}
-        files[f"images/{scene_id}.png"] = self._image(scene_id, scene, boxes)
+        from generator.render.blender.passes import with_ground
+
+        if self._outputs:
+            pixels = with_ground(pixels, scene, self._caster)
+        files = {output_path(name, scene_id): encode(name, pixels) for name in self._outputs}
+        files[f"images/{scene_id}.png"] = self._image(scene_id, scene, [each.amodal_box for each in pixels.boxes])
         for path, data in files.items():
             write_bytes(self._folder / path, data)
         return {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
 
-    def _encoded_outputs(self, scene: Scene) -> Iterator[tuple[str, bytes]]:
-        """Name and file bytes of each output beside the image."""
-        from generator.render.blender.passes import trace_pixels
-
-        if self._outputs:
-            pixels = trace_pixels(scene, self._caster)
-            yield from ((name, encode(name, pixels)) for name in self._outputs)
-
-    def _image(self, scene_id: str, scene: Scene, boxes: list[Box]) -> bytes:
+    def _image(self, scene_id: str, scene: Scene, boxes: Sequence[Box]) -> bytes:
         draft = self._folder / "images" / f".{scene_id}.{os.getpid()}.png"
         try:
             self._stage.pose(scene)
@@ -127,38 +122,42 @@ class Renderer:
 
 def main() -> None:
     """Answer lines of stdin on stdout until stdin ends. Blender's own output goes to stderr."""
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)
-    renderer = _start(sys.stdin.readline(), answers)
+    answer = answer_with()
+    renderer = _start(json.loads(sys.stdin.readline()), answer)
     if renderer is None:
         return
+    most: int | None = None
     for line in sys.stdin:
         try:
-            _answer(answers, scene=renderer.render(Planned.from_dict(json.loads(line))))
+            record = renderer.render(Planned.from_dict(json.loads(line)))
+            most = most or _peak_memory() + _GROWTH
+            answer(scene=record, worn=_peak_memory() > most)
         except (RuntimeError, OSError, ValueError) as error:
             reason = _storage_fault(error)
-            _answer(answers, **({"broken": reason} if reason else {"failed": str(error).strip()}))
+            answer(**({"broken": reason} if reason else {"failed": str(error).strip()}))
         except UserError as error:
-            _answer(answers, failed=error.message, final=True)
+            answer(failed=error.message, final=True)
 
 
-def _start(setup: str, answers: TextIO) -> Renderer | None:
-    settings = json.loads(setup)
-    os.sched_setaffinity(0, settings["cores"])  # before Blender counts the cores
+def _start(setup: dict[str, Any], answer: Callable[..., None]) -> Renderer | None:
+    os.sched_setaffinity(0, setup["cores"])  # before Blender counts the cores
     try:
         import bpy
 
-        renderer = Renderer(settings)
+        renderer = Renderer(setup)
     except (ImportError, MemoryError) as error:
-        from generator.render.blender.system import load_fault
-
-        _answer(answers, broken=load_fault(error))
+        answer(broken=load_fault(error))
         return None
     except UserError as error:
-        _answer(answers, broken=error.message.removesuffix("."))
+        answer(broken=error.message.removesuffix("."))
         return None
-    _answer(answers, ready={"blender": bpy.app.version_string})
+    answer(ready={"blender": bpy.app.version_string})
     return renderer
+
+
+def _peak_memory() -> int:
+    """Kilobytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def _storage_fault(error: Exception) -> str | None:
@@ -167,11 +166,6 @@ def _storage_fault(error: Exception) -> str | None:
     if isinstance(error, OSError) and error.errno in codes:
         return str(error.strerror)
     return next((os.strerror(code) for code in codes if os.strerror(code) in str(error)), None)
-
-
-def _answer(answers: TextIO, **message: Any) -> None:
-    answers.write(json.dumps(message) + "\n")
-    answers.flush()
 
 
 if __name__ == "__main__":

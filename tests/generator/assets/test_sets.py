@@ -28,7 +28,7 @@ from generator.dataset.reader import Dataset
 from generator.plan.job import Job, prepare
 from generator.render.rerender import Changes, prepare_rerender
 from generator.vocabulary.schema import parse_vocabulary, with_assets
-from tests.conftest import run_command
+from tests.conftest import render_arguments, run_command
 
 CLEVR = resource("scenes/clevr.toml").read_text(encoding="utf-8")
 
@@ -38,8 +38,8 @@ FAMILY = with_assets(CLEVR, "toys").replace("\ncone = {", '\nfunnel = { mesh = "
 
 def triangles(shape: str) -> UnitMesh:
     """A shape of the project as the triangles that a set holds."""
-    vertices, normals, faces = unit_mesh(shape)
-    return UnitMesh(vertices, normals, [[f[0], f[i], f[i + 1]] for f in faces for i in range(1, len(f) - 1)])
+    vertices, faces, _ = unit_mesh(shape)
+    return UnitMesh(vertices, [[f[0], f[i], f[i + 1]] for f in faces for i in range(1, len(f) - 1)])
 
 
 @pytest.fixture
@@ -146,17 +146,7 @@ def test_a_world_records_its_meshes_and_is_rendered_again_from_the_same_only(
 ) -> None:
     family, out = tmp_path / "toys.toml", tmp_path / "world"
     family.write_text(FAMILY, encoding="utf-8")
-    cheap = [
-        "--quality",
-        "draft",
-        "--workers",
-        "1",
-        "--device",
-        "cpu",
-        "--scenes",
-        "train=3,val=3,seen=3,partial=3,unseen=3",
-    ]
-    command = ["gen", "render", "--family", family, *cheap, "--resolution", "64x48", "--objects", "2", "--out", out]
+    command = render_arguments(out, "--family", family, "--scenes", "train=3,val=3,seen=3,partial=3,unseen=3")
     done = run_command(*command)
     assert done.returncode == 0, done.stderr
     recorded = json.loads((out / "world/manifest.json").read_text())["request"]["assets"]
@@ -202,12 +192,19 @@ def test_a_record_of_the_built_in_meshes_is_checked() -> None:
         check_assets({**recorded, "digest": "0" * 64})
 
 
-WEDGE = UnitMesh([(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.5, 1.0)], [(0.0, 0.0, 1.0)] * 3, [[0, 1, 2]])
+WEDGE = UnitMesh([(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.5, 1.0)], [[0, 1, 2]])
 
 
 @pytest.mark.parametrize(
     "mesh",
-    [WEDGE._replace(faces=[[0, 1, 3]]), WEDGE._replace(normals=[]), WEDGE._replace(vertices=[(np.inf, 0.0, 0.0)] * 3)],
+    [
+        WEDGE._replace(faces=[[0, 1, 3]]),
+        WEDGE._replace(faces=[[0, -1, 2]]),
+        WEDGE._replace(faces=[]),
+        WEDGE._replace(faces=[[0, 1]]),
+        WEDGE._replace(vertices=[(0.0, 1.0)] * 3),
+        WEDGE._replace(vertices=[(np.inf, 0.0, 0.0)] * 3),
+    ],
 )
 def test_arrays_that_are_no_mesh_are_refused(tmp_path: Path, mesh: UnitMesh) -> None:
     write_asset(tmp_path, "wedge", mesh, {})

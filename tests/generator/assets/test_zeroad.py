@@ -44,22 +44,13 @@ def test_what_is_written_is_read(places: list, data: st.DataObject, version: int
     faces = data.draw(st.lists(st.tuples(corner, corner, corner), min_size=1, max_size=20))
     vertices, triangles = read_pmd(pmd(places, faces, version, sets if version == 4 else 1))
     assert triangles.tolist() == [list(face) for face in faces]
-    assert vertices.tolist() == [[z, -x, y] for x, y, z in places]
+    assert vertices.tolist() == [[x, y, -z] for x, y, z in places]
 
 
 @given(st.integers(0, len(pmd(PLACES, FACES)) - 1))
 def test_a_file_that_is_cut_short_is_refused(end: int) -> None:
     with pytest.raises(UserError, match=r"cut short|bytes follow the header"):
         read_pmd(pmd(PLACES, FACES)[:end])
-
-
-@given(st.binary(max_size=400), st.sampled_from([3, 4]))
-def test_any_bytes_are_read_or_refused(junk: bytes, version: int) -> None:
-    data = b"PSMD" + struct.pack("<II", version, len(junk)) + junk
-    with suppress(UserError):
-        vertices, faces = read_pmd(data)
-        assert len(faces)
-        assert faces.max() < len(vertices)
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([12, 16, 20 + 6 * 52]))
@@ -150,15 +141,12 @@ def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
         install(folder)
 
 
-def test_a_file_that_is_no_zip_and_a_package_are_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_no_zip_is_refused(tmp_path: Path) -> None:
     whole = zipped(tmp_path / "public.zip", **{"art/meshes/fox.pmd": pmd(PLACES, FACES)}).read_bytes()
     for data in (b"", whole[:60], whole[:-30]):
         (tmp_path / "public.zip").write_bytes(data)
         with pytest.raises(UserError, match="not a whole zip file"):
             install(tmp_path / "public.zip")
-    (tmp_path / "0ad-data.deb").write_bytes(b"!<arch>\n")
-    with pytest.raises(UserError, match="unpack it with dpkg-deb -x"):
-        install(tmp_path / "0ad-data.deb")
     with pytest.raises(UserError, match="There is no"):
         install(tmp_path / "nothing")
 

@@ -15,13 +15,12 @@ def test_the_built_in_set_is_listed_with_its_licence() -> None:
     assert "fox" in found["meshes"]
 
 
-def test_up_takes_a_direction_that_begins_with_a_dash(tmp_path: Path, sets: Path) -> None:
-    """A flat arrow in an .obj whose own z points up."""
+def test_an_obj_whose_z_points_up_is_imported_upright(tmp_path: Path, sets: Path) -> None:
     points = ((-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0), (0, 0, 4))
     sides = ("1 2 3 4", "1 2 5", "2 3 5", "3 4 5", "4 1 5")
     lines = [f"v {x} {y} {z}" for x, y, z in points] + [f"f {side}" for side in sides]
     (tmp_path / "spire.obj").write_text("\n".join(lines) + "\n")
-    succeed("gen assets import spire.obj --name spire --up -y --facing x", cwd=tmp_path)
-    assert json.loads((sets / "mine" / "spire.json").read_text())["up"] == "-y"
+    succeed("gen assets import spire.obj --name spire --up z --facing -x", cwd=tmp_path)
+    assert json.loads((sets / "mine" / "spire.json").read_text())["facing"] == "-x"
     vertices = np.load(sets / "mine" / "spire.npz")["vertices"]
     assert np.abs(vertices[vertices[:, 2] > 1.99][:, :2]).max() < 1e-4

@@ -33,7 +33,7 @@ def record(planned: Planned, vocabulary: Vocabulary, image: Path) -> dict:
                 "category": o.category,
                 "attributes": o.attributes,
                 "amodal_box": [i, 1, 30, 40],
-                "visible_fraction_estimate": 1.0,
+                "visible_fraction": 1.0,
             }
             for i, o in enumerate(scene.objects)
         ],

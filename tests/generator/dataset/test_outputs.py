@@ -104,7 +104,7 @@ def test_centres_and_boxes_lie_where_masks_say(each: World) -> None:
             assert top <= visible[1] < visible[3] <= bottom
             if entry.visible_fraction == 1:
                 assert all(abs(a - b) <= 1 for a, b in zip(visible, entry.amodal_box, strict=True))
-            assert abs(entry.visible_fraction - recorded[i]["visible_fraction_estimate"]) < 0.12
+            assert abs(entry.visible_fraction - recorded[i]["visible_fraction"]) < 0.12
             column, row = entry.center
             assert left <= column < right
             assert top <= row < bottom

@@ -71,7 +71,7 @@ def test_a_scene_is_its_row_as_json() -> None:
     thing = {"category": "cube", "attributes": {"color": "red"}, "amodal_box": [0, 0, 2, 2]}
     shown = json.loads(scene_json({"scene_id": "7", "objects": [thing], "files": {}}))
     assert shown["objects"][0]["attributes"] == {"color": "red"}
-    assert shown["objects"][0]["visible_fraction_estimate"] is None
+    assert shown["objects"][0]["visible_fraction"] is None
     assert "files" not in shown
 
 

@@ -428,9 +428,9 @@ def test_every_rendered_scene_is_read_in_the_order_of_the_table(rendered: Path) 
 
 def test_large_central_visible_objects_are_salient() -> None:
     def salience(box: list[int], visible: float = 1.0) -> float:
-        return _salience(
-            {"width": 100, "height": 100, "objects": [{"amodal_box": box, "visible_fraction_estimate": visible}]}
-        )[0]
+        return _salience({"width": 100, "height": 100, "objects": [{"amodal_box": box, "visible_fraction": visible}]})[
+            0
+        ]
 
     assert salience([0, 0, 100, 100]) == pytest.approx(1.0)
     assert salience([25, 25, 75, 75]) == pytest.approx(0.5)

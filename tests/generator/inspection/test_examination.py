@@ -23,7 +23,7 @@ from generator.inspection.examination import Examination, parse_images, sample_s
 from generator.inspection.outlines import outlines
 from generator.inspection.pixels import box_of
 from generator.judge.verify import verify_dataset
-from generator.render.farm.pool import Farm
+from generator.render.farm import Farm
 from generator.scene.scene import Scene
 from generator.vocabulary.schema import parse_vocabulary
 from tests.generator.judge.datasets import BENCHMARK, edit, said, scene_in, seal

@@ -15,7 +15,7 @@ from generator.base.files import read_json, write_json
 from generator.dataset.outputs import png
 from generator.dataset.reader import Dataset
 from generator.inspection.rerendered import Compared, decibels, near, render_again, same_output
-from generator.render.farm.pool import Farm
+from generator.render.farm import Farm
 from tests.conftest import FEWEST, once, render_into
 from tests.generator.judge.datasets import edit, seal
 
@@ -95,7 +95,7 @@ def test_a_material_renamed_in_the_record_is_found(own: Path) -> None:
 def test_other_boxes_shares_and_outputs_are_found(own: Path) -> None:
     def crop(rows: list[dict[str, Any]]) -> None:
         rows[0]["objects"][0]["amodal_box"][0] += 3
-        rows[1]["objects"][1]["visible_fraction_estimate"] = 0.1
+        rows[1]["objects"][1]["visible_fraction"] = 0.1
 
     edit(own / "world", "scenes", crop)
     scene_id = Dataset.open(own).world.scenes["scene_id"][0].as_py()

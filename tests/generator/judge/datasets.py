@@ -171,7 +171,7 @@ def scene_row(scene_id: str, objects: list[list[str]]) -> dict[str, Any]:
         "objects": [
             {
                 "amodal_box": [0, 0, 1, 1],
-                "visible_fraction_estimate": 1.0,
+                "visible_fraction": 1.0,
                 **thing,
                 "attributes": list(thing["attributes"].items()),
             }

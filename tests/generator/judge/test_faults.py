@@ -756,7 +756,7 @@ def a_box_lies_outside_the_image(data: Planted) -> Fault:
 
 @fault()
 def an_object_is_visible_by_more_than_its_whole(data: Planted) -> Fault:
-    data.scenes[0]["objects"][0]["visible_fraction_estimate"] = 1.5
+    data.scenes[0]["objects"][0]["visible_fraction"] = 1.5
     return "wrong record", "an object is listed as visible by 1.5"
 
 

@@ -168,7 +168,7 @@ def test_rendered_pairs_differ_where_the_objects_are(paired: Path) -> None:
         other = rows[row["twin_of"]]
         scene, before = Scene.from_json(row["scene"]), Scene.from_json(other["scene"])
         assert (scene.camera, scene.lamps) == (before.camera, before.lamps)
-        assert all(thing["visible_fraction_estimate"] >= 0.8 for thing in (*row["objects"], *other["objects"]))
+        assert all(thing["visible_fraction"] >= 0.8 for thing in (*row["objects"], *other["objects"]))
         images = [world.image(each).convert("L") for each in (row["scene_id"], row["twin_of"])]
         changed = ImageChops.difference(*images).point(lambda value: 255 * (value > 40))
         area: Image.Image = Image.new("L", changed.size)

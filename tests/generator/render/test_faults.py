@@ -59,12 +59,6 @@ def render_with_kills(root: Path, arguments: list[str], rng: random.Random, kill
 
 
 @pytest.mark.full
-def test_kills_at_random_moments_leave_no_trace(undisturbed: Path, tmp_path: Path) -> None:
-    assert render_with_kills(tmp_path / "d", FEW, random.Random(0), 3, 3) > 0
-    assert files(tmp_path / "d") == files(undisturbed)
-
-
-@pytest.mark.full
 @pytest.mark.parametrize("more", [[], ["--shards", "60KB"]])
 def test_twenty_kills_at_random_moments_leave_no_trace(tmp_path: Path, more: list[str]) -> None:
     expected = files(rendered_at(tmp_path / "undisturbed", *MORE, *more))

@@ -15,13 +15,11 @@ from PIL import Image
 from scipy import ndimage
 from skimage.color import deltaE_ciede2000, rgb2lab
 
-from generator.base.errors import UserError
 from generator.dataset.outputs import decode
 from generator.placement.scenes import place_scene
-from generator.render.farm.pool import Farm
+from generator.render.farm import Farm
 from generator.render.settings import read_quality
 from generator.scene.planned import Planned
-from generator.vocabulary.families import vocabulary_text
 from generator.vocabulary.materials import Pattern
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary, read_vocabulary
 
@@ -130,31 +128,3 @@ def test_animals_show_a_side_and_face_left_as_often_as_right() -> None:
             turns.append(math.remainder(thing.heading - math.atan2(y, x), 2 * math.pi))
     assert all(math.radians(65) - 1e-6 <= abs(turn) <= math.radians(115) + 1e-6 for turn in turns)
     assert 160 <= sum(turn > 0 for turn in turns) <= 240
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        ("haze = 400", "hase = 400", "did you mean 'haze'?"),
-        ("dunes = { height", "dunes = { hight", "did you mean 'height'?"),
-        ('"rock", count', '"rok", count', "environments.desert.props.rocks.type"),
-        ("full = 45.0", "full = 4.0", "full = 4.0 should be farther than begins = 9.0"),
-        ("size = [0.2, 0.9]", "size = [0.9, 0.2]", "size = [0.9, 0.2] should have the lesser number first"),
-        (
-            "haze = 400 }\nground",
-            "haze = 400 }\nlamps.son = { type = 'sun', energy = 1.0, color = [1, 1, 1], position = [0, 0, 1] }\nground",
-            "did you mean 'sun'?",
-        ),
-        ('ground = { colors = ["#d9b57c", "#c79d63"], grain = 0.8, bumps = 0.6 }\n', "", "reliefs needs a ground"),
-        ('paints = ["color", "texture"]', "", "'color' would not be seen"),
-        ('pattern = "blades"', 'pattern = "blade"', "attributes.texture.grass.texture.pattern"),
-        ("relief = 0.8", "releif = 0.8", "did you mean 'relief'?"),
-        (', colors = ["#2f5a1c", "#5c9a35", "#9ac75a"]', "", "give them to all or none"),
-    ],
-)
-def test_mistakes_in_worlds_and_textures_are_named(old: str, new: str, said: str) -> None:
-    text = vocabulary_text("pug")
-    assert old in text
-    with pytest.raises(UserError) as caught:
-        parse_vocabulary(text.replace(old, new, 1), "mine.toml")
-    assert said in caught.value.message

@@ -12,48 +12,24 @@ import pytest
 import generator
 from generator.dataset.reader import Dataset
 from generator.plan.job import Job, prepare
-from generator.render.farm.pool import Farm
-from generator.render.farm.process import Limits
+from generator.render.farm import Farm
 from generator.render.run import Rendering, worker_setup
-from tests.conftest import run_command, run_process
+from tests.conftest import render_arguments, run_command, run_process
 from tests.hostile_folder import make_hostile
 
 ray = pytest.importorskip("ray")
 
 JOB = Job("clevr", "3x3", {"train": 6, "val": 1, "seen": 1, "partial": 1, "unseen": 1}, 64, 64)
-ARGUMENTS = [
-    "gen",
-    "render",
-    "--scenes",
-    "train=6,val=1,seen=1,partial=1,unseen=1",
-    "--resolution",
-    "64x64",
-    "--quality",
-    "draft",
-]
-
-
-def files(root: Path) -> dict[str, str]:
-    paths = sorted(path for path in root.rglob("*") if path.is_file())
-    return {str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+FEW = ["--scenes", "train=6,val=1,seen=1,partial=1,unseen=1"]
 
 
 @pytest.mark.full
 def test_a_cluster_gives_the_same_files(cluster: str, tmp_path: Path) -> None:
-    here = run_command(*ARGUMENTS, "--workers", "1", "--out", tmp_path / "here")
+    here = run_command(*render_arguments(tmp_path / "here", *FEW))
     assert here.returncode == 0, here.stderr
     there = run_process(
-        *ARGUMENTS,
-        "--farm",
-        "ray",
-        "--address",
-        cluster,
-        "--workers",
-        "2",
-        "--with",
-        "masks",
-        "--out",
-        tmp_path / "there",
+        *render_arguments(tmp_path / "there", *FEW, "--workers", "2", "--with", "masks"),
+        *("--farm", "ray", "--address", cluster),
     )
     assert there.returncode == 0, there.stderr
     one, other = (Dataset.open(tmp_path / name).world for name in ("here", "there"))
@@ -66,7 +42,7 @@ def test_a_killed_worker_process_costs_no_scene(cluster: str, tmp_path: Path) ->
     prepared = prepare(JOB)
     setup = worker_setup({**prepared.request, **Rendering("draft").request}, tmp_path)
     answers = []
-    for answer in Farm(2, ray=True).render(prepared.planned, 10, setup, Limits(scenes=3)):
+    for answer in Farm(2, ray=True).render(prepared.planned, 10, setup):
         if len(answers) in (1, 4):
             os.kill(_workers()[0], signal.SIGKILL)
         answers.append(answer)
@@ -87,16 +63,16 @@ def _workers() -> list[int]:
                 actor = (Path("/proc") / parent / "cmdline").read_bytes()
             except (OSError, IndexError):
                 continue
-            if b"generator.render.blender.worker" in command and actor.startswith(b"ray::RemoteWorker"):
+            if b"generator.render.blender.worker" in command and actor.startswith(b"ray::_NodeWorker"):
                 found.append(int(process.name))
     return found
 
 
 def test_an_address_without_a_cluster_is_explained(tmp_path: Path) -> None:
-    done = run_command(*ARGUMENTS, "--address", "auto", "--out", tmp_path / "d")
+    done = run_command(*render_arguments(tmp_path / "d", "--address", "auto"))
     assert done.returncode == 2
     assert "--address auto is the address of a Ray cluster; add --farm ray" in done.stderr
-    done = run_process(*ARGUMENTS, "--farm", "ray", "--address", "127.0.0.1:1", "--out", tmp_path / "d")
+    done = run_process(*render_arguments(tmp_path / "d", "--farm", "ray", "--address", "127.0.0.1:1"))
     assert done.returncode == 2
     assert "no Ray cluster answers there" in done.stderr
     assert "Traceback" not in done.stderr

@@ -11,29 +11,13 @@ from generator.base.errors import UserError
 from generator.base.files import read_json
 from generator.dataset.reader import Dataset
 from generator.render.rerender import _copy_benchmark
-from tests.conftest import run_command
+from tests.conftest import FEWEST, render_arguments, run_command
 
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("again") / "source"
-    done = run_command(
-        "gen",
-        "render",
-        "--scenes",
-        "train=2,val=1,seen=1,partial=1,unseen=1",
-        "--resolution",
-        "64x48",
-        "--quality",
-        "draft",
-        "--pairs",
-        "--device",
-        "cpu",
-        "--workers",
-        "1",
-        "--out",
-        root,
-    )
+    done = run_command(*render_arguments(root, *FEWEST, "--resolution", "64x48", "--pairs"))
     assert done.returncode == 0, done.stderr
     assert run_command("gen", "describe", root, "--protocol", "binary").returncode == 0
     return root

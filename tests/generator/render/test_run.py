@@ -15,7 +15,7 @@ from PIL import Image
 from generator.base.errors import UserError
 from generator.base.registry import resource
 from generator.dataset.reader import Dataset
-from generator.render.estimate import check_space, seconds_a_scene
+from generator.render.run import check_space, seconds_a_scene
 from generator.vocabulary.families import vocabulary_text
 from tests.conftest import FEW, FEWEST, render_arguments, run_command, run_process
 from tests.generator.render.digests import files
@@ -170,7 +170,7 @@ def test_missing_library_is_named(tmp_path: Path) -> None:
     )
     done = run_process(*render_arguments(tmp_path / "out", *FEW), env={**os.environ, "PYTHONPATH": str(tmp_path)})
     assert done.returncode == 2
-    assert "libXi.so.6 is missing: apt-get install libxi6" in done.stderr
+    assert "libXi.so.6 is missing: apt-get install libx11-6" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -62,33 +62,6 @@ def test_webdataset_reads_the_tars(rendered: Path, packed: Path) -> None:
             assert image.size == (64, 64)
 
 
-@pytest.mark.parametrize(
-    "stop", [pytest.param(n, marks=[pytest.mark.full] if n % 63 else []) for n in range(0, 190, 9)]
-)
-def test_a_stopped_packing_continues_to_the_same_files(
-    rendered: Path, packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: int
-) -> None:
-    """Stopped at the n-th file that is removed or put in its place."""
-    calls = iter(range(10_000))
-    unlink, replace = Path.unlink, os.replace
-
-    def counted(does: Any) -> Any:
-        def stopping(*arguments: Any, **more: Any) -> None:
-            if "world" in str(arguments[0]) and next(calls) == stop:
-                raise KeyboardInterrupt
-            does(*arguments, **more)
-
-        return stopping
-
-    with monkeypatch.context() as patched:
-        patched.setattr("generator.dataset.packing.Path.unlink", counted(unlink))
-        patched.setattr("generator.dataset.packing.os.replace", counted(replace))
-        with pytest.raises(KeyboardInterrupt):
-            rewrite(rendered, tmp_path / "again", tar_bytes=TAR_BYTES)
-    rewrite(rendered, tmp_path / "again", tar_bytes=TAR_BYTES)
-    assert files(tmp_path / "again/world") == files(packed / "world")
-
-
 def test_a_dataset_in_tars_is_verified_previewed_and_trained_on(rendered: Path, packed: Path) -> None:
     done = run_command("gen", "verify", packed)
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,6 @@
-"""Ground directions agree with the image; margins decide."""
+"""Ground directions agree with the image; margins decide relations; scenes survive JSON."""
+
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 from generator.placement.scenes import place_scene
 from generator.scene.planned import Planned
 from generator.scene.projection import project
-from generator.scene.relations import Space, along, decided, ground_directions
+from generator.scene.relations import along, decided, ground_directions, scene_graph
 from generator.scene.scene import Scene
 from generator.vocabulary.schema import read_vocabulary
 
@@ -23,25 +25,39 @@ def a_scene(seed: int) -> Scene:
 
 
 @given(st.integers(0, 10**6))
-def test_directions_are_those_of_the_image(seed: int) -> None:
-    camera = a_scene(seed).camera
-    centre = project(camera, 0.0, 0.0, 0.0, 320, 240)
-    moved = {name: project(camera, x, y, 0.0, 320, 240) for name, (x, y) in ground_directions(camera).items()}
+def test_directions_are_those_of_the_image_and_json_is_exact(seed: int) -> None:
+    scene = a_scene(seed)
+    centre = project(scene.camera, 0.0, 0.0, 0.0, 320, 240)
+    moved = {
+        name: project(scene.camera, x, y, 0.0, 320, 240) for name, (x, y) in ground_directions(scene.camera).items()
+    }
     assert moved["left"][0] < centre[0] < moved["right"][0]
     assert moved["behind"][2] > centre[2] > moved["front"][2]
     assert moved["behind"][1] < centre[1] < moved["front"][1]
+    assert Scene.from_json(scene.to_json()) == scene
 
 
-def test_margins_are_the_steps_along_the_directions_of_the_ground() -> None:
-    scene = a_scene(3)
-    space, directions = Space(scene, VOCABULARY), ground_directions(scene.camera)
-    one, other = (obj.position for obj in scene.objects)
-    for name, relation in VOCABULARY.relations.items():
-        step = along(directions[name], one) - along(directions[name], other)
-        assert space.margin(relation, 0, 1) == pytest.approx(step, abs=1e-6)
-        assert space.margin(relation, 1, 0) == pytest.approx(-step, abs=1e-6)
+@given(st.integers(0, 10**6))
+def test_the_graph_has_each_relation_by_its_steps_along_the_ground_and_its_converse(seed: int) -> None:
+    scene = a_scene(seed)
+    graph, directions = scene_graph(scene, VOCABULARY), ground_directions(scene.camera)
+    assert [graph.nodes[i]["category"] for i in (0, 1)] == ["cube", "arch"]
+    assert graph.number_of_edges() == 2 * len(VOCABULARY.relations)
+    for i, j, name, edge in graph.edges(keys=True, data=True):
+        one, other = (along(directions[name], scene.objects[each].position) for each in (i, j))
+        assert edge["margin"] == pytest.approx(one - other, abs=2e-6)
+        assert edge["holds"] is (edge["margin"] > 0)
+        assert edge == graph.edges[j, i, VOCABULARY.relations[name].converse]
+        assert abs(edge["margin"]) >= VOCABULARY.placement.clearance
 
 
 @pytest.mark.parametrize(("margin", "holds"), [(0.2, True), (0.1999, None), (-0.1999, None), (-0.2, False)])
 def test_a_relation_holds_from_its_margin_on(margin: float, holds: bool | None) -> None:
     assert decided(margin, VOCABULARY.relations["left"]) is holds
+
+
+def test_a_relation_within_its_margin_is_undecided() -> None:
+    scene = a_scene(0)
+    first, second = scene.objects
+    near = replace(scene, objects=(first, replace(second, position=first.position)))
+    assert {edge["holds"] for *_, edge in scene_graph(near, VOCABULARY).edges(data=True)} == {None}

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from generator.base.errors import UserError
@@ -16,29 +16,17 @@ _START = 300.0  # seconds that Blender may take to load
 Answer = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Limits:
-    """Limits of a render process.
-
-    `timeout`: seconds after which a process without an answer counts as hung. `scenes`: how many it renders before a
-    new process replaces it, because Blender's memory grows.
-    """
-
-    timeout: float = 600.0
-    scenes: int = 500
-
-
 class Worker:
     """Renders scenes on some cores in a process of generator.render.blender.worker.
 
-    A process that fails a scene, crashes or hangs is replaced. `setup`: what a process is sent first
-    (run.worker_setup).
+    A process that fails a scene, crashes or hangs is replaced, and one that says that it is worn. `setup`: what a
+    process is sent first (run.worker_setup). `timeout`: seconds after which a process without an answer counts as hung.
     """
 
-    def __init__(self, setup: Mapping[str, Any], cores: list[int], limits: Limits):
-        self._setup, self._limits = {**setup, "cores": cores}, limits
-        self._processes: list[AnsweringProcess] = []  # the one that renders, and perhaps its successor
-        self._made, self._closed = 0, False
+    def __init__(self, setup: Mapping[str, Any], cores: list[int], timeout: float):
+        self._setup, self._timeout = {**setup, "cores": cores}, timeout
+        self._process: AnsweringProcess | None = None
+        self._closed = False
 
     def render(self, job: Planned) -> Answer:
         """The answer for a scene: {"scene": record}, or that of `given_up` after a second failure.
@@ -50,11 +38,12 @@ class Worker:
         while True:
             process = self._started()
             try:
-                answer = _checked(process.ask(asdict(job), self._limits.timeout))
+                answer = _checked(process.ask(asdict(job), self._timeout))
                 killed = False
             except ProcessEndError as ended:
                 answer, killed = {"failed": f"the render worker {ended}"}, ended.killed
-            self._made += 1
+            if answer.get("worn"):
+                self._drop()
             if "scene" in answer:
                 return answer
             if answer.get("final"):
@@ -67,24 +56,22 @@ class Worker:
                 return given_up(job, f"{answer['failed']}, {_KILLS} times; is there enough memory?")
 
     def close(self) -> None:
-        """End the processes. A scene that is being rendered in another thread ends with a UserError."""
+        """End the process. A scene that is being rendered in another thread ends with a UserError."""
         self._closed = True
-        for process in list(self._processes):
+        if process := self._process:
             process.close()
 
     def _started(self) -> AnsweringProcess:
         """The process to give the next scene to. Raises UserError if processes end before they are ready."""
-        if self._made >= self._limits.scenes:
-            if len(self._processes) == 1:
-                self._begin()
-            elif self._processes[1].has_answered():
-                self._drop()
         tries: Counter[bool] = Counter()
-        while self._made == 0:
-            process = self._processes[0] if self._processes else self._begin()
+        while self._process is None:
+            self._process = AnsweringProcess("generator.render.blender.worker")
+            if self._closed:
+                self._process.close()
+                raise UserError("The rendering was ended.")
+            self._process.send(self._setup)
             try:
-                _checked(process.answer(_START))
-                break
+                _checked(self._process.answer(_START))
             except ProcessEndError as ended:
                 self._drop()
                 tries[ended.killed] += 1
@@ -93,20 +80,12 @@ class Worker:
                         f"Rendering cannot start: the render worker {ended}; `python -c 'import bpy'` shows whether "
                         f"Blender loads."
                     ) from None
-        return self._processes[0]
-
-    def _begin(self) -> AnsweringProcess:
-        process = AnsweringProcess("generator.render.blender.worker")
-        self._processes.append(process)
-        if self._closed:
-            process.close()
-            raise UserError("The rendering was ended.")
-        process.send(self._setup)
-        return process
+        return self._process
 
     def _drop(self) -> None:
-        self._processes.pop(0).close()
-        self._made = 0
+        if self._process:
+            self._process.close()
+        self._process = None
 
 
 def _checked(answer: Answer) -> Answer:

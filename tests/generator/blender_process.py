@@ -1,4 +1,4 @@
-"""One Blender process for all tests of this folder: a test hands it a function of its own file and asserts what it
+"""One Blender process for all tests: a test hands it a function of its own file and asserts what it
 returns.
 """
 

@@ -14,10 +14,10 @@ from filelock import FileLock, Timeout
 from generator.base.errors import UserError
 from generator.base.extras import connecting
 from generator.base.files import write_bytes
-from generator.render.farm.process import Answer, Limits, Worker, given_up
+from generator.render.process import Answer, Worker, given_up
 from generator.scene.planned import Planned
 
-_LOSSES = 20  # gives up a scene that so many nodes were lost with
+_LOSSES = 20  # nodes that may be lost with one scene
 _CLOSE_TIMEOUT = 10.0  # seconds
 
 
@@ -36,42 +36,33 @@ def connected(address: str | None) -> Iterator[None]:
 
 
 class RayWorker:
-    """Renders scenes on one core of a cluster, and writes their files here.
+    """Renders scenes on one core of a cluster, and writes their files here. Ray replaces a node that is lost."""
 
-    A node that is lost is replaced by another.
-    """
-
-    def __init__(self, setup: dict[str, Any], limits: Limits):
+    def __init__(self, setup: dict[str, Any], timeout: float):
         self._folder = Path(setup["folder"])
-        self._start = lambda: ray.remote(num_cpus=1)(_NodeWorker).remote({**setup, "blender": version("bpy")}, limits)
-        self._node, self._closed = self._start(), False
+        actor = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=_LOSSES)(_NodeWorker)
+        self._node = actor.remote({**setup, "blender": version("bpy")}, timeout)
 
     def render(self, job: Planned) -> Answer:
         """The answer for a scene, as `Worker.render`."""
-        for _ in range(_LOSSES):
-            try:
-                answer, files = ray.get(self._node.render.remote(job))
-            except ray.exceptions.RayTaskError as error:
-                raise UserError(
-                    f"A Ray worker cannot render: {_last_line(error)}; is Jackalope of this version installed on every "
-                    f"node?"
-                ) from None
-            except ray.exceptions.RayError as error:  # its node is gone, or the actor could not be made there
-                if self._closed:
-                    raise
-                reason, self._node = _last_line(error), self._start()
-                continue
-            if "broken" in answer:
-                raise UserError(answer["broken"])
-            for path, data in files.items():
-                (self._folder / path).parent.mkdir(parents=True, exist_ok=True)
-                write_bytes(self._folder / path, data)
-            return dict(answer)
-        return given_up(job, f"the Ray worker was lost ({reason}), {_LOSSES} times")
+        try:
+            answer, files = ray.get(self._node.render.remote(job))
+        except ray.exceptions.RayTaskError as error:
+            raise UserError(
+                f"A Ray worker cannot render: {_last_line(error)}; is Jackalope of this version installed on every "
+                f"node?"
+            ) from None
+        except ray.exceptions.RayError as error:  # its node is gone, or the actor could not be made there
+            return given_up(job, f"the Ray worker was lost ({_last_line(error)})")
+        if "broken" in answer:
+            raise UserError(answer["broken"])
+        for path, data in files.items():
+            (self._folder / path).parent.mkdir(parents=True, exist_ok=True)
+            write_bytes(self._folder / path, data)
+        return dict(answer)
 
     def close(self) -> None:
         """End the process on the node, and the actor."""
-        self._closed = True
         with suppress(ray.exceptions.RayError):
             ray.get(self._node.close.remote(), timeout=_CLOSE_TIMEOUT)
         ray.kill(self._node)
@@ -80,11 +71,11 @@ class RayWorker:
 class _NodeWorker:
     """A Ray actor that renders in a process and returns the files' bytes, so nodes need no shared disk."""
 
-    def __init__(self, setup: dict[str, Any], limits: Limits):
+    def __init__(self, setup: dict[str, Any], timeout: float):
         self._resources = ExitStack()
         self._folder = Path(self._resources.enter_context(tempfile.TemporaryDirectory(prefix="jackalope-")))
         core = _claim_core(self._resources)
-        self._worker = Worker({**setup, "folder": str(self._folder)}, [core], limits)
+        self._worker = Worker({**setup, "folder": str(self._folder)}, [core], timeout)
 
     def render(self, job: Planned) -> tuple[Answer, dict[str, bytes]]:
         """The answer for a scene, {"broken": reason} if nothing can be rendered, and its files' bytes by path."""

@@ -8,8 +8,10 @@ from itertools import islice
 from queue import SimpleQueue
 from typing import Any, Protocol
 
-from generator.render.farm.process import Answer, Limits, Worker
+from generator.render.process import Answer, Worker
 from generator.scene.planned import Planned
+
+_TIMEOUT = 600.0
 
 
 def default_workers() -> int:
@@ -29,22 +31,23 @@ class Farm:
     address: str | None = None
 
     def render(
-        self, jobs: Iterable[Planned], number: int, setup: dict[str, Any], limits: Limits | None = None
+        self, jobs: Iterable[Planned], number: int, setup: dict[str, Any], timeout: float = _TIMEOUT
     ) -> Iterator[Answer]:
         """Render `number` scenes; yields one answer per scene, in the order in which they finish.
 
-        `setup` is what each process is sent first (run.worker_setup). An answer is {"scene": record} or {"scene_id",
+        `setup` is what each process is sent first (run.worker_setup); `timeout` are the seconds after which one without
+        an answer counts as hung. An answer is {"scene": record} or {"scene_id",
         "cluster_id", "twin_of", "failed": reason}. Raises UserError if nothing can be rendered at all, as when Blender
         does not load or the disk is full.
         """
-        workers, limits = min(self.workers, number), limits or Limits()
+        workers = min(self.workers, number)
         if self.ray and workers:
-            from generator.render.farm.ray import RayWorker, connected
+            from generator.render.ray_workers import RayWorker, connected
 
             with connected(self.address):
-                yield from _answers(jobs, [RayWorker(setup, limits) for _ in range(workers)])
+                yield from _answers(jobs, [RayWorker(setup, timeout) for _ in range(workers)])
         elif workers:
-            yield from _answers(jobs, [Worker(setup, cores, limits) for cores in cores_of_workers(workers)])
+            yield from _answers(jobs, [Worker(setup, cores, timeout) for cores in cores_of_workers(workers)])
 
 
 def cores_of_workers(workers: int) -> list[list[int]]:
@@ -55,16 +58,16 @@ def cores_of_workers(workers: int) -> list[list[int]]:
     return [cores[i::workers] or [cores[i % len(cores)]] for i in range(workers)]
 
 
-class _Worker(Protocol):
+class _Renders(Protocol):
     def render(self, job: Planned) -> Answer: ...
     def close(self) -> None: ...
 
 
-def _answers(jobs: Iterable[Planned], workers: Sequence[_Worker]) -> Iterator[Answer]:
+def _answers(jobs: Iterable[Planned], workers: Sequence[_Renders]) -> Iterator[Answer]:
     """Have each worker render in a thread of its own, which waits for its process; jobs are drawn here, as they are
     needed.
     """
-    rest, idle = iter(jobs), SimpleQueue[_Worker]()
+    rest, idle = iter(jobs), SimpleQueue[_Renders]()
     for worker in workers:
         idle.put(worker)
 

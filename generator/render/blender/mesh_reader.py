@@ -1,0 +1,107 @@
+"""A process that reads a mesh file of the user. A file that crashes a parser crashes nothing else.
+
+A line on stdin names the file and where to write its mesh, {"read": file, "out": npz}. It answers {} or {"refused":
+sentence}. Blender is loaded only for the files that it alone reads.
+"""
+
+import json
+import resource
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from generator.base.errors import UserError
+from generator.render.blender.system import answer_with, load_fault
+
+MAX_FACES = 2_000_000
+_MOST_MEMORY = 8 << 30  # bytes; a mesh of MAX_FACES takes less, and a small file may state a far larger one
+_OF_BLENDER = (".fbx", ".blend", ".ply")
+
+
+def main() -> None:
+    """Answer the request on stdin."""
+    resource.setrlimit(resource.RLIMIT_DATA, (_MOST_MEMORY, resource.getrlimit(resource.RLIMIT_DATA)[1]))
+    answer = answer_with()
+    request = json.loads(sys.stdin.readline())
+    try:
+        vertices, faces = read_file(Path(request["read"]))
+        np.savez(request["out"], vertices=vertices, faces=faces)
+        answer()
+    except UserError as error:
+        answer(refused=error.message)
+    except (ImportError, MemoryError) as error:
+        answer(refused=load_fault(error) + ".")
+
+
+def read_file(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Read all meshes of a file, joined where they stand in its scene, in the axes of the file.
+
+    Returns vertices float [n, 3] and triangles int [m, 3]. Raises UserError where the file is not of the format of its
+    suffix, or has no faces or more than MAX_FACES.
+    """
+    import trimesh
+
+    suffix = path.suffix.lower()
+    try:
+        if suffix in _OF_BLENDER:
+            vertices, faces = _read_with_blender(path)
+        else:
+            mesh = trimesh.load_scene(path, process=False, skip_materials=True).to_mesh()
+            vertices, faces = mesh.vertices, mesh.faces
+    except MemoryError:
+        raise UserError(
+            "it takes too much memory: it is damaged, or has far too many faces; export it again."
+        ) from None
+    except ImportError:
+        raise
+    except Exception as error:  # parsers raise whatever they meet in a damaged file
+        raise UserError(
+            f"it cannot be read as {suffix} ({_reason(error)}): it is damaged or something else; export it again."
+        ) from None
+    if len(faces) == 0:
+        raise UserError("it has no faces, so there is nothing to show: export a mesh with faces.")
+    if len(faces) > MAX_FACES:
+        raise UserError(
+            f"it has {len(faces):,} faces, and at most {MAX_FACES:,} are taken: decimate it in the program that made "
+            f"it."
+        )
+    return vertices, faces
+
+
+def _read_with_blender(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """The scene as Blender renders it: modifiers applied, hidden objects skipped. Scripts in the file are never run."""
+    import bpy
+
+    from generator.render.blender.meshes import read_vectors
+
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    bpy.context.preferences.filepaths.use_scripts_auto_execute = False
+    if path.suffix.lower() == ".blend":
+        bpy.ops.wm.open_mainfile(filepath=str(path), load_ui=False, use_scripts=False)
+    elif path.suffix.lower() == ".fbx":
+        bpy.ops.import_scene.fbx(filepath=str(path))
+    else:
+        bpy.ops.wm.ply_import(filepath=str(path))
+    graph = bpy.context.evaluated_depsgraph_get()
+    vertices, triangles, before = [np.empty((0, 3))], [np.empty((0, 3), np.int32)], 0
+    for each in bpy.context.scene.objects:
+        if each.type == "MESH" and not each.hide_render:
+            shown = each.evaluated_get(graph)
+            world_from_mesh = np.array(shown.matrix_world)
+            shown.data.calc_loop_triangles()
+            points = read_vectors(shown.data.vertices, "co", np.float32)
+            vertices.append(points @ world_from_mesh[:3, :3].T + world_from_mesh[:3, 3])
+            triangles.append(read_vectors(shown.data.loop_triangles, "vertices", np.int32) + before)
+            before += len(points)
+    return np.concatenate(vertices), np.concatenate(triangles)
+
+
+def _reason(error: Exception) -> str:
+    """The last line of an error that tells something. Blender ends its own with the place in its code."""
+    lines = [line for line in str(error).strip().splitlines() if not line.startswith("Location: ")]
+    return (lines or ["no reason given"])[-1].removeprefix("Error: ").rstrip(".")
+
+
+if __name__ == "__main__":
+    main()

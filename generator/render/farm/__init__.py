@@ -1,1 +1,0 @@
-"""Worker processes that render, on this machine or on a Ray cluster."""
