@@ -13,8 +13,7 @@ from PIL import Image
 
 from bench.figures import Figure
 from bench.scale import CANDIDATES, GIB, SPLITS, alone, names, processor_seconds
-from evaluator.models.contracts import DualEncoder, Model, PairScorer
-from evaluator.models.memory import BatchSize
+from evaluator.models.contracts import BatchSize, DualEncoder, Model, PairScorer
 from evaluator.scoring.needs import collect_needs
 from evaluator.scoring.score import score
 from generator.dataset.reader import Dataset

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from generator.base.streams import Stream
 from generator.describe.benchmark import make_protocols, make_training
-from generator.describe.captioner import Captioner
-from generator.describe.items import Item
+from generator.describe.captioner import Captioner, Item
 from generator.describe.request import Request, read_text_preset, text_preset_names
 from generator.describe.scenes import DescribedScene
 from generator.describe.statistics import parse_statistics

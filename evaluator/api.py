@@ -25,13 +25,13 @@ def evaluate(
 ) -> Evaluation:
     """Score a model on the questions of a dataset; nothing is printed.
 
-    model: a spec such as `open_clip:ViT-B-32@openai`, or an object of yours (evaluator.models.in_memory says which). An
+    model: a spec such as `open_clip:ViT-B-32@openai`, or an object of yours (evaluator.models.python says which). An
     object is put in evaluation mode while it is scored, stays on its device, and is called `name`.
     dataset: a `Dataset`, the folder of one with a single benchmark, or a benchmark of others such as
     `sugarcrepe:FOLDER`. progress: called with (what, done, total) after each batch, or a Progress
     (generator.base.progress). options: the other fields of evaluator.runs.request.Request, which are the options of
     `score run`: protocols, limit, within, splits, out, name, batch_size, device, precision, workers, channel, level,
-    full_pools, verify, allow_contaminated, model_args. With `out`, a stopped evaluation continues and `score report`
+    full_pools, verify, allow_contaminated. With `out`, a stopped evaluation continues and `score report`
     reads the run; without it, the run is in a temporary folder, which is removed with the returned object.
 
     Raises UserError for a request that cannot be met, and for what the model's methods return in another shape or type
@@ -39,7 +39,7 @@ def evaluate(
     """
     from evaluator.report.files import write_latex
     from evaluator.runs.run import run
-    from evaluator.scoring.distributed import Process
+    from evaluator.scoring.store import Process
 
     request = Request(model=model, dataset=dataset, **options)
     if request.out is None and (count := Process.from_environment().count) > 1:

@@ -26,7 +26,7 @@ from generator.holdout.membership import SPLITS, SplitPlan
 from generator.inspection.family_check import check_family
 from generator.placement.scenes import place_scene
 from generator.plan.plan import plan_scenes
-from generator.vocabulary import schema as declared
+from generator.vocabulary import tables as declared
 from generator.vocabulary.environments import (
     Environment,
     GroundSpec,
@@ -38,8 +38,8 @@ from generator.vocabulary.environments import (
     WaterSpec,
 )
 from generator.vocabulary.materials import Pattern, Texture, WallSpec
-from generator.vocabulary.objects import ObjectSpec, Phrasing
 from generator.vocabulary.schema import parse_vocabulary
+from generator.vocabulary.tables import ObjectSpec, Phrasing
 from tests.paths import CHECKOUT as ROOT
 
 DOCS = ROOT / "docs"
@@ -166,7 +166,7 @@ def test_the_example_family_can_be_rendered_from() -> None:
 @pytest.mark.parametrize(
     ("heading", "model"),
     [
-        ("## Top level", declared.Vocabulary),
+        ("## Top level", declared.Tables),
         ("## [attributes.KIND]", declared.AttributeValue),
         ("## [kinds.KIND]", Phrasing),
         ("## [objects]", ObjectSpec),
@@ -183,7 +183,7 @@ def test_the_example_family_can_be_rendered_from() -> None:
 def test_every_key_of_a_family_is_documented(heading: str, model: type[Declared]) -> None:
     tables = {"attributes", "kinds", "objects", "relations", "environments", "placement", "floor", "camera", "lamps"}
     keys = {name for name, each in model.model_fields.items() if not each.exclude}
-    keys -= tables if model is declared.Vocabulary else set()
+    keys -= tables if model is declared.Tables else set()
     assert set(rows(section(DOCS / "vocabularies.md", heading))) == keys
 
 

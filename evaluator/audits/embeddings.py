@@ -13,9 +13,8 @@ import numpy as np
 from matplotlib import pyplot as plt
 
 from evaluator.audits.prompts import captions_of, shown_splits
-from evaluator.models.arguments import name_and_spec
 from evaluator.models.contracts import DualEncoder
-from evaluator.models.registry import load_model
+from evaluator.models.registry import load_model, name_and_spec
 from evaluator.provenance.contamination import training_of
 from generator.base.errors import UserError
 from generator.base.files import write_json, write_text

@@ -14,11 +14,10 @@ import torch
 from PIL import Image, ImageDraw, ImageFont, PngImagePlugin
 
 from evaluator.audits.prompts import Prompt, choose_prompts
-from evaluator.models.arguments import name_and_spec
 from evaluator.models.diffusion.latents import decode_latent
 from evaluator.models.diffusion.scorer import DiffusionClassifier
 from evaluator.models.hub import quiet
-from evaluator.models.registry import load_model
+from evaluator.models.registry import load_model, name_and_spec
 from evaluator.provenance.contamination import mark_of, training_of
 from evaluator.runs.folder import folder_name
 from generator.base.errors import UserError
@@ -214,7 +213,7 @@ def draw_image(model: DiffusionClassifier, text: str, seed: int, guidance: float
 def seen_image(model: DiffusionClassifier, image: Image.Image) -> Image.Image:
     """An RGB image as the classifier sees it before noise is added: resized or cropped by its preset, and what its
     autoencoder keeps."""
-    return decode_latent(model.adapter.pipe.vae, model.latent(image))
+    return decode_latent(model.adapter.pipe, model.latent(image))
 
 
 @dataclass(frozen=True)

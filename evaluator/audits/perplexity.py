@@ -72,9 +72,9 @@ class CausalModel:
     own = False
 
     def __init__(self, name: str, device: str | None):
-        from evaluator.models.blind import CausalLikelihood
+        from evaluator.models.blind import LanguageModelScorer
 
-        self._likelihood = CausalLikelihood(name, device, "--language-model")
+        self._likelihood = LanguageModelScorer(name, device, "--language-model")
         info = self._likelihood.info
         self.info = {"name": name, "class": info["architecture"], "start_token": info["start_token"]}
 

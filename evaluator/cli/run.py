@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     required=True,
     multiple=True,
     help="Model as family:name[@weights], such as open_clip:ViT-B-32@openai, open_clip:ViT-B-32@FILE or "
-    "jackalope:FOLDER. "
-    "`score models` lists the families. Repeat for several, which are scored one after another.",
+    "jackalope:FOLDER; arguments follow after commas, such as vqa:NAME,dtype=bfloat16. `score models` lists the "
+    "families. Repeat for several, which are scored one after another.",
 )
 @BENCHMARK
 @click.option(
@@ -68,8 +68,7 @@ def run(
     from evaluator.analysis.pooling import pool_runs
     from evaluator.api import evaluate
     from evaluator.cli.results_table import print_results
-    from evaluator.models.arguments import named_with, parse_arguments
-    from evaluator.models.registry import check_model
+    from evaluator.models.registry import check_model, read_spec
     from evaluator.runs.dataset import Dataset
     from evaluator.runs.folder import folder_name
     from evaluator.runs.item_rows import write_items
@@ -78,13 +77,11 @@ def run(
     for tracker in trackers:
         check_tracker(tracker)
     opened = Dataset.open(dataset, benchmark, images=images, filters=filters)
-    arguments = parse_arguments(options.pop("model_args"))
-    if arguments:
-        for model in models:
-            check_model(model, arguments)
+    for model in models:
+        check_model(read_spec(model))
     out, limit = options.pop("out"), options["limit"]
     part = ("" if limit is None else f"-limit{limit}") + "".join(f"-{each}" for each in filters)
-    names = {model: folder_name(f"{named_with(model, arguments)}{part}") for model in models}
+    names = {model: folder_name(f"{model}{part}") for model in models}
     if len(set(names.values())) < len(names):
         raise UserError(
             f"Expected models with folders of their own, got {', '.join(names)}; score them one by one, with --out."
@@ -93,7 +90,7 @@ def run(
     found = []
     for model, name in names.items():
         folder = above if out and len(names) == 1 else above / name
-        each = evaluate(model, opened, out=folder, model_args=arguments, progress=Bar(), **options)
+        each = evaluate(model, opened, out=folder, progress=Bar(), **options)
         if each.results:
             found.append(each)
             for tracker in trackers:

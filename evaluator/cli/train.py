@@ -65,7 +65,7 @@ def train(ctx: click.Context) -> None:
 
     Under accelerate launch or torchrun, several processes train one model (docs/training.md).
     """
-    from evaluator.scoring.distributed import Process
+    from evaluator.scoring.store import Process
 
     if not Process.from_environment().is_main:  # the main process says everything but why another one failed
         nowhere = ctx.with_resource(open(os.devnull, "w"))  # noqa: SIM115

@@ -2,9 +2,7 @@
 threads."""
 
 import base64
-import hashlib
 import io
-import json
 import os
 import re
 import threading
@@ -20,9 +18,8 @@ from PIL import Image
 from pydantic import Field
 
 from evaluator.models.bases import PAIR
-from evaluator.models.contracts import Contests, Pairs, PairScorer, fingerprints
+from evaluator.models.contracts import BatchSize, Contests, Pairs, PairScorer, cache_key, fingerprints
 from evaluator.models.hub import first_line
-from evaluator.models.memory import BatchSize
 from evaluator.models.yes_no import CHANNELS, QUESTION, Score, question, score_of_samples, score_of_tokens
 from generator.base.errors import UserError
 from generator.base.extras import check_installed
@@ -99,10 +96,8 @@ class Endpoint:
             if error.status_code in _FOR_ALL:
                 raise UserError(
                     f"The endpoint {self.url} refuses '{self.model}' ({self._said(error)}); put its key in the "
-                    f"environment "
-                    f"variable {KEY}, name a model that it serves, and a URL that ends as its documentation says, "
-                    f"such as "
-                    "/v1; or run the same command again later. Finished scores are kept."
+                    f"environment variable {KEY}, name a model that it serves, and a URL that ends as documented, such "
+                    "as /v1; or run the same command again later. Finished scores are kept."
                 ) from None
             raise RefusedError(self._said(error)) from None
         except openai.APIConnectionError as error:
@@ -110,8 +105,7 @@ class Endpoint:
                 raise RefusedError(self._said(error)) from None
             raise UserError(
                 f"The endpoint {self.url} does not answer ({self._said(error.__cause__ or error)}); start it or mend "
-                f"its "
-                "URL, then run the same command again. Finished scores are kept."
+                "its URL, then run the same command again. Finished scores are kept."
             ) from None
         except (openai.OpenAIError, ValueError) as error:  # ValueError: JSON that cannot be read
             raise RefusedError(self._said(error)) from None
@@ -148,7 +142,7 @@ class ApiScorer(PairScorer):
             "precision": "its own",
             "device": "its own",
         }
-        self.key = hashlib.sha256(json.dumps(["api", identity, QUESTION]).encode()).hexdigest()[:16]
+        self.key = cache_key("api", identity, QUESTION)
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
         """Fingerprints of the texts, int64 (n, 4): how the model cuts them is not known."""
@@ -258,8 +252,7 @@ def parse_place(name: str) -> tuple[str, str]:
     if not (model and parts.scheme in ("http", "https") and plain):
         raise UserError(
             "Expected api:URL@MODEL, such as api:http://localhost:8000/v1@MODEL, with the key in OPENAI_API_KEY and "
-            "neither "
-            "key nor query in the URL."
+            "neither key nor query in the URL."
         )
     return url.rstrip("/"), model
 

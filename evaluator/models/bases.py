@@ -9,8 +9,7 @@ import torch
 from PIL import Image
 from torch.nn import functional as F
 
-from evaluator.models.contracts import Contests, DualEncoder, Pairs, PairScorer
-from evaluator.models.memory import BatchSize
+from evaluator.models.contracts import BatchSize, Contests, DualEncoder, Pairs, PairScorer
 from evaluator.models.pretrained import Pretrained
 
 BATCH = 64

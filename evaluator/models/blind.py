@@ -4,8 +4,6 @@
 `blind:ngram` beside every image of a group.
 """
 
-import hashlib
-import json
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Sequence
@@ -16,15 +14,14 @@ import torch
 from PIL import Image
 from torch.nn.utils.rnn import pad_sequence
 
-from evaluator.models.contracts import Contests, Group, Pairs, PairScorer, fingerprints
-from evaluator.models.memory import BatchSize
+from evaluator.models.contracts import BatchSize, Contests, Group, Pairs, PairScorer, cache_key, fingerprints
 from evaluator.models.ngram import ORDER, NgramModel
 from evaluator.models.pretrained import TOKENIZER, Storage, Wanted, load_pretrained
 from evaluator.provenance.exposure import Exposure
 from generator.base.errors import UserError, did_you_mean
 
 KINDS = ("ngram", "length", "lm")
-BATCH = 128
+BATCH, LANGUAGE_BATCH = 128, 32
 
 
 class BlindScorer(PairScorer, ABC):
@@ -113,8 +110,7 @@ class NgramScorer(BlindScorer):
         self._left_out = [group.texts for group in groups]
         self._model = NgramModel(distinct)
         self.info["fitted_texts"] = len(distinct)
-        parts = [distinct, sorted((sorted(group.images), sorted(group.texts)) for group in groups)]
-        self.key = "blind-ngram-" + hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+        self.key = cache_key("ngram", distinct, sorted((sorted(group.images), sorted(group.texts)) for group in groups))
 
     def _fold(self, image: Any) -> int | None:
         return self._group_of.get(image) if isinstance(image, str) else None
@@ -130,52 +126,15 @@ class NgramScorer(BlindScorer):
 
 
 class LanguageModelScorer(BlindScorer):
-    """Mean log-likelihood per token under a causal language model (causal_lm.py)."""
-
-    channels = ("log_likelihood",)
-
-    def __init__(self, name: str, device: str | None, **how: Unpack[Storage]):
-
-        self._likelihood = CausalLikelihood(name, device, "blind:lm:", **how)
-        super().__init__(name)
-        self.batch = self._likelihood.batch
-        self.info |= {**self._likelihood.info, "preprocessing": self.info["preprocessing"]}
-        self.key = self._likelihood.key
-
-    def _score(self, texts: Sequence[str], fold: int | None) -> Sequence[float]:
-        scores: list[float] = self._likelihood.mean_log_likelihoods(texts).tolist()
-        return scores
-
-
-def load_blind(name: str, device: str | None, **how: Unpack[Storage]) -> BlindScorer:
-    """Load `ngram`, `length` or `lm:FOLDER_OR_NAME`. Raises UserError for other names and for models that do not
-    exist."""
-    kind, _, rest = name.partition(":")
-    if kind == "lm":
-        if not rest:
-            raise UserError(
-                "blind:lm names no language model: add : and a folder or a name on the Hub, such as "
-                "blind:lm:openai-community/gpt2."
-            )
-        return LanguageModelScorer(rest, device, **how)
-    if name not in KINDS:
-        raise UserError(f"Unknown blind model '{name}': {did_you_mean(kind, list(KINDS))}")
-    if how:
-        raise UserError(f"blind:{name} has no argument '{next(iter(how))}'; leave it out, or take blind:lm:.")
-    return NgramScorer() if kind == "ngram" else LengthScorer()
-
-
-LANGUAGE_BATCH = 32
-
-
-class CausalLikelihood:
-    """A causal language model by folder or name on the Hub, which scores texts alone.
+    """Mean log-likelihood per token under a causal language model, by folder or name on the Hub.
 
     Every token is scored, the first one after the tokenizer's start token, or after its end token where it has no start
     token. With neither, the first token is context only.
     """
 
-    def __init__(self, name: str, device: str | None, option: str, **how: Unpack[Storage]):
+    channels = ("log_likelihood",)
+
+    def __init__(self, name: str, device: str | None, option: str = "blind:lm:", **how: Unpack[Storage]):
         """`option` is how the user asked for the model, for error messages. Raises UserError as load_pretrained
         does."""
         from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES as TYPES
@@ -186,8 +145,9 @@ class CausalLikelihood:
         start = self._tokenizer.bos_token_id
         self._start = self._tokenizer.eos_token_id if start is None else start
         self._longest = getattr(self._model.config, "max_position_embeddings", None) or 1_000_000
+        super().__init__(name)
+        self.info |= {**loaded.info, "preprocessing": self.info["preprocessing"], "start_token": self._start}
         self.batch = BatchSize(LANGUAGE_BATCH, "text")
-        self.info: dict[str, Any] = {**loaded.info, "start_token": self._start}
         self.key = loaded.key("causal-lm")
 
     def mean_log_likelihoods(self, texts: Sequence[str]) -> np.ndarray:
@@ -209,3 +169,24 @@ class CausalLikelihood:
             logits = self._model(input_ids=ids, attention_mask=mask).logits[:, :-1].float()
             losses = torch.nn.functional.cross_entropy(logits.transpose(1, 2), ids[:, 1:], reduction="none").double()
         return np.asarray((-(losses * mask[:, 1:]).sum(1) / mask[:, 1:].sum(1)).cpu().numpy())
+
+    def _score(self, texts: Sequence[str], fold: int | None) -> Sequence[float]:
+        return self.mean_log_likelihoods(texts).tolist()
+
+
+def load_blind(name: str, device: str | None, **how: Unpack[Storage]) -> BlindScorer:
+    """Load `ngram`, `length` or `lm:FOLDER_OR_NAME`. Raises UserError for other names and for models that do not
+    exist."""
+    kind, _, rest = name.partition(":")
+    if kind == "lm":
+        if not rest:
+            raise UserError(
+                "blind:lm names no language model: add : and a folder or a name on the Hub, such as "
+                "blind:lm:openai-community/gpt2."
+            )
+        return LanguageModelScorer(rest, device, **how)
+    if name not in KINDS:
+        raise UserError(f"Unknown blind model '{name}': {did_you_mean(kind, list(KINDS))}")
+    if how:
+        raise UserError(f"blind:{name} has no argument '{next(iter(how))}'; leave it out, or take blind:lm:.")
+    return NgramScorer() if kind == "ngram" else LengthScorer()

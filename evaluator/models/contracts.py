@@ -1,18 +1,28 @@
-"""What the scoring needs of a model: the protocols `DualEncoder` and `PairScorer`.
+"""What the scoring needs of a model: the protocols `DualEncoder` and `PairScorer`, and how batches are sized.
 
 Families inherit from them, so that a capability that a family does not name has the value that stands here.
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+import json
+import logging
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 from PIL import Image
 
-from evaluator.models.memory import BatchSize
 from evaluator.provenance.exposure import Exposure
+from generator.base.errors import UserError
+
+logger = logging.getLogger(__name__)
+_TORCHS_OWN = "OutOfMemoryError"
+_SIGNS = ("out of memory", "can't allocate memory", "CUBLAS_STATUS_ALLOC_FAILED")
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 Pairs: TypeAlias = Sequence[tuple[int, str]]
 """Pairs of (index into some images, text)."""
@@ -65,6 +75,72 @@ class _Scorer(Protocol):
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
         """Token ids of each text, int64 (n, length). The model cannot tell texts with equal rows apart."""
         ...
+
+
+class BatchSize:
+    """How many items are computed at once. It only ever shrinks, so later calls start with a size that fits.
+
+    `size` is the largest batch; `item` says in the error message what one item is, such as "pair of image and text".
+    """
+
+    def __init__(self, size: int, item: str):
+        self.size = size
+        self._item = item
+        self._shrunk = False
+
+    def run(
+        self, compute: Callable[[Sequence[Item]], Result], items: Sequence[Item], planned: bool = False
+    ) -> Iterator[tuple[Sequence[Item], Result]]:
+        """Yield consecutive batches of `items`, each with what `compute` returns for it.
+
+        A batch that runs out of memory is halved and computed again; what was yielded is never computed twice.
+        `planned`: `items` is one batch that the caller has sized. It is only cut once memory has run out.
+        Raises UserError when memory runs out for a single item.
+        """
+        start = 0
+        while start < len(items):
+            stop = len(items) if planned and not self._shrunk else start + self.size
+            part = items[start:stop]
+            try:
+                result = compute(part)
+            except (RuntimeError, MemoryError) as error:
+                if not out_of_memory(error):
+                    raise
+            else:
+                yield part, result
+                start += len(part)
+                continue
+            # after the handler, since the error's traceback holds the tensors of the failed batch
+            self._shrink(len(part))
+
+    def fill(
+        self, compute: Callable[[Sequence[int]], np.ndarray], rows: Sequence[int], shape: tuple[int, ...]
+    ) -> np.ndarray:
+        """What `compute` returns for batches of rows, each in its rows of a float32 array of a shape; NaN in other
+        rows."""
+        found = np.full(shape, np.nan, dtype=np.float32)
+        for part, values in self.run(compute, rows):
+            found[list(part)] = values
+        return found
+
+    def _shrink(self, tried: int) -> None:
+        if tried == 1:
+            raise UserError(
+                f"There is no memory for one {self._item}; choose --device cpu or a smaller model. What is finished "
+                f"is kept."
+            )
+        self._shrunk = True
+        while self.size >= tried:
+            self.size //= 2
+        if torch := sys.modules.get("torch"):  # not imported here, since results are measured without it
+            torch.cuda.empty_cache()  # does nothing where no GPU is used
+        logger.info(f"Out of memory: going on with batches of {self.size}.")
+
+
+def out_of_memory(error: BaseException) -> bool:
+    """Whether an error says that memory ran out, on any device."""
+    named = type(error).__name__ == _TORCHS_OWN or any(sign in str(error) for sign in _SIGNS)
+    return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and named)
 
 
 @runtime_checkable
@@ -124,3 +200,8 @@ Model: TypeAlias = DualEncoder | PairScorer
 def fingerprints(inputs: Iterable[bytes]) -> np.ndarray:
     """SHA-256 of each input, int64 (n, 4): rows for `tokens` where texts have no limit of length."""
     return np.array([np.frombuffer(hashlib.sha256(each).digest(), "<i8") for each in inputs], np.int64).reshape(-1, 4)
+
+
+def cache_key(*decides: Any) -> str:
+    """Name of a model in the cache, 16 hex digits, from all that decides what it computes, as JSON values."""
+    return hashlib.sha256(json.dumps(decides, sort_keys=True, default=str).encode()).hexdigest()[:16]

@@ -179,8 +179,7 @@ class QwenEncoder(HfEncoder):
             {"role": "system", "content": [{"type": "text", "text": self.INSTRUCTION}]},
             {"role": "user", "content": [content]},
         ]
-        chat: str = self._processor.apply_chat_template(turns, add_generation_prompt=True, tokenize=False)
-        return chat
+        return self._processor.apply_chat_template(turns, add_generation_prompt=True, tokenize=False)
 
     def _text_features(self, inputs: Any) -> torch.Tensor:
         hidden = self._model(**inputs, use_cache=False).last_hidden_state

@@ -1,5 +1,5 @@
-"""Where a pretrained model is (a folder, a file, or a repository of the Hugging Face Hub), and why it cannot be
-loaded."""
+"""Where a pretrained model is (a folder, a file, or a repository of the Hugging Face Hub), whether its files may be
+loaded, and why they cannot be."""
 
 import logging
 import pickle
@@ -7,22 +7,25 @@ import re
 import struct
 import sys
 import warnings
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 
-from evaluator.models.memory import out_of_memory
-from evaluator.models.weights import check_weights_folder, damage_in
+from evaluator.models.contracts import out_of_memory
 from generator.base.errors import UserError
+from generator.base.limits import check_file
 
 _WITH_BARS = ("transformers.utils.logging", "diffusers.utils.logging")
 _NOT_TENSORS = (pickle.UnpicklingError, SafetensorError, EOFError, IndexError, StopIteration, struct.error)
 _OFFLINE = ("connect", "offline mode", "resolve", "Hub", "download")
 _UNFIT = ("mismatch", "state_dict")
 _LONGEST = 160
+_SUFFIXES = {".bin", ".ckpt", ".pt", ".pth", ".safetensors", ".tar"}
+_POINTER = b"version https://git-lfs"
 
 
 @contextmanager
@@ -80,7 +83,7 @@ def find_source(name: str, option: str, index: str = "config.json") -> Source:
             raise UserError(
                 f"The folder '{name}' holds an adapter of another model; merge it into that model and give the result."
             )
-        check_weights_folder(folder)
+        check_files(folder)
         return Source(name, str(folder), None, mend)
     repository, _, revision = name.partition("@")
     if not is_hub_name(repository):
@@ -148,3 +151,54 @@ def first_line(error: BaseException) -> str:
     """The first line of an error's message, cut to 160 characters, to stand in brackets; else the error's type."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return lines[0][:_LONGEST].rstrip(":. ")
+
+
+def check_files(place: Path) -> None:
+    """Raise UserError where a file of weights, at `place` or in that folder, is no regular file, is sparse, or is an
+    archive that unpacks to more than twice its size: PyTorch stores tensors as they are. It need not exist."""
+    for path in _weights_at(place):
+        check_file(path)
+        if not zipfile.is_zipfile(path):
+            continue
+        with zipfile.ZipFile(path) as archive:
+            unpacked = sum(member.file_size for member in archive.infolist())
+        if unpacked > 2 * path.stat().st_size:
+            raise UserError(
+                f"{path} has {path.stat().st_size:,} bytes and unpacks to {unpacked:,}, which no checkpoint does; take "
+                "it from someone you trust."
+            )
+
+
+def damage_in(place: Path) -> str | None:
+    """The first damaged file of weights, at `place` or in that folder, and why: a clause. None where all seem whole.
+
+    It reads the files whole, so it is for files that have failed already.
+    """
+    for file in _weights_at(place):
+        if file.is_file() and (reason := _damage_of(file)):
+            return f"'{file}' is damaged: {reason}"
+    return None
+
+
+def _weights_at(place: Path) -> list[Path]:
+    return sorted(path for path in place.rglob("*") if path.suffix in _SUFFIXES) if place.is_dir() else [place]
+
+
+def _damage_of(file: Path) -> str | None:
+    with file.open("rb") as opened:
+        head = opened.read(64)
+    if not head:
+        return "it is empty"
+    if head.startswith(_POINTER):
+        return "it is a pointer of Git LFS in place of the weights (`git lfs pull` fetches them)"
+    try:
+        if file.suffix == ".safetensors":
+            with safe_open(file, "pt"):
+                return None
+        if not head.startswith(b"PK"):
+            return None if head.startswith(b"\x80") else "it does not begin as torch.save writes it"
+        with zipfile.ZipFile(file) as archive:  # torch.load does not look at the checksums
+            part = archive.testzip()
+        return f"its part {part} has other bytes than it was written with" if part else None
+    except Exception:  # damage shows in any way
+        return "it is cut short or changed"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from evaluator.models.contracts import Model
 from evaluator.models.open_clip import CONFIG, check_plain_sizes
-from evaluator.models.registry import load_model
+from evaluator.models.registry import Spec, load_model
 from evaluator.provenance.exposure import RECORD
 from generator.base.errors import UserError
 from generator.base.files import read_json
@@ -44,33 +44,36 @@ _TRAINED_ON = ("name", "benchmark", "world", "method", "recipe")
 _ALSO = ("base", "certificate")
 
 
-def load_jackalope(path: str, device: str | None) -> Model:
-    """Load the folder at `path`, which a diffusion model may follow with `@PRESET`.
+def load_jackalope(name: str, device: str | None, **arguments: str) -> Model:
+    """Load the folder `name` by the family that reads it too, which takes the arguments.
 
     Raises UserError when it does not exist or holds no model trained by `score train`, and when it holds anything else.
     """
-    folder, preset = _folder_and_preset(path)
+    folder = Path(name)
     if not folder.is_dir():
-        raise UserError(f"There is no trained model at '{path}'; give a folder written by `score train`.")
+        raise UserError(f"There is no trained model at '{name}'; give a folder written by `score train`.")
     if not (folder / RECORD).exists():
         raise UserError(
-            f"'{path}' is not a model trained here: it has no jackalope.json; give a folder written by `score train`."
+            f"'{name}' is not a model trained here: it has no {RECORD}; give a folder written by `score train`."
         )
     check_own_files(folder)
-    ours = _FILES[family_of(folder)]
-    if foreign := sorted(path.name for path in folder.glob("[!.]*") if path.name not in {*ours, RECORD}):
+    family = family_of(folder)
+    if foreign := sorted(path.name for path in folder.glob("[!.]*") if path.name not in {*_FILES[family], RECORD}):
         raise UserError(
-            f"'{path}' holds {', '.join(foreign)}, which `score train` does not write; remove it, or train again."
+            f"'{name}' holds {', '.join(foreign)}, which `score train` does not write; remove it, or train again."
         )
     record = read_json(folder / RECORD, most=MOST_LIST)
     if lacking := [key for key in _TRAINED_ON if key not in record]:
         raise UserError(f"{folder / RECORD} is damaged: it lacks {', '.join(lacking)}; restore it or train again.")
-    encoder = _load(folder, preset, path, device)
-    encoder.info |= {
+    if (folder / CONFIG).exists():
+        check_plain_sizes(read_json(folder / CONFIG).get("model_cfg"), name)
+    place = f"local-dir:{folder}" if family == "open_clip" else str(folder.absolute())
+    model = load_model(Spec(f"jackalope:{name}", family, place, arguments), device)
+    model.info |= {
         "weights": str(folder),
         "trained_on": {key: record[key] for key in (*_TRAINED_ON, *_ALSO) if key in record},
     }
-    return encoder
+    return model
 
 
 def family_of(folder: Path) -> str:
@@ -86,19 +89,3 @@ def is_cross_encoder(spec: str) -> bool:
     """Whether `score train` trains the model that a spec names on image–text matching. Loads no model."""
     family, _, name = spec.partition(":")
     return family == "vilt" or (family == "jackalope" and Path(name).is_dir() and family_of(Path(name)) == "vilt")
-
-
-def _folder_and_preset(path: str) -> tuple[Path, str]:
-    place, at, preset = path.rpartition("@")
-    if at and not Path(path).is_dir() and Path(place).is_dir() and family_of(Path(place)) == "diffusion":
-        return Path(place), f"@{preset}"
-    return Path(path), ""
-
-
-def _load(folder: Path, preset: str, path: str, device: str | None) -> Model:
-    family = family_of(folder)
-    if family != "open_clip":
-        return load_model(f"{family}:{folder.absolute()}{preset}", device)
-    if (folder / CONFIG).exists():
-        check_plain_sizes(read_json(folder / CONFIG).get("model_cfg"), path)
-    return load_model(f"open_clip:local-dir:{folder}", device)

@@ -4,8 +4,6 @@
 `open_clip:hf-hub:owner/name`, `open_clip:hf-hub:owner/name@revision`.
 """
 
-import hashlib
-import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,9 +16,9 @@ import torch
 from PIL import Image
 
 from evaluator.models.bases import TowerEncoder
-from evaluator.models.device import best_device
-from evaluator.models.hub import Source, loading
-from evaluator.models.weights import check_weights_file, check_weights_folder, weights_digest
+from evaluator.models.contracts import cache_key
+from evaluator.models.hub import Source, check_files, loading
+from evaluator.models.network import best_device, describe_network
 from evaluator.provenance.exposure import recorded_exposure
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import read_json
@@ -41,51 +39,31 @@ class OpenClipEncoder(TowerEncoder):
         self, model: Any, preprocess: Any, tokenizer: Any, config: dict[str, Any], weights: str, device: torch.device
     ):
         self._model = self.network = model.eval()
-        self._preprocess = preprocess
-        self._tokenizer = tokenizer
+        self._preprocess, self._tokenizer = preprocess, tokenizer
         self.config, self.device, self._dtype = config, device, next(model.parameters()).dtype
-        digest = weights_digest(model)
-        self.info = {
-            "weights": weights,
-            "weights_sha256": digest,
-            "activation": activation_of(model),
+        self.info = describe_network(weights, model, device) | {
             "preprocessing": " → ".join(_describe(step) for step in getattr(preprocess, "transforms", (preprocess,))),
             "text_length": int(tokenizer.context_length),
-            "parameters": sum(p.numel() for p in model.parameters()),
-            "precision": str(self._dtype).removeprefix("torch."),
-            "device": str(device),
         }
+        decides = ("weights_sha256", "preprocessing", "activation", "text_length")
         # the configuration too, since tensors do not tell the number of heads, nor the tokenizer they were trained with
-        parts = [
-            digest,
-            config,
-            self.info["preprocessing"],
-            self.info["activation"],
-            self.info["text_length"],
-            device.type,
-        ]
-        self.key = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+        self.key = cache_key(config, device.type, [self.info[name] for name in decides])
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
         """Token ids, int64 (n, text_length)."""
-        ids: np.ndarray = self._tokenizer(list(texts)).numpy()
-        return ids
+        return self._tokenizer(list(texts)).numpy()
 
     def text_inputs(self, texts: Sequence[str]) -> dict[str, torch.Tensor]:
         """What the text tower reads, by name: token ids, int64 (n, text_length)."""
         return {"text": self._tokenizer(list(texts))}
 
     def text_features(self, inputs: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        """Embeddings (n, d) before they are normalised, of what `text_inputs` returned; with gradients where they
-        are enabled."""
-        features: torch.Tensor = self._model.encode_text(inputs["text"].to(self.device))
-        return features
+        """As TowerEncoder.text_features."""
+        return self._model.encode_text(inputs["text"].to(self.device))
 
     def image_features(self, images: Sequence[torch.Tensor]) -> torch.Tensor:
-        """Embeddings (n, d) before they are normalised, of what `prepare` returned; with gradients where they are
-        enabled."""
-        features: torch.Tensor = self._model.encode_image(torch.stack(list(images)).to(self.device, self._dtype))
-        return features
+        """As TowerEncoder.image_features."""
+        return self._model.encode_image(torch.stack(list(images)).to(self.device, self._dtype))
 
     def token_counts(self, texts: Sequence[str]) -> list[int]:
         """How many tokens each text needs, its start and end included."""
@@ -96,8 +74,7 @@ class OpenClipEncoder(TowerEncoder):
 
     def prepare(self, image: Image.Image) -> torch.Tensor:
         """An RGB image as the model takes it, float32 (3, h, w)."""
-        pixels: torch.Tensor = self._preprocess(image)
-        return pixels
+        return self._preprocess(image)
 
 
 def load_open_clip(name: str, device: str | None) -> OpenClipEncoder:
@@ -109,31 +86,20 @@ def load_open_clip(name: str, device: str | None) -> OpenClipEncoder:
     Raises UserError when the architecture or the weights do not exist or do not fit each other.
     """
     if name.startswith("local-dir:"):
-        folder = Path(name.removeprefix("local-dir:"))
-        if not (folder / CONFIG).is_file():
-            raise UserError(f"'{folder}' is no folder with {CONFIG}; give a folder that open_clip wrote.")
-        read_json(folder / CONFIG)  # raises UserError where it is damaged
-        check_weights_folder(folder)
-        encoder = _load(name, None, False, device, _OWN)
-        encoder.exposure = recorded_exposure(folder)
-        return encoder
+        return _load_folder(Path(name.removeprefix("local-dir:")), name, device)
     if name.startswith("hf-hub:"):
         place, _, revision = name.removeprefix("hf-hub:").partition("@")
         if not revision:
             return _load(name, None, False, device, _OWN)
         with loading(Source(name, place, revision, "name another revision")):  # open_clip itself loads the newest one
             folder = Path(huggingface_hub.snapshot_download(place, revision=revision))
-        check_weights_folder(folder)
-        encoder = _load(f"local-dir:{folder}", None, False, device, _OWN)
-        encoder.info["weights"] = name
-        return encoder
+        return _load_folder(folder, name, device)
     architecture, _, weights = name.partition("@")
-    known = open_clip.list_models()
-    if architecture not in known:
+    if architecture not in (known := open_clip.list_models()):
         raise UserError(f"Unknown open_clip architecture '{architecture}': {_suggest(architecture, known)}")
     tags = open_clip.list_pretrained_tags_by_model(architecture)
     if not weights:
-        some = f", or one of {', '.join(tags[:_FEW])}{', …' * (len(tags) > _FEW)}" if tags else ""
+        some = f", or one of {', '.join(tags)}" if tags else ""
         raise UserError(f"open_clip:{architecture} names no weights: add @ and a checkpoint's path{some}.")
     quick = architecture.endswith(_QUICK)
     if weights in tags:
@@ -145,15 +111,13 @@ def load_open_clip(name: str, device: str | None) -> OpenClipEncoder:
             )
         return _load(architecture, weights, trained_quick, device, "as the published weights were trained")
     if not Path(weights).exists():
-        raise UserError(
-            f"There are no weights '{weights}' for {architecture}: "
-            f"{'give a path that exists.' if '/' in weights else _suggest(weights, tags)}"
-        )
+        mend = "give a path that exists." if "/" in weights else _suggest(weights, tags)
+        raise UserError(f"There are no weights '{weights}' for {architecture}: {mend}")
     if Path(weights).is_dir():
         raise UserError(
             f"'{weights}' is a folder: give a file in it, or name the folder alone, open_clip:local-dir:{weights}."
         )
-    check_weights_file(Path(weights))
+    check_files(Path(weights))
     return _load(architecture, weights, quick, device, "by the architecture's name; a weights file cannot tell")
 
 
@@ -166,12 +130,21 @@ def _suggest(name: str, known: list[str]) -> str:
     return list_all if len(known) > _FEW and not near.startswith("did") else near
 
 
+def _load_folder(folder: Path, given: str, device: str | None) -> OpenClipEncoder:
+    if not (folder / CONFIG).is_file():
+        raise UserError(f"'{folder}' is no folder with {CONFIG}; give a folder that open_clip wrote.")
+    read_json(folder / CONFIG)  # raises UserError where it is damaged
+    check_files(folder)
+    encoder = _load(f"local-dir:{folder}", None, False, device, _OWN)
+    encoder.info["weights"] = given
+    encoder.exposure = recorded_exposure(folder)
+    return encoder
+
+
 def _load(name: str, weights: str | None, quick: bool, device: str | None, activation: str) -> OpenClipEncoder:
     target = best_device(device)
     given = weights or name
-    mend = (
-        "give a folder that open_clip wrote" if weights is None else f"give a checkpoint of {name} saved by open_clip"
-    )
+    mend = f"give a checkpoint of {name} saved by open_clip" if weights else "give a folder that open_clip wrote"
     with loading(Source(given, given.removeprefix("local-dir:"), None, mend)):
         config = open_clip.get_model_config(name)
         check_open_clip_config(config, given)
@@ -183,12 +156,6 @@ def _load(name: str, weights: str | None, quick: bool, device: str | None, activ
     encoder = OpenClipEncoder(model, preprocess, tokenizer, config, given, target)
     encoder.info["activation_chosen"] = activation
     return encoder
-
-
-def activation_of(model: torch.nn.Module) -> str:
-    """Class names of the activation functions among the model's modules, e.g. "GELU" or "QuickGELU"."""
-    names = {type(module).__name__ for module in model.modules()} & {"GELU", "QuickGELU", "GELUTanh", "ReLU", "SiLU"}
-    return ", ".join(sorted(names))
 
 
 def _describe(step: Any) -> str:
@@ -206,17 +173,13 @@ def check_open_clip_config(config: Any, given: str) -> None:
     parts: list[Any] = [config.get(name) for name in ("text_cfg", "vision_cfg")] if isinstance(config, Mapping) else []
     if not parts or not all(isinstance(part, Mapping) for part in parts):
         raise UserError(
-            f"The open_clip_config.json of '{given}' has no text_cfg and vision_cfg; give a folder that open_clip "
-            f"wrote."
+            f"The open_clip_config.json of '{given}' has no text_cfg and vision_cfg; give one that open_clip wrote."
         )
     text, vision = parts
-    options = text.get("tokenizer_kwargs") or {}
-    if not isinstance(options, Mapping) or (foreign := sorted(map(str, options.keys() - _TOKENIZER))):
-        named = ", ".join(foreign) if isinstance(options, Mapping) else repr(options)
+    if foreign := sorted({*(text.get("tokenizer_kwargs") or ())} - _TOKENIZER):
         raise UserError(
-            f"The open_clip_config.json of '{given}' gives the tokenizer {named}, which could run code or read other "
-            f"files; "
-            f"take it out of tokenizer_kwargs (allowed: {', '.join(sorted(_TOKENIZER))})."
+            f"The open_clip_config.json of '{given}' gives the tokenizer {', '.join(foreign)}, which could run code or "
+            f"read other files; take it out of tokenizer_kwargs (allowed: {', '.join(sorted(_TOKENIZER))})."
         )
     for part, key in ((text, "hf_tokenizer_name"), (text, "hf_model_name"), (vision, "timm_model_name")):
         name = part.get(key)
@@ -243,13 +206,10 @@ def _check_text_model(name: str, given: str) -> None:
 def check_plain_sizes(config: Any, given: str) -> None:
     """Raise UserError where an architecture has more than numbers, as `score train` writes it: no name, nothing to
     look up."""
-    found = config if isinstance(config, Mapping) else {}
-    towers = [each for each in found.values() if isinstance(each, Mapping)]
-    for part in ({key: each for key, each in found.items() if not isinstance(each, Mapping)}, *towers):
-        for key, value in part.items():
+    for name, part in config.items() if isinstance(config, Mapping) else ():
+        for key, value in (part if isinstance(part, Mapping) else {name: part}).items():
             if not all(isinstance(each, int | float) for each in (value if isinstance(value, list) else [value])):
                 raise UserError(
                     f"The open_clip_config.json of '{given}' has {key} = {value!r}, and `score train` writes numbers "
-                    f"alone; load it as "
-                    f"open_clip:local-dir:{given} if you trust it."
+                    f"alone; load it as open_clip:local-dir:{given} if you trust it."
                 )

@@ -14,9 +14,9 @@ import torch
 from PIL import Image
 from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
 
-from evaluator.models.device import best_device
+from evaluator.models.contracts import cache_key
 from evaluator.models.hub import Source, find_source, loading
-from evaluator.models.weights import weights_digest
+from evaluator.models.network import best_device, describe_network
 from evaluator.provenance.exposure import Exposure, recorded_exposure
 from generator.base.errors import UserError
 
@@ -80,8 +80,8 @@ class Pretrained:
     """A model in evaluation mode on its device, with what prepares its inputs.
 
     `image_processor` is None for a model of texts alone. `processor` is None unless PROCESSOR was wanted. `info` is
-    what a run records. `identity` is JSON of all that decides the model's output. `exposure` is what the folder records
-    of the training.
+    what a run records. `identity` has, as JSON values, all that decides the model's output. `exposure` is what the
+    folder records of the training.
     """
 
     model: Any
@@ -90,13 +90,12 @@ class Pretrained:
     processor: Any
     device: torch.device
     info: dict[str, Any]
-    identity: str
+    identity: list[Any]
     exposure: Exposure | None = None
 
     def key(self, *more: Any) -> str:
-        """Name of the model in the cache, 16 hex digits, from its identity and from what a family adds as JSON
-        values."""
-        return hashlib.sha256(json.dumps([self.identity, *more], sort_keys=True).encode()).hexdigest()[:16]
+        """Name of the model in the cache, from its identity and from what a family adds as JSON values."""
+        return cache_key(self.identity, *more)
 
 
 def load_pretrained(name: str, device: str | None, wanted: Wanted, **how: Unpack[Storage]) -> Pretrained:
@@ -148,9 +147,9 @@ def _storage_options(how: Storage, device: str | None) -> dict[str, Any]:
     """
     dtype, device_map, quantization = how.get("dtype", "float32"), how.get("device_map"), how.get("quantization")
     options: dict[str, Any] = {"dtype": dtype if dtype == "auto" else getattr(torch, dtype)}
-    for package in [*["accelerate"] * bool(device_map or quantization), *["bitsandbytes"] * bool(quantization)]:
-        if find_spec(package) is None:
-            asked = f"quantization={quantization}" if quantization else f"device_map={device_map}"
+    asked = f"quantization={quantization}" if quantization else f"device_map={device_map}"
+    for package, needed in (("accelerate", device_map or quantization), ("bitsandbytes", quantization)):
+        if needed and find_spec(package) is None:
             raise UserError(
                 f"{asked} needs the package {package}, which is not installed; install it with: pip install {package}."
             )
@@ -172,16 +171,11 @@ def _storage_options(how: Storage, device: str | None) -> dict[str, Any]:
 def describe_pretrained(name: str, model: Any, tokenizer: Any, image_processor: Any, processor: Any) -> Pretrained:
     """A model that is on its device, in evaluation mode, with what a run records of it and what identifies it."""
     target: torch.device = model.device
-    info = {
-        "weights": name,
-        "weights_sha256": weights_digest(model),
+    info = describe_network(name, model, target) | {
         "architecture": type(model).__name__,
-        "activation": activations(model),
         "preprocessing": "none" if image_processor is None else describe_preprocessing(image_processor),
         "text_length": None,
-        "parameters": sum(p.numel() for p in model.parameters()),
         "precision": str(model.dtype).removeprefix("torch."),
-        "device": str(target),
     }
     identity = [
         info["weights_sha256"],
@@ -191,9 +185,7 @@ def describe_pretrained(name: str, model: Any, tokenizer: Any, image_processor: 
         info["precision"],
         target.type,
     ]
-    return Pretrained(
-        model, tokenizer, image_processor, processor, target, info, json.dumps(identity, sort_keys=True, default=str)
-    )
+    return Pretrained(model, tokenizer, image_processor, processor, target, info, identity)
 
 
 def read_config(source: Source) -> dict[str, Any]:
@@ -279,14 +271,6 @@ def describe_preprocessing(image_processor: Any) -> str:
         if settings.get(f"do_{step}")
     ]
     return " → ".join([type(image_processor).__name__, *steps])
-
-
-def activations(model: Any) -> str:
-    """Class names of the activation functions among the model's modules, such as `QuickGELUActivation`."""
-    from transformers.activations import ACT2CLS
-
-    known = {each[0] if isinstance(each, tuple) else each for each in ACT2CLS.values()}
-    return ", ".join(sorted({type(module).__name__ for module in model.modules() if type(module) in known}))
 
 
 def tokenizer_digest(tokenizer: Any) -> str:

@@ -1,115 +1,179 @@
-"""`python:` models: a class or function of the user's, imported and called.
+"""Models of the user's own: what `python:` names, and what the caller of `evaluate` has in memory.
 
 `python:PACKAGE.MODULE:FACTORY`, a module of the working directory or one that Python finds, or
-`python:FILE.py:FACTORY`.
+`python:FILE.py:FACTORY`, gives an object with `encode_images` and `encode_texts`, `score_pairs`, or `score`
+(evaluator.models.user_objects). In memory there can also be
+
+- `(model, preprocess, tokenizer)` of open_clip;
+- `(model, processor)` of transformers: a dual encoder, or a generative model that is asked whether the image shows the
+  text.
 """
 
+import copy
 import importlib
-import importlib.util
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import reduce
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
-from evaluator.models.arguments import checked_arguments, named_with
+import torch
+
 from evaluator.models.contracts import Model
-from evaluator.models.device import best_device
-from evaluator.models.user_objects import adapt, parameters_of, user_code
+from evaluator.models.network import best_device
+from evaluator.models.registry import checked_arguments
+from evaluator.models.user_objects import adapt, networks_of, parameters_of, user_code
 from generator.base.errors import UserError
 
+_OPEN_CLIP, _TRANSFORMERS = ("encode_image", "encode_text"), ("get_image_features", "get_text_features")
+_TUPLES = "(model, preprocess, tokenizer) of open_clip or (model, processor) of transformers"
 
-def load_python(name: str, device: str | None, **arguments: Any) -> Model:
+
+def load_python(name: str, device: str | None, **arguments: str) -> Model:
     """Import `package.module:factory` or `file.py:factory`, call it and adapt the object that it returns.
 
     The factory is called with `arguments`, and with `device` (a torch.device) where it has a parameter of that name.
     Raises UserError when the module or factory does not exist or raises an error, or when the object has no method to
     score with.
     """
-    spec = f"python:{name}"
+    spec = ",".join([f"python:{name}", *(f"{key}={value}" for key, value in arguments.items())])
     place, _, path = name.rpartition(":")
-    in_file = place.endswith(".py")
-    if not place or not path or (not in_file and (place.startswith(".") or {"/", ":"} & set(place))):
+    if not place or not path or (not place.endswith(".py") and (place.startswith(".") or {"/", ":"} & set(place))):
         raise UserError(
             f"Expected python:PACKAGE.MODULE:FACTORY or python:FILE.py:FACTORY, such as python:my_model.py:Model, got "
             f"'{spec}'."
         )
     target = best_device(device)
-    module = _import_file(Path(place).expanduser(), spec) if in_file else _import(place, spec)
-    factory = _found(module, path)
-    if not callable(factory):
-        raise UserError(f"'{path}' in {place} is no class or function; name a callable that returns the model.")
-    taken = checked_arguments(factory, arguments, f"'{path}' in {place}")
-    parameters = parameters_of(factory)
-    free = {"device", *taken, *(name for name, each in parameters.items() if each.default is not each.empty)}
-    needed = [name for name, each in parameters.items() if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
-    if lacking := [name for name in needed if name not in free]:
-        raise UserError(
-            f"'{path}' in {place} needs {', '.join(lacking)}, and is called without arguments (but for device); give "
-            f"them defaults or as "
-            "--model-args, or name a function that makes the model."
-        )
-    with user_code(spec, path):
-        model = factory(**taken, **({"device": target} if "device" in parameters else {}))
-    return adapt(model, named_with(spec, arguments), factory, device)
-
-
-def _import(module: str, spec: str) -> ModuleType:
-    """The module of that name. Raises UserError when there is none, or when importing it raises an error."""
-    here = os.getcwd()
-    _look_in(here)
-    with user_code(spec, "importing the module"):
-        try:
-            return importlib.import_module(module)
-        except ModuleNotFoundError as error:
-            if error.name is None or not f"{module}.".startswith(f"{error.name}."):
-                raise  # something that the user's module imports
-    raise UserError(
-        f"There is no Python module '{module}' in {here} or where Python looks; run where it is, set PYTHONPATH, or "
-        f"give its file."
-    )
-
-
-def _import_file(file: Path, spec: str) -> ModuleType:
-    """The module in a file; other modules beside it can be imported, as where Python runs the file.
-
-    Raises UserError when there is no such file, when its name is that of another module, or when it raises an error.
-    """
-    if not file.is_file():
-        raise UserError(f"There is no file '{file}' in {os.getcwd()}; give the path of the file that has the model.")
-    path = file.resolve()
-    found = sys.modules.get(path.stem)
-    if found is not None and getattr(found, "__file__", None) != str(path):
-        raise UserError(
-            f"The name of '{file}' is that of another module, '{path.stem}', which is in use; rename the file."
-        )
-    if found is None:
-        _look_in(str(path.parent))
-        made = importlib.util.spec_from_file_location(path.stem, path)
-        assert made is not None
-        assert made.loader is not None
-        found = importlib.util.module_from_spec(made)
-        sys.modules[path.stem] = found
-        try:
-            with user_code(spec, "importing the file"):
-                made.loader.exec_module(found)
-        except BaseException:
-            del sys.modules[path.stem]
-            raise
-    return found
-
-
-def _look_in(folder: str) -> None:
-    if folder not in sys.path:
-        sys.path.insert(0, folder)  # kept, as Python does, for what the model imports later
-
-
-def _found(module: ModuleType, path: str) -> Any:
-    """The object at `path` of a module. Raises UserError when there is no such object."""
+    module = _import(place, spec)
     try:
-        return reduce(getattr, path.split("."), module)
+        factory: Any = reduce(getattr, path.split("."), module)
     except AttributeError:
         callables = [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
         some = f"it has {', '.join(callables[:8])}" if callables else "it has no class or function"
         raise UserError(f"There is no '{path}' in the module {module.__name__}: {some}.") from None
+    if not callable(factory):
+        raise UserError(f"'{path}' in {place} is no class or function; name a callable that returns the model.")
+    taken = checked_arguments(factory, arguments, f"'{path}' in {place}")
+    with user_code(spec, path):
+        model = factory(**taken, **({"device": target} if "device" in parameters_of(factory) else {}))
+    return adapt(model, spec, factory, device)
+
+
+def _import(place: str, spec: str) -> ModuleType:
+    """The module of a name or a file. Modules beside it can be imported, as where Python runs the file.
+
+    Raises UserError when there is none, when a file has the name of another module, or when importing it raises an
+    error.
+    """
+    file = Path(place).expanduser().resolve() if place.endswith(".py") else None
+    if file and not file.is_file():
+        raise UserError(f"There is no file '{place}' in {os.getcwd()}; give the path of the file that has the model.")
+    folder, name = (str(file.parent), file.stem) if file else (os.getcwd(), place)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)  # kept, as Python does, for what the model imports later
+    importlib.invalidate_caches()
+    with user_code(spec, f"importing the {'file' if file else 'module'}"):
+        try:
+            module = importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+                raise  # something that the user's module imports
+            raise UserError(
+                f"There is no Python module '{name}' in {folder} or where Python looks; run where it is, set "
+                "PYTHONPATH, or give its file."
+            ) from None
+    if file and getattr(module, "__file__", None) != str(file):
+        raise UserError(f"The name of '{place}' is that of another module, '{name}', which is in use; rename the file.")
+    return module
+
+
+def name_of(model: Any) -> str:
+    """What an object is called where the caller gives it no name: its class."""
+    return type(model[0] if isinstance(model, tuple) and model else model).__name__
+
+
+def check_device(device: str | None) -> None:
+    """Raise UserError where a device is asked for: an object stays where it is."""
+    if device is not None:
+        raise UserError(f"The device '{device}' is for a model that is named; move your object there and leave it out.")
+
+
+@contextmanager
+def evaluating(model: Any) -> Iterator[None]:
+    """Context that leaves the networks of an object in the mode, training or evaluation, in which it found them."""
+    networks = [] if isinstance(model, str) else networks_of(model)
+    before = [(part, part.training) for each in networks for part in each.modules()]
+    try:
+        yield
+    finally:
+        for part, training in before:
+            part.training = training
+
+
+def from_memory(model: Any, name: str) -> Model:
+    """The model of an object, in evaluation mode and on the device where it is.
+
+    Raises UserError for an object without methods to score with, and names what it lacks.
+    """
+    if not isinstance(model, tuple):
+        if lacking := _lacks_reader(model):
+            raise UserError(f"{name} has {lacking[0]} and nothing that prepares its inputs; give {lacking[1]}.")
+        return adapt(model, name, type(model), _device_of(model))
+    if len(model) == 3 and _has(model[0], _OPEN_CLIP) and all(callable(each) for each in model[1:]):
+        return _of_open_clip(*model, name)
+    if len(model) == 2 and hasattr(model[0], "config") and hasattr(model[1], "tokenizer"):
+        return _of_transformers(*model, name)
+    shown = ", ".join(type(each).__name__ for each in model)
+    raise UserError(
+        f"Expected a tuple to be {_TUPLES}, got ({shown}); give that, or an object with methods of your own."
+    )
+
+
+def _lacks_reader(model: Any) -> tuple[str, str] | None:
+    """The method of a bare model of open_clip or transformers, and what to give instead."""
+    if callable(getattr(model, "score", None)) or _has(model, ("encode_images", "encode_texts")):
+        return None
+    for methods, wanted in ((_OPEN_CLIP, "(model, preprocess, tokenizer)"), (_TRANSFORMERS, "(model, processor)")):
+        if _has(model, methods):
+            return methods[0], wanted
+    return None
+
+
+def _has(model: Any, methods: tuple[str, ...]) -> bool:
+    return all(callable(getattr(model, method, None)) for method in methods)
+
+
+def _device_of(model: Any) -> str | None:
+    """The device of the first network of an object that has parameters."""
+    parameters = (parameter for each in networks_of(model) for parameter in each.parameters())
+    return next((str(each.device) for each in parameters), None)
+
+
+def _of_open_clip(model: Any, preprocess: Any, tokenizer: Any, name: str) -> Model:
+    from evaluator.models.open_clip import OpenClipEncoder
+
+    device = torch.device(_device_of(model) or "cpu")
+    found = OpenClipEncoder(model, preprocess, tokenizer, {"class": type(model).__name__}, name, device)
+    found.reusable = False
+    return found
+
+
+def _of_transformers(model: Any, processor: Any, name: str) -> Model:
+    from evaluator.models.hf import as_dual_encoder
+    from evaluator.models.pretrained import describe_pretrained
+    from evaluator.models.vqa import as_vqa_scorer
+
+    reads = copy.deepcopy(processor)  # what is set on it, such as the padding, stays out of the caller's
+    loaded = describe_pretrained(name, model.eval(), reads.tokenizer, getattr(reads, "image_processor", None), reads)
+    found = cast("Model | None", as_dual_encoder(loaded) or as_vqa_scorer(loaded))
+    if found is None:
+        raise UserError(
+            f"{type(model).__name__} is neither a dual encoder of hf: nor a model of vqa: (docs/models.md); give an "
+            f"object with "
+            "encode_images and encode_texts, or score."
+        )
+    found.reusable = False
+    return found

@@ -1,12 +1,18 @@
-"""The families of models by name: `load_model` imports a family's module only when a model of it is asked for."""
+"""Models by their SPEC, `family:name[@weights][,argument=value …]`: the families, and the arguments that each takes.
 
+A family's module is imported only when a model of it is asked for.
+"""
+
+import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pkgutil import resolve_name
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
-from evaluator.models.arguments import checked_arguments, named_with
+from pydantic import TypeAdapter, ValidationError
+
 from evaluator.models.contracts import Model
 from generator.base.errors import UserError, did_you_mean
 
@@ -16,8 +22,7 @@ class Family:
     """A family of models.
 
     `loader` is `module:function`; the function takes the name of a model and a device (or None) and returns the model.
-    Its keyword parameters are the arguments that the family takes (`--model-args`). `usage` says how a model of the
-    family is named.
+    Its keyword parameters are the arguments that the family takes. `usage` says how a model of the family is named.
     """
 
     loader: str
@@ -60,8 +65,7 @@ FAMILIES = {
     ),
     "diffusion": Family(
         "evaluator.models.diffusion.loading:load_diffusion",
-        "diffusion:OWNER/NAME[@REVISION][@PRESET], diffusion:FOLDER[@PRESET], a text-to-image pipeline of diffusers "
-        "as a classifier",
+        "diffusion:OWNER/NAME[@REVISION], diffusion:FOLDER, a text-to-image pipeline of diffusers as a classifier",
     ),
     "python": Family(
         "evaluator.models.python:load_python",
@@ -91,55 +95,126 @@ def families() -> dict[str, Family]:
     return known
 
 
-def load_model(spec: str, device: str | None, **arguments: Any) -> Model:
-    """Load the model that `family:name[@weights]` names, on the named device or, for None, on the best one.
+@dataclass(frozen=True)
+class Spec:
+    """A model as it is named: its family, its name in the family, and its arguments as texts."""
 
-    arguments: keyword arguments of the family's loader; texts are read as its annotations say.
-    Raises UserError when the family, model or weights do not exist or do not fit one another, and for an argument that
-    the family does not take.
+    text: str
+    family: str
+    name: str
+    arguments: Mapping[str, str]
+
+
+def read_spec(text: str) -> Spec:
+    """Read `family:name[,argument=value …]`. A name may hold commas.
+
+    >>> read_spec("diffusion:sd@v1,samples=8").arguments
+    {'samples': '8'}
+
+    Raises UserError for another form, an unknown family, and an argument that is given twice.
     """
-    family, name = _parts(spec)
-    loader = families()[family].loader
-    if family in FAMILIES:
-        load = resolve_name(loader)
-        model: Model = load(name, device, **checked_arguments(load, arguments, f"{family}:"))
-        return model
-    load = _foreign(family, loader)
-    taken = checked_arguments(load, arguments, f"{family}:")
-    from evaluator.models.user_objects import adapt, user_code
-
-    with user_code(spec, loader):
-        own = load(name, device, **taken)
-    return adapt(own, named_with(spec, arguments), load, device)
-
-
-def check_model(spec: str, arguments: Mapping[str, Any]) -> None:
-    """Raise UserError where `load_model` would for the family or its arguments. Loads no model."""
-    family, _ = _parts(spec)
-    loader = families()[family].loader
-    load = resolve_name(loader) if family in FAMILIES else _foreign(family, loader)
-    checked_arguments(load, arguments, f"{family}:")
-
-
-def _parts(spec: str) -> tuple[str, str]:
-    """The family and the name of a spec. Raises UserError for another form and an unknown family."""
-    family, colon, name = spec.partition(":")
-    if not colon or not name:
+    family, _, rest = text.partition(":")
+    name, *pairs = re.split(r",(?=\w+=)", rest)
+    if not name:
         raise UserError(
             f"Expected --model to be family:name or family:name@weights, such as open_clip:ViT-B-32@openai, got "
-            f"'{spec}'."
+            f"'{text}'."
         )
     if family not in (known := families()):
         raise UserError(f"Unknown model family '{family}': {did_you_mean(family, list(known))}")
-    return family, name
+    arguments: dict[str, str] = {}
+    for pair in pairs:
+        key, _, value = pair.partition("=")
+        if key in arguments:
+            raise UserError(f"The argument '{key}' of {family}: is given twice; give it once.")
+        arguments[key] = value
+    return Spec(text, family, name, arguments)
 
 
-def _foreign(family: str, loader: str) -> Callable[..., Any]:
-    """The loader of another package."""
+def name_and_spec(model: str) -> tuple[str, str]:
+    """The name and the spec of [NAME=]SPEC. A spec may hold "=" itself.
+
+    >>> name_and_spec("frozen=diffusion:sd,samples=4")
+    ('frozen', 'diffusion:sd,samples=4')
+    >>> name_and_spec("blind:length")
+    ('blind:length', 'blind:length')
+    """
+    name, equals, spec = model.partition("=")
+    return (name, spec) if equals and ":" not in name else (model, model)
+
+
+def load_model(spec: str | Spec, device: str | None) -> Model:
+    """Load the model that a spec names, on the named device or, for None, on the best one.
+
+    Raises UserError when the family, model or weights do not exist or do not fit one another, and for an argument that
+    the family does not take.
+    """
+    spec = read_spec(spec) if isinstance(spec, str) else spec
+    load, arguments = check_model(spec)
+    if spec.family in FAMILIES:
+        return load(spec.name, device, **arguments)
+    from evaluator.models.user_objects import adapt, user_code
+
+    with user_code(spec.text, load.__qualname__):
+        own = load(spec.name, device, **arguments)
+    return adapt(own, spec.text, load, device)
+
+
+def check_model(spec: Spec) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """The loader of a spec's family, and its arguments as the loader takes them. Loads no model.
+
+    Raises UserError for a family of another package that cannot be imported, and for an argument that it does not take.
+    """
+    path = families()[spec.family].loader
     try:
-        load: Callable[..., Any] = resolve_name(loader)
+        load: Callable[..., Any] = resolve_name(path)
     except (ImportError, AttributeError) as error:
+        if spec.family in FAMILIES:
+            raise
         raise UserError(
-            f"The model family '{family}' cannot be loaded from {loader} ({error}); mend or uninstall its package."
+            f"The model family '{spec.family}' cannot be loaded from {path} ({error}); mend or uninstall its package."
         ) from None
-    return load
+    return load, checked_arguments(load, spec.arguments, f"{spec.family}:")
+
+
+_GIVEN = ("name", "device")
+"""Parameters of a loader that are no arguments of the model."""
+
+
+def checked_arguments(load: Callable[..., Any], given: Mapping[str, str], what: str) -> dict[str, Any]:
+    """Arguments as the parameters of `load` have them: texts become what the annotation says, such as int.
+
+    A function with `**arguments: Unpack[...]` takes what the TypedDict names, one with other `**arguments` all as they
+    are. `what` names the model in errors. Raises UserError for an argument that the function does not have and for a
+    value that does not fit its annotation.
+    """
+    if not given:
+        return {}
+    try:
+        parameters = inspect.signature(load, eval_str=True).parameters.values()
+    except NameError:  # an annotation that its module imports for type checkers alone
+        parameters = inspect.signature(load).parameters.values()
+    known: dict[str, Any] = {}
+    for each in parameters:
+        if each.kind != each.VAR_KEYWORD:
+            known[each.name] = each.annotation
+        elif named := get_args(each.annotation):  # of Unpack[a TypedDict]
+            known |= get_type_hints(named[0], include_extras=True)
+        else:
+            return dict(given)
+    taken = {name: known[name] for name in known if name not in _GIVEN}
+    for name in given:
+        if name not in taken:
+            mend = did_you_mean(name, list(taken)) if taken else "it takes none; leave it out."
+            raise UserError(f"{what} has no argument '{name}': {mend}")
+    return {name: _read(taken[name], name, value, what) for name, value in given.items()}
+
+
+def _read(annotation: Any, name: str, value: str, what: str) -> Any:
+    if annotation is inspect.Parameter.empty or isinstance(annotation, str):
+        return value
+    try:
+        return TypeAdapter(annotation).validate_python(value)
+    except ValidationError as error:
+        said = error.errors()[0]["msg"]
+        raise UserError(f"The argument '{name}' of {what} is '{value}'; {said[0].lower()}{said[1:]}.") from None

@@ -17,12 +17,21 @@ from typing import Annotated, Any
 import numpy as np
 import torch
 from PIL import Image
-from pydantic import Field, InstanceOf, JsonValue, StrictBool, StrictStr, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, InstanceOf, JsonValue, ValidationError
 
-from evaluator.models.contracts import Contests, DualEncoder, Group, Model, Pairs, PairScorer, fingerprints
-from evaluator.models.device import best_device
-from evaluator.models.memory import BatchSize, out_of_memory
-from evaluator.models.weights import weights_digest
+from evaluator.models.contracts import (
+    BatchSize,
+    Contests,
+    DualEncoder,
+    Group,
+    Model,
+    Pairs,
+    PairScorer,
+    cache_key,
+    fingerprints,
+    out_of_memory,
+)
+from evaluator.models.network import best_device, describe_network
 from evaluator.provenance.exposure import Exposure
 from generator.base.errors import UserError
 
@@ -30,16 +39,22 @@ BATCH = 128
 _WANTED = "encode_images and encode_texts, or score_pairs, or score"
 _FOREIGN = [Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib", "purelib", "platlib")]
 _FOREIGN += [Path(__file__).resolve().parents[2] / name for name in ("evaluator", "generator")]
-_ATTRIBUTES: dict[str, tuple[Any, Any]] = {  # what an object may say of itself: its type, and what holds without it
-    "key": (Annotated[StrictStr, Field(min_length=1)] | None, None),
-    "info": (dict[str, JsonValue], {}),
-    "exposure": (InstanceOf[Exposure] | None, None),
-    "channels": (tuple[Annotated[StrictStr, Field(pattern=r"^[A-Za-z0-9][\w-]*$")], ...], ("score",)),
-    "passes": (Annotated[int, Field(strict=True, ge=1)], 1),
-    "image_channel": (StrictStr | None, None),
-    "contested": (StrictBool, False),
-    "reads_images": (StrictBool, True),
-}
+
+
+class _Said(BaseModel):
+    """What an object may say of itself, and what holds where it says nothing."""
+
+    model_config = ConfigDict(strict=True)
+    key: Annotated[str, Field(min_length=1)] | None = None
+    info: dict[str, JsonValue] = {}
+    exposure: InstanceOf[Exposure] | None = None
+    channels: Annotated[tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9][\w-]*$")], ...], Field(strict=False)] = (
+        "score",
+    )
+    passes: Annotated[int, Field(ge=1)] = 1
+    image_channel: str | None = None
+    contested: bool = False
+    reads_images: bool = True
 
 
 def adapt(model: Any, spec: str, source: Any, device: str | None) -> Model:
@@ -60,35 +75,31 @@ def adapt(model: Any, spec: str, source: Any, device: str | None) -> Model:
 class _UserModel:
     """What models of both kinds have, from a user's object, with defaults where it has none of its own."""
 
+    says: tuple[str, ...] = ("key", "info", "exposure")
+    """Attributes that are read of the object; others of the same names may mean anything."""
+    info: dict[str, Any]
     key: str
     reusable: bool
     fits_texts: bool
+    exposure: Exposure | None
 
     def __init__(self, model: Any, spec: str, source: Any, device: str | None):
         self._model, self._spec = model, spec
         with user_code(spec, "eval"):
             networks = [each.eval() for each in networks_of(model)]
-        self.info: dict[str, Any] = {
-            "weights": spec,
-            "source_sha256": _source_digest(source),
-            "parameters": sum(p.numel() for p in {id(p): p for each in networks for p in each.parameters()}.values()),
-            "precision": "its own",
-            "device": str(best_device(device)) if networks else "its own",
-        }
+        self.info = {"weights": spec, "parameters": 0, "precision": "its own", "device": "its own"}
         if networks:
-            joined = "".join(weights_digest(each) for each in networks)
-            self.info["weights_sha256"] = hashlib.sha256(joined.encode()).hexdigest()
-        self.info |= self._attribute("info")
-        self.reusable, self.key = self._attribute("key") is not None, self._own_key()
-        self.exposure: Exposure | None = self._attribute("exposure")
+            self.info |= describe_network(spec, torch.nn.ModuleList(networks), best_device(device))
+        said = self._said()
+        self.info |= {"source_sha256": _source_digest(source), **said.info}
+        self.reusable, self.key, self.exposure = said.key is not None, self._own_key(), said.exposure
         # an object that inherits from our contracts has the method, and says whether it uses it
         self.fits_texts = bool(self._get("fits_texts", self._has("fit_texts")))
 
     def _own_key(self) -> str:
         """By the object's own key; without it by what is known, for a run that continues."""
-        own = self._attribute("key")
-        known = [own] if own else [str(self.info.get(name)) for name in ("source_sha256", "weights_sha256", "device")]
-        return hashlib.sha256("\n".join([self._spec, *known]).encode()).hexdigest()[:16]
+        known = [self.info.get(name) for name in ("source_sha256", "weights_sha256", "device")]
+        return cache_key(self._spec, self._said().key or known)
 
     def fit_texts(self, texts: Sequence[str], groups: Sequence[Group] = ()) -> None:
         """As of contracts.py, where the object has such a method; it gets the groups if it has a parameter of that
@@ -115,16 +126,16 @@ class _UserModel:
     def _has(self, method: str) -> bool:
         return callable(self._get(method, None))
 
-    def _attribute(self, name: str) -> Any:
+    def _said(self) -> _Said:
         """What the object says of itself. Raises UserError for a value of the wrong type."""
-        kind, default = _ATTRIBUTES[name]
-        given = self._get(name, default)
+        given = {name: value for name in self.says if (value := self._get(name, None)) is not None}
         try:
-            return TypeAdapter(kind).validate_python(default if given is None else given)
+            return _Said(**given)
         except ValidationError as error:
+            first = error.errors()[0]
+            name = str(first["loc"][0])
             raise UserError(
-                f"The attribute `{name}` of {self._spec} is {given!r} ({error.errors()[0]['msg']}); mend it, or leave "
-                f"it out."
+                f"The attribute `{name}` of {self._spec} is {given[name]!r} ({first['msg']}); mend it, or leave it out."
             ) from None
 
     def _call(self, method: str, *given: Any, **named: Any) -> np.ndarray:
@@ -180,8 +191,7 @@ class UserEncoder(_UserModel, DualEncoder):
             words = f" ('{inputs[zero]}')" if isinstance(inputs[zero], str) else ""
             raise UserError(
                 f"{method} of {self._spec} gave nothing but zeros for input {zero + 1} of {n}{words}; such an "
-                f"embedding has "
-                "no cosine."
+                "embedding has no cosine."
             )
         return (wide / lengths).astype(np.float32)
 
@@ -189,18 +199,19 @@ class UserEncoder(_UserModel, DualEncoder):
 class UserScorer(_UserModel, PairScorer):
     """A user's object with score_pairs or score as a PairScorer."""
 
+    says = tuple(_Said.model_fields)
+
     def __init__(self, model: Any, spec: str, source: Any, device: str | None):
         super().__init__(model, spec, source, device)
         self._in_bulk = self._has("score_pairs")
-        self.channels = self._attribute("channels")
+        said = self._said()
+        self.channels, self.image_channel, self.passes = said.channels, said.image_channel, said.passes
+        self.contested, self.reads_images = said.contested, said.reads_images
+        self.batch = BatchSize(BATCH, "pair of image and text")
         if not self.channels or len(set(self.channels)) < len(self.channels):
             raise UserError(f"The channels of {spec} are {self.channels!r}; give a tuple of different names.")
         if not self._in_bulk and len(self.channels) > 1:
             raise UserError(f"score of {spec} gives one number for {len(self.channels)} channels; give it score_pairs.")
-        self.passes = self._attribute("passes")
-        self.batch = BatchSize(BATCH, "pair of image and text")
-        self.contested, self.reads_images = self._attribute("contested"), self._attribute("reads_images")
-        self.image_channel = self._attribute("image_channel")
         if self.image_channel not in (None, *self.channels):
             raise UserError(
                 f"The image_channel of {spec} is {self.image_channel!r}; give one of its channels, {self.channels}."

@@ -43,8 +43,7 @@ class ViltScorer(CrossEncoder):
 
     def prepare(self, image: Image.Image) -> torch.Tensor:
         """An RGB image as the model takes it, float32 (3, h, w)."""
-        pixels: torch.Tensor = self._loaded.image_processor([image], return_tensors="pt")["pixel_values"][0]
-        return pixels
+        return self._loaded.image_processor([image], return_tensors="pt")["pixel_values"][0]
 
     def match(self, images: Sequence[torch.Tensor], places: Sequence[int], texts: Sequence[str]) -> torch.Tensor:
         """Logits of a match (n,), with gradients, of n texts, each with the prepared image at its place in `images`."""
@@ -70,10 +69,7 @@ class ViltScorer(CrossEncoder):
         patches = torch.nn.utils.rnn.pad_sequence(list(features), batch_first=True)
         lengths = torch.tensor([len(each) for each in features], device=patches.device)
         mask = (torch.arange(patches.shape[1], device=patches.device) < lengths[:, None]).long()
-        logits: torch.Tensor = self._loaded.model(
-            **words.to(self._loaded.device), image_embeds=patches, pixel_mask=mask
-        ).logits
-        return logits
+        return self._loaded.model(**words.to(self._loaded.device), image_embeds=patches, pixel_mask=mask).logits
 
 
 def load_vilt(name: str, device: str | None, **how: Unpack[Precision]) -> ViltScorer:

@@ -18,9 +18,8 @@ from torch.nn.utils.rnn import pad_sequence
 
 from evaluator.models.bases import PAIR
 from evaluator.models.blip import BlipVqaScorer, FirstToken
-from evaluator.models.contracts import Contests, Pairs, PairScorer, fingerprints
+from evaluator.models.contracts import BatchSize, Contests, Pairs, PairScorer, fingerprints
 from evaluator.models.hub import first_line
-from evaluator.models.memory import BatchSize
 from evaluator.models.pretrained import PROCESSOR, Pretrained, Storage, Wanted, load_pretrained
 from evaluator.models.yes_no import CHANNELS, QUESTION, AnswerTokens, question
 from generator.base.errors import UserError
@@ -116,7 +115,7 @@ class VqaScorer(PairScorer):
         self._answers = AnswerTokens(tokenizer, loaded.info["weights"])
         self._has_template = bool(getattr(self._processor, "chat_template", None))
         self._decoder_start = _decoder_start(self._model)
-        self._selects_logits = "logits_to_keep" in inspect.signature(self._model.forward).parameters
+        self._selects_logits = bool(_no_logits(self._model))
         self._check_image_placeholder()
         self.shares_prefix = self._may_share()
         asked = {"question": QUESTION, "chat_template": self._has_template, "answers": self._answers.ids}
@@ -144,13 +143,15 @@ class VqaScorer(PairScorer):
         for i in by_length:
             of_image.setdefault(pairs[i][0], []).append(i)
         scores = np.full((len(pairs), len(self.channels)), np.nan, dtype=np.float32)
-        several = [rows for rows in of_image.values() if len(rows) > 1] if self.shares_prefix else []
-        for rows in several:
+        rest: list[int] = []
+        for rows in of_image.values():
+            if not self.shares_prefix or len(rows) == 1:
+                rest += rows
+                continue
             prefix = self._prefix(images[pairs[rows[0]][0]], [pairs[i][1] for i in rows])
             for part, found in self.batch.run(partial(self._continued, prefix), range(len(rows))):
                 scores[[rows[place] for place in part]] = found
-        rest = set(by_length).difference(*several)
-        for part, found in self.batch.run(compute, [i for i in by_length if i in rest]):
+        for part, found in self.batch.run(compute, sorted(rest, key=lambda i: len(pairs[i][1]))):
             scores[part] = found
         return scores
 
@@ -190,10 +191,7 @@ class VqaScorer(PairScorer):
         if not self._has_template:
             return question(text)
         content = [{"type": "image"}, {"type": "text", "text": question(text)}]
-        prompt: str = self._processor.apply_chat_template(
-            [{"role": "user", "content": content}], add_generation_prompt=True
-        )
-        return prompt
+        return self._processor.apply_chat_template([{"role": "user", "content": content}], add_generation_prompt=True)
 
     def _special(self, prompt: str) -> dict[str, bool]:
         """Options of the tokenizer for prompts that begin with the start token already."""
@@ -213,8 +211,7 @@ class VqaScorer(PairScorer):
         inputs = self._inputs(images, texts)
         if self._decoder_start is not None:
             begin = torch.full((len(texts), 1), self._decoder_start, device=self._loaded.device)
-            decoded: torch.Tensor = self._model(**inputs, decoder_input_ids=begin).logits[:, -1]
-            return decoded
+            return self._model(**inputs, decoder_input_ids=begin).logits[:, -1]
         mask = inputs.get("attention_mask", torch.ones_like(inputs["input_ids"]))
         last = (mask * torch.arange(mask.shape[1], device=mask.device)).argmax(1)
         kept, place = last.unique(return_inverse=True)
@@ -226,8 +223,7 @@ class VqaScorer(PairScorer):
             raise UserError(
                 f"vqa: cannot find the answer in what {type(self._model).__name__} gives; name another model."
             )
-        answers: torch.Tensor = logits[torch.arange(len(texts), device=logits.device), place.to(logits.device)]
-        return answers
+        return logits[torch.arange(len(texts), device=logits.device), place.to(logits.device)]
 
     def _check_image_placeholder(self) -> None:
         """Raises UserError when the processor leaves the image out of the prompt, as it does without a chat

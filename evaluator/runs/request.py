@@ -4,7 +4,7 @@ To add an option, add a field that `option` makes, and read it where it is used 
 alone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -24,7 +24,7 @@ def option(default: Any, about: str, **more: Any) -> Any:
 class Request:
     """What a run is asked for. Each option says in its help what it means.
 
-    dataset: an opened one, or what `Dataset.open` opens. model: a spec, or an object (evaluator.models.in_memory) that
+    dataset: an opened one, or what `Dataset.open` opens. model: a spec, or an object (evaluator.models.python) that
     is called `name`. within: the splits to score; () for all. `within` and `protocols` may be a single name.
     """
 
@@ -88,26 +88,16 @@ class Request:
         "Score a model that was trained on held-out combinations or on images that are scored; every table and page "
         "then says CONTAMINATED.",
     )
-    model_args: Mapping[str, Any] | None = option(
-        None,
-        "Argument of the model's family, such as samples=32 or dtype=bfloat16 (docs/models.md). Repeat, or separate by "
-        "commas.",
-        metavar="NAME=VALUE",
-        several=True,
-    )
     device: str | None = option(
         None, "Device to compute on, such as cpu or cuda:1.  [default: the first GPU, else the CPU]"
     )
 
     @property
     def model_name(self) -> str:
-        """What the model is called: its spec with its arguments, or the name of an object."""
-        from evaluator.models.arguments import named_with
-        from evaluator.models.in_memory import name_of
+        """What the model is called: its spec, or the name of an object."""
+        from evaluator.models.python import name_of
 
-        if isinstance(self.model, str):
-            return named_with(self.model, self.model_args or {})
-        return self.name or name_of(self.model)
+        return self.model if isinstance(self.model, str) else self.name or name_of(self.model)
 
 
 def names(given: str | Sequence[str]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from evaluator.benchmarks.reading import READING
 from evaluator.benchmarks.registry import write_questions
 from evaluator.models.contracts import Model, PairScorer
-from evaluator.models.in_memory import check_device, evaluating, from_memory
+from evaluator.models.python import check_device, evaluating, from_memory
 from evaluator.models.registry import load_model
 from evaluator.protocols.records import Results, RunRecord
 from evaluator.protocols.registry import find_protocol, protocol_names
@@ -25,10 +25,10 @@ from evaluator.runs.limit import in_splits, limit_said, limited, what_is_left
 from evaluator.runs.measure import check_level, measure, unknown_protocols
 from evaluator.runs.partitions import Splits, read_splits, write_splits
 from evaluator.runs.request import Request, names
-from evaluator.scoring.distributed import Process, remove_parts
 from evaluator.scoring.dual import CHANNEL
 from evaluator.scoring.needs import Needs, collect_needs, text_groups, within_limit, without_pools, words
 from evaluator.scoring.score import describe_cost, describe_limits, score, settings_for
+from evaluator.scoring.store import Process, remove_parts
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import read_json, write_json
 from generator.base.paths import check_own_files
@@ -205,12 +205,9 @@ def _model(request: Request, out: Path) -> tuple[Model, Path | None]:
     """The model, and the folder of what is cached of it: None for the user's, the run's own for what is not
     reusable."""
     if isinstance(request.model, str):
-        model = load_model(request.model, request.device, **request.model_args or {})
+        model = load_model(request.model, request.device)
     else:
         check_device(request.device)
-        if request.model_args:
-            given = ", ".join(request.model_args)
-            raise UserError(f"Arguments ({given}) are for a model that is named; leave them out.")
         model = from_memory(request.model, request.model_name)
     return model, None if model.reusable else out / _CACHE
 

@@ -10,10 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from evaluator.models.contracts import DualEncoder
-from evaluator.scoring.batches import BatchRunner, Job, Settings, announce_time, plan_batches
-from evaluator.scoring.cache import EMBEDDINGS, VectorCache
-from evaluator.scoring.distributed import Process, VectorStore
+from evaluator.scoring.batches import BatchRunner, Job, Settings, plan_batches
 from evaluator.scoring.needs import Distinct, Needs, words
+from evaluator.scoring.store import EMBEDDINGS, Process, VectorCache, VectorStore
 from evaluator.scoring.writing import write_embeddings, write_scores
 from generator.dataset.reader import Benchmark, Images
 
@@ -52,10 +51,7 @@ def score_dual(
     ):
         stores = (text_store, image_store)
         runners = [BatchRunner(job, store, process, how) for (job, how, _), store in zip(jobs, stores, strict=True)]
-        for runner in runners:
-            runner.warm_up()
-        on_batch_size(runners[1].batch_size)
-        announce_time(runners, process)
+        on_batch_size([runner.fit_batch() for runner in runners][1])
         for runner in runners:
             runner.finish()
         if process.is_main:
@@ -78,8 +74,7 @@ def _texts(model: DualEncoder, texts: pa.ChunkedArray, names: Distinct) -> Job:
 
 def _images(model: DualEncoder, world: Images, ids: pa.Array, names: Distinct) -> Job:
     def scenes(rows: np.ndarray) -> list[str]:
-        found: list[str] = ids.take(pa.array(names.first[rows])).to_pylist()
-        return found
+        return ids.take(pa.array(names.first[rows])).to_pylist()
 
     def compute(rows: np.ndarray, images: Mapping[str, Any]) -> np.ndarray:
         return model.encode_images([images[scene] for scene in scenes(rows)])

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -95,13 +96,10 @@ class _Known:
                 f"Row {row + 1} of {path} has {pair}, and {benchmark.folder} lacks one of them; give the ids of its "
                 f"candidates.parquet."
             )
-        order = np.argsort(keys, kind="stable")
-        self._order, self._sorted = order, keys[order]
-        twice = np.flatnonzero(np.diff(self._sorted) == 0)
-        if len(twice):
-            row = int(order[twice[0] + 1])
+        self._scores = pd.Series(scores(table, path, probabilities), pd.Index(keys))
+        if (twice := self._scores.index.duplicated()).any():
+            row = int(twice.argmax())
             raise UserError(f"Row {row + 1} of {path} scores a pair that an earlier row scores; keep one of them.")
-        self._scores = scores(table, path, probabilities)
 
     def pairs(self, needs: Needs) -> np.ndarray:
         """The score of each pair of candidates, float64, nan where there is none."""
@@ -119,8 +117,7 @@ class _Known:
         return positions(pa.chunked_array([images]), self._images), positions(pa.chunked_array([texts]), self._texts)
 
     def _of(self, keys: np.ndarray) -> np.ndarray:
-        place = np.minimum(np.searchsorted(self._sorted, keys), len(self._sorted) - 1)
-        return np.where(self._sorted[place] == keys, self._scores[self._order[place]], np.nan)
+        return self._scores.reindex(keys.ravel()).to_numpy().reshape(keys.shape)
 
 
 def _found(known: _Known, needs: Needs) -> bool:

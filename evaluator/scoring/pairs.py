@@ -14,11 +14,10 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from evaluator.models.contracts import PairScorer
-from evaluator.scoring.batches import DEFAULT, FIRST, BatchRunner, Job, Settings, announce_time
-from evaluator.scoring.cache import SCORES, VectorCache
-from evaluator.scoring.distributed import Process, VectorStore
+from evaluator.scoring.batches import DEFAULT, BatchRunner, Job, Settings
 from evaluator.scoring.dual import cache_key
 from evaluator.scoring.needs import Distinct, Needs, words
+from evaluator.scoring.store import SCORES, Process, VectorCache, VectorStore
 from evaluator.scoring.writing import write_pool, write_scores
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, Images
@@ -49,8 +48,6 @@ def score_pairs(
         load = world.image if model.reads_images else str
         job = Job("pair", pairs.total, pairs.names, pairs.plan, pairs.images, load, pairs.compute)
         runner = BatchRunner(job, store, process, settings)
-        runner.warm_up()
-        announce_time([runner], process)
         runner.finish()
         if process.is_main:
             scores = runner.gather()
@@ -107,8 +104,7 @@ class _DistinctPairs:
         cuts = [0]
         start = 0
         for end in self._ends.tolist():
-            room = batch if len(cuts) > 2 else min(FIRST, batch)  # the first two are small, since they are timed
-            if start > cuts[-1] and end - cuts[-1] > room:
+            if start > cuts[-1] and end - cuts[-1] > batch:
                 cuts.append(start)
             while end - cuts[-1] > most and not self._contested:
                 cuts.append(cuts[-1] + most)
@@ -117,8 +113,7 @@ class _DistinctPairs:
 
     def images(self, rows: np.ndarray) -> list[str]:
         """The distinct images of some rows."""
-        shown: list[str] = self._image_ids.take(pa.array(list(dict.fromkeys(self._image[rows].tolist())))).to_pylist()
-        return shown
+        return self._image_ids.take(pa.array(list(dict.fromkeys(self._image[rows].tolist())))).to_pylist()
 
     def compute(self, rows: np.ndarray, images: Mapping[str, Any]) -> np.ndarray:
         """Scores, float32 (rows, channels). Raises UserError when the model gives another shape."""

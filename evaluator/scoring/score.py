@@ -9,12 +9,12 @@ import pyarrow as pa
 import torch
 
 from evaluator.models.contracts import Model, PairScorer
-from evaluator.models.device import chosen_precision
+from evaluator.models.network import chosen_precision
 from evaluator.scoring.batches import Settings
-from evaluator.scoring.distributed import Process
 from evaluator.scoring.dual import score_dual
 from evaluator.scoring.needs import SAMPLE, Needs, words
 from evaluator.scoring.pairs import score_pairs
+from evaluator.scoring.store import Process
 from generator.dataset.reader import Benchmark, Images
 
 _TOKENIZED, _DIGITS = 4096, 32

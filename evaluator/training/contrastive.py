@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from evaluator.models.device import autocast, training_precision
+from evaluator.models.network import autocast, training_precision
 from evaluator.training.data import Augment, Facts, PreparedImages, Step, TrainingData, check_length
 from evaluator.training.processes import gather, share
 from evaluator.training.recipe import ANALOGY, NEGCLIP, Recipe

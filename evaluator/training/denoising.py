@@ -6,11 +6,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from evaluator.models.device import autocast, training_precision
 from evaluator.models.diffusion.networks import Condition, ConditionCache
 from evaluator.models.diffusion.noising import Diffusion
 from evaluator.models.diffusion.scorer import UNCONDITIONAL, DiffusionClassifier
 from evaluator.models.hub import quiet
+from evaluator.models.network import autocast, training_precision
 from evaluator.training.data import Augment, PreparedImages, Step, TrainingData, check_length
 from evaluator.training.processes import gather, share
 from evaluator.training.recipe import Recipe

@@ -16,9 +16,10 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
-from evaluator.models.weights import check_weights_file, weights_digest
+from evaluator.models.hub import check_files
+from evaluator.models.network import weights_digest
 from evaluator.runs.tracking import LogStep
-from evaluator.scoring.distributed import Process
+from evaluator.scoring.store import Process
 from evaluator.training.data import Step, Steps, TrainingData
 from evaluator.training.processes import average_gradients, check_same
 from evaluator.training.recipe import Recipe
@@ -118,7 +119,7 @@ class Checkpoint:
         """
         if not self.path.exists():
             return 0, 0.0, []
-        check_weights_file(self.path)
+        check_files(self.path)
         whole = True
         try:
             state = torch.load(self.path, weights_only=True, map_location="cpu")

@@ -213,8 +213,8 @@ class Dreambooth(_Further):
     """Train the diffusion model MODEL further on images and captions of the train split of DATASET (DreamBooth).
 
     MODEL is a Stable Diffusion 1, 2 or XL of diffusion:, or a jackalope: one. Images are prepared as its preset says:
-    name it as diffusion:MODEL@pearson2025 to train on centre crops. DATASET is a dataset, or a file of JSON lines
-    (docs/training.md). There is no prior preservation (Ruiz et al. 2023; Pearson et al. 2025).
+    name it as diffusion:MODEL,preset=pearson2025 to train on centre crops. DATASET is a dataset, or a file of JSON
+    lines (docs/training.md). There is no prior preservation (Ruiz et al. 2023; Pearson et al. 2025).
     """
 
     text_encoder: bool = option(

@@ -7,10 +7,10 @@ import open_clip
 import torch
 from torch import Tensor
 
-from evaluator.models.device import best_device
 from evaluator.models.diffusion.networks import StableDiffusion
-from evaluator.models.diffusion.schedules import DEFAULT, parse_preset
+from evaluator.models.diffusion.schedules import settings_of
 from evaluator.models.diffusion.scorer import DiffusionClassifier
+from evaluator.models.network import best_device
 from evaluator.models.open_clip import OpenClipEncoder
 from evaluator.models.pretrained import describe_pretrained
 from evaluator.models.vilt import ViltScorer
@@ -237,7 +237,7 @@ def new_diffusion(texts: Sequence[str], device: torch.device, size: str = TINY) 
         feature_extractor=None,
         requires_safety_checker=False,
     )
-    return DiffusionClassifier(StableDiffusion(pipe.to(device)), parse_preset(DEFAULT), device, "untrained")
+    return DiffusionClassifier(StableDiffusion(pipe.to(device)), settings_of(), device, "untrained")
 
 
 def identity_autoencoder(side: int) -> Any:

@@ -8,8 +8,8 @@ give. So every process has the loss of the whole step, and the mean of their gra
 import torch
 from torch import Tensor, nn
 
-from evaluator.models.device import best_device
-from evaluator.scoring.distributed import Process
+from evaluator.models.network import best_device
+from evaluator.scoring.store import Process
 from generator.base.errors import UserError
 
 

@@ -11,14 +11,14 @@ from typing import Any
 
 from safetensors.torch import save
 
-from evaluator.models.device import training_precision
 from evaluator.models.diffusion.scorer import DiffusionClassifier
 from evaluator.models.hf import HfEncoder
-from evaluator.models.open_clip import CONFIG, OpenClipEncoder, activation_of, check_plain_sizes
+from evaluator.models.network import activations, training_precision
+from evaluator.models.open_clip import CONFIG, OpenClipEncoder, check_plain_sizes
 from evaluator.models.vilt import ViltScorer
 from evaluator.provenance.exposure import RECORD, Exposure
 from evaluator.runs.tracking import Tracker, log_steps
-from evaluator.scoring.distributed import Process
+from evaluator.scoring.store import Process
 from evaluator.training.data import TrainingData
 from evaluator.training.fit import Checkpoint, DivergedError, fit
 from evaluator.training.methods import Method
@@ -178,7 +178,7 @@ def save_model(model: Any, folder: Path) -> None:
     if isinstance(model, OpenClipEncoder):
         weights = save({name: tensor.contiguous() for name, tensor in network.state_dict().items()})
         (folder / WEIGHTS).write_bytes(weights)
-        quick = {"quick_gelu": True} if activation_of(network) == "QuickGELU" else {}
+        quick = {"quick_gelu": True} if "QuickGELU" in activations(network) else {}
         preprocess = {name: network.visual.preprocess_cfg[name] for name in _PREPROCESSING}
         write_json(folder / CONFIG, {"model_cfg": {**model.config, **quick}, "preprocess_cfg": preprocess})
     elif isinstance(model, HfEncoder | ViltScorer):

@@ -239,11 +239,10 @@ Triple = Annotated[list[str], Field(min_length=3, max_length=3)]
 
 
 class ClassRecord(TypedDict, total=False):
-    """A label of the design gzsl."""
+    """A label of the design gzsl: a binding or a triple."""
 
     split: str
-    bindings: list[Pair]
-    triple: Triple
+    label: Annotated[list[str], Field(min_length=2, max_length=3)]
 
 
 class HoldoutRecord(TypedDict, total=False):

@@ -16,13 +16,7 @@ from generator.describe.captioner import Captioner
 from generator.describe.protocol import Protocol
 from generator.describe.protocols.gzsl import TrainingLabels
 from generator.describe.protocols.registry import find_protocol
-from generator.describe.request import (
-    Request,
-    check_request,
-    first_request,
-    needs_equal_familiarity,
-    requested_protocols,
-)
+from generator.describe.request import Request, check_request, first_request, requested_protocols
 from generator.describe.scenes import most_objects, rendered_scenes
 from generator.describe.tables import Tables
 from generator.describe.training import KINDS, TrainingTexts
@@ -76,78 +70,87 @@ def describe(
     Every text is decided on its scene before it is written. Raises UserError if a split would be empty, or if a named
     protocol gets no item.
     """
-    asked = _asked(request, assigned)
+    design = design_of(holdout)
+    equal_familiarity = request.equal_familiarity and design.equal_familiarity(holdout)
+    made_by = _made_by(world, holdout, request, assigned, with_world)
     vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
-    captioner = Captioner(vocabulary, holdout, needs_equal_familiarity(request, holdout), request.template)
+    captioner = Captioner(vocabulary, holdout, equal_familiarity, request.template)
     n_objects = most_objects(world)
     protocols = make_protocols(captioner, request, n_objects)
     training = make_training(captioner, request, n_objects)
     with BenchmarkWriter(root, name) as writer:
         if not replace and (writer.folder / "manifest.json").exists():
-            return _finished(root, Benchmark(writer.folder), {**_over(world, holdout, with_world), **asked})
-        tables = Tables(
-            writer, captioner, design_of(holdout).rule(vocabulary, holdout), request.seed, assigned, request.without
-        )
+            return _finished(root, Benchmark(writer.folder), made_by)
+        tables = Tables(writer, captioner, design.rule(vocabulary, holdout), request.seed, assigned, request.without)
         rows = rendered_scenes(world, with_salience=request.statistics is not None)
         n_rendered = world.manifest["scenes"] - world.manifest["failed"]
         for row in progress.each(rows, "describing", n_rendered):
             tables.add_scene(row, training, protocols)
         _check_without(request.without, tables.left_out)
-        _check_splits(tables, holdout)
-        _check_items(tables, protocols, request)
+        _check_splits(tables, design.may_lack(holdout))
+        if request.protocols is not None and request.strict:
+            _check_items(tables, protocols, request.template)
         for protocol in protocols:
             tables.add_pools(protocol.name, protocol.pools())
-        summary = Summary(
-            dict(tables.scenes),
-            dict(sorted(tables.items.items())),
-            tables.n_texts,
-            dict(sorted(captioner.dropped.items())),
-            dict(sorted(captioner.refused.items())),
-            tables.unknown_words(),
-        )
-        manifest = _manifest(world, holdout, request, summary, [training, *protocols])
-        manifest |= {"with_world": with_world, "request": asked}
+        declared = ["train negatives show held-out bindings (--exposed-negatives)"] * request.exposed_negatives
+        if not request.equal_familiarity:
+            declared.append("foils may be more or less familiar than their captions (--any-familiarity)")
+        manifest = made_by | {
+            "design": design.name,
+            "held_out": design.summary(holdout),
+            "scenes": dict(tables.scenes),
+            "exposed_negatives": request.exposed_negatives,
+            "equal_familiarity": equal_familiarity,
+            "declared_leaks": declared + design.declared_leaks(holdout),
+            "unknown_words": tables.unknown_words(),
+            "texts": {
+                "seed": request.seed,
+                "template": request.template,
+                "items": dict(sorted(tables.items.items())),
+                "dropped": dict(sorted(captioner.dropped.items())),
+                "refused": dict(sorted(captioner.refused.items())),
+                "reports": {each.name: report for each in (training, *protocols) if (report := each.report())},
+            },
+        }
         writer.finish(holdout.to_dict(), manifest)
-    return summary
+    return _summary(Benchmark(writer.folder), True)
 
 
-def _asked(request: Request, assigned: Mapping[str, Assigned] | None) -> dict[str, Any]:
-    """All that decides a benchmark's tables beside world and holdout, for its manifest."""
-    made_for = None
-    if assigned is not None:
-        made_for = json.dumps({scene: asdict(place) for scene, place in assigned.items()}, sort_keys=True)
+def _made_by(
+    world: World, holdout: Holdout, request: Request, assigned: Mapping[str, Assigned] | None, with_world: bool
+) -> dict[str, Any]:
+    """All that decides a benchmark's tables, for its manifest."""
     asked = {name: value for name, value in asdict(request).items() if name not in ("strict", "without")}
     if request.without:
         asked["without"] = sorted(request.without)
-    asked["splits"] = None if made_for is None else hashlib.sha256(made_for.encode()).hexdigest()
-    normal: dict[str, Any] = json.loads(json.dumps(asked))
+    asked["splits"] = None
+    if assigned is not None:
+        made_for = json.dumps({scene: asdict(place) for scene, place in assigned.items()}, sort_keys=True)
+        asked["splits"] = hashlib.sha256(made_for.encode()).hexdigest()
+    made_by = {"world": world.digest, "holdout": holdout.to_dict(), "with_world": with_world, "request": asked}
+    normal: dict[str, Any] = json.loads(json.dumps(made_by))
     return normal
 
 
-def _over(world: World, holdout: Holdout, with_world: bool) -> dict[str, Any]:
-    return {"world": world.digest, "holdout": json.loads(json.dumps(holdout.to_dict())), "with_world": with_world}
-
-
-def _finished(root: Path, benchmark: Benchmark, asked: Mapping[str, Any]) -> Summary:
+def _finished(root: Path, benchmark: Benchmark, made_by: Mapping[str, Any]) -> Summary:
     """What a benchmark holds that is there already. Raises UserError unless it was asked for in the same way."""
-    manifest = benchmark.manifest
-    made = {**manifest.get("request", {}), **{key: manifest.get(key) for key in ("world", "holdout", "with_world")}}
-    if made != asked:
-        how = difference(made, asked) if "request" in manifest else "it does not say how it was made"
+    made = {name: benchmark.manifest.get(name) for name in made_by}
+    if made != made_by:
+        how = "it does not say how it was made"
+        if made["request"]:
+            how = difference({**made["request"], **made}, {**made_by["request"], **made_by})
         raise UserError(
             f"{shown(root)} has another benchmark {benchmark.name}: {how}; choose another --name, or add "
             "--replace, which removes that one and its certificate."
         )
+    return _summary(benchmark, False)
+
+
+def _summary(benchmark: Benchmark, written: bool) -> Summary:
+    manifest = benchmark.manifest
     texts = manifest["texts"]
-    return Summary(
-        manifest["scenes"],
-        texts["items"],
-        benchmark.texts.num_rows,
-        texts["dropped"],
-        texts["refused"],
-        manifest["unknown_words"],
-        written=False,
-    )
+    counts = manifest["scenes"], texts["items"], benchmark.texts.num_rows, texts["dropped"], texts["refused"]
+    return Summary(*counts, manifest["unknown_words"], written)
 
 
 def make_protocols(captioner: Captioner, request: Request, n_objects: int) -> list[Protocol]:
@@ -203,56 +206,20 @@ def _check_without(asked: Set[str], left_out: Set[str]) -> None:
         )
 
 
-def _check_splits(tables: Tables, holdout: Holdout) -> None:
-    if empty := [
-        split for split, n in tables.scenes.items() if n == 0 and split not in design_of(holdout).may_lack(holdout)
-    ]:
+def _check_splits(tables: Tables, may_lack: Sequence[str]) -> None:
+    if empty := [split for split, n in tables.scenes.items() if n == 0 and split not in may_lack]:
         raise UserError(
             f"This block leaves no rendered scene for {', '.join(empty)}: try another --block-seed or a larger block, "
-            f"or "
-            f"render more scenes."
+            f"or render more scenes."
         )
 
 
-def _check_items(tables: Tables, protocols: Sequence[Protocol], request: Request) -> None:
-    if request.protocols is None or not request.strict:
-        return
+def _check_items(tables: Tables, protocols: Sequence[Protocol], template: str | None) -> None:
     written = {name.split()[0] for name in tables.items}
     for protocol in protocols:
         if protocol.name not in written:
-            template = f", or the template '{request.template}' cannot say it" if request.template else ""
-            raise UserError(f"No scene gives an item of '{protocol.name}': {protocol.needs}{template}.")
-
-
-def _manifest(
-    world: World, holdout: Holdout, request: Request, summary: Summary, protocols: Sequence[Protocol]
-) -> dict[str, Any]:
-    return {
-        "world": world.digest,
-        "design": design_of(holdout).name,
-        "held_out": design_of(holdout).summary(holdout),
-        "holdout": json.loads(json.dumps(holdout.to_dict())),
-        "scenes": summary.scenes,
-        "exposed_negatives": request.exposed_negatives,
-        "equal_familiarity": needs_equal_familiarity(request, holdout),
-        "declared_leaks": _declared_leaks(holdout, request),
-        "unknown_words": summary.unknown_words,
-        "texts": {
-            "seed": request.seed,
-            "template": request.template,
-            "items": summary.items,
-            "dropped": summary.dropped,
-            "refused": summary.refused,
-            "reports": {protocol.name: report for protocol in protocols if (report := protocol.report())},
-        },
-    }
-
-
-def _declared_leaks(holdout: Holdout, request: Request) -> list[str]:
-    declared = ["train negatives show held-out bindings (--exposed-negatives)"] if request.exposed_negatives else []
-    if not request.equal_familiarity:
-        declared.append("foils may be more or less familiar than their captions (--any-familiarity)")
-    return declared + design_of(holdout).declared_leaks(holdout)
+            unsaid = f", or the template '{template}' cannot say it" if template else ""
+            raise UserError(f"No scene gives an item of '{protocol.name}': {protocol.needs}{unsaid}.")
 
 
 def write_benchmarks(

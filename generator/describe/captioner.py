@@ -1,4 +1,4 @@
-"""The language of a benchmark, and a draft: what all protocols do with a scene, from drawing a caption to the item."""
+"""The language of a benchmark, its items, and a draft: what all protocols do with a scene, from caption to item."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,25 +8,64 @@ from itertools import combinations, permutations
 from typing import TypeVar
 
 from generator.base.streams import Stream
-from generator.describe.items import Candidate, Item, Text
 from generator.describe.scenes import DescribedScene
 from generator.holdout.holdout import Holdout
 from generator.language.complexity import Cell
-from generator.language.familiarity import equally_familiar, relations_fit_split
+from generator.language.familiarity import count_held_out, equally_familiar, names_absent, relations_fit_split
 from generator.language.foils import Atom, Foil, Foils, Substitutes
 from generator.language.form import Form, Link, Mention
-from generator.language.grammar import NATURAL, NEGATED, TEMPLATES, Grammar, reads_well
+from generator.language.grammar import NATURAL, NEGATED, TEMPLATES, Grammar, Wording, reads_well
 from generator.language.walk import Sayable, Subgraph, Walker
 from generator.vocabulary.schema import Vocabulary
 
 T = TypeVar("T")
 
 
+@dataclass(frozen=True)
+class Text:
+    """A form and how it is said: a template, and synonyms that replace the usual words."""
+
+    form: Form
+    template: str
+    wording: Wording = ()
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A text as a candidate of an item.
+
+    `slot` is its role in the protocol: c for a caption, n for a foil (docs/dataset.md lists all). A false candidate has
+    a `kind` of negative, what was `changed`, and `of` which text. With `of_twin` the candidate is judged against the
+    image of the scene's twin.
+    """
+
+    text: Text
+    slot: str
+    truth: bool
+    kind: str | None = None
+    changed: tuple[str, ...] = ()
+    of: Text | None = None
+    of_twin: bool = False
+
+
+@dataclass(frozen=True)
+class Item:
+    """One question to a model about a scene, or one training example."""
+
+    protocol: str
+    kind: str
+    skill: str | None
+    candidates: tuple[Candidate, ...]
+    pool: str | None = None
+
+
 @dataclass
 class Captioner:
     """The language of one benchmark: its grammar, walks, substitutes and foils. Protocols share it.
 
-    With `equal_familiarity` a foil must be as familiar as its caption. `template` is the one that all captions use, or
+    With `equal_familiarity` a foil must be as familiar as its caption. With `training` a foil must name nothing that is
+    held out, or if `exposed` no value or object that training lacks, and no two equal objects: captions count those.
+    `template` is the one that all captions use, or
     None to draw one. `dropped` counts, by protocol and kind, items that could not be made. `refused` counts foils by
     reason: "true", "undecided", "never true" or "other familiarity".
     """
@@ -35,6 +74,8 @@ class Captioner:
     holdout: Holdout
     equal_familiarity: bool = True
     template: str | None = None
+    training: bool = False
+    exposed: bool = False
     dropped: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
 
@@ -54,12 +95,21 @@ class Captioner:
             reason = "true" if truth else "undecided"
         elif not self.foils.possible(foil):
             reason = "never true"
-        elif self.equal_familiarity and not equally_familiar(foil, caption, self.holdout):
+        elif not self._familiar(foil, caption):
             reason = "other familiarity"
         else:
             return True
         self.refused[reason] += 1
         return False
+
+    def _familiar(self, foil: Form, caption: Form) -> bool:
+        if self.training:
+            return len({*foil.objects}) == len(foil.objects) and self.may_be_shown(foil, self.exposed)
+        return not self.equal_familiarity or equally_familiar(foil, caption, self.holdout)
+
+    def may_be_shown(self, form: Form, exposed: bool = False) -> bool:
+        """Whether training may name what a form names; with `exposed` also held-out combinations."""
+        return not names_absent(form, self.holdout) and (exposed or count_held_out(form, self.holdout) == 0)
 
     def relations_fit_split(self, form: Form, scene: DescribedScene) -> bool:
         """Whether the relations that a caption names are as familiar as its scene's split."""

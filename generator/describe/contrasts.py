@@ -10,48 +10,17 @@ from itertools import combinations
 from typing import NamedTuple
 
 from generator.base.streams import Stream
-from generator.describe.captioner import Captioner, Draft
-from generator.describe.items import Text
-from generator.describe.scenes import DescribedScene
+from generator.describe.captioner import Draft, Text
 from generator.language.complexity import LeastUsed
-from generator.language.familiarity import count_held_out, names_absent
 from generator.language.foils import WHOLE, Atom, Foil, denial_of
 from generator.language.form import Form
-from generator.language.wording import Dialect, rephrased
+from generator.language.wording import Dialect, conversely, rephrased
 from generator.vocabulary.schema import Vocabulary
 
 NEGATIVES = ("swap", "replace", "flip", "neg")
 """The kinds of negatives. `neg` belongs to captions that may deny something."""
 POSITIVES = ("swap", "replace", "converse")
 """The kinds of positives."""
-
-
-class TrainingCaptioner(Captioner):
-    """The language of training texts, which name nothing that is held out.
-
-    With `exposed` negatives may name held-out combinations, but never a value or object that training lacks.
-    """
-
-    def __init__(self, captioner: Captioner, exposed: bool):
-        super().__init__(captioner.vocabulary, captioner.holdout, True, captioner.template, captioner.dropped)
-        self._exposed = exposed
-        self.grammar = captioner.grammar
-
-    def accepts(self, foil: Form, caption: Form, scene: DescribedScene) -> bool:
-        """Whether a foil is false of the scene, possible in another, and may be shown in training.
-
-        It does not mention two equal objects: captions count those.
-        """
-        return (
-            scene.decide(foil) is False
-            and self.foils.possible(foil)
-            and self.may_be_shown(foil, self._exposed)
-            and len(set(foil.objects)) == len(foil.objects)
-        )
-
-    def may_be_shown(self, form: Form, exposed: bool = False) -> bool:
-        """Whether training may name what a form names; with `exposed` also held-out combinations."""
-        return not names_absent(form, self.holdout) and (exposed or count_held_out(form, self.holdout) == 0)
 
 
 def swaps(draft: Draft, form: Form) -> Iterator[Foil]:
@@ -150,9 +119,5 @@ def positive(
     else:
         if not form.relations:
             return None
-        k = stream.below(len(form.relations))
-        link = form.relations[k]
-        other = form.reordered(link.subject, link.object)
-        told = replace(link, relation=vocabulary.relations[link.relation].converse)
-        other = replace(other, relations=(*other.relations[:k], told, *other.relations[k + 1 :]))
+        other = conversely(form, stream.below(len(form.relations)), vocabulary)
     return Text(other, caption.template, dialect.wording(other) if dialect else ())

@@ -6,8 +6,7 @@ from typing import Any, ClassVar
 
 from generator.base.errors import UserError, did_you_mean
 from generator.base.streams import Stream
-from generator.describe.captioner import Captioner, Draft
-from generator.describe.items import Item, Text
+from generator.describe.captioner import Captioner, Draft, Item, Text
 from generator.describe.scenes import DescribedScene
 from generator.holdout.holdout import Holdout
 from generator.language.complexity import Quota

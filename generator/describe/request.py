@@ -66,11 +66,6 @@ def first_request(holdout: Holdout, exposed_negatives: bool = False) -> Request:
     )
 
 
-def needs_equal_familiarity(request: Request, holdout: Holdout) -> bool:
-    """Whether every foil must be as familiar as its caption."""
-    return request.equal_familiarity and design_of(holdout).equal_familiarity(holdout)
-
-
 def check_request(request: Request) -> None:
     """Raises UserError for protocols, templates or kinds of training texts that do not exist or give no text."""
     for name in request.protocols or ():

@@ -1,6 +1,7 @@
 """Training captions of known statistics: how much they mention of what their scenes show."""
 
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 from generator.base.errors import UserError
@@ -9,7 +10,7 @@ from generator.describe.scenes import DescribedScene
 from generator.language.form import Form, Mention, merge_equal_mentions
 from generator.vocabulary.schema import Vocabulary
 
-_KEYS = ("density", "completeness", "saliency")
+_DEFAULTS = {"density": 1.0, "completeness": 1.0, "saliency": 0.0}
 
 
 @dataclass(frozen=True)
@@ -30,56 +31,20 @@ def parse_statistics(spec: str | None) -> Statistics | None:
     """Statistics from `density=0.5,completeness=0.7,saliency=1.0`; the defaults are 1, 1 and 0. Raises UserError."""
     if spec is None:
         return None
-    given: dict[str, float] = {"density": 1.0, "completeness": 1.0, "saliency": 0.0}
-    parts = spec.split(",")
-    for part in parts:
+    given: dict[str, float] = {}
+    for part in spec.split(","):
         name, _, number = (each.strip() for each in part.partition("="))
         try:
             value = float(number)
         except ValueError:
             value = -1.0
-        if (
-            name not in _KEYS
-            or not 0 <= value <= 1
-            or len({each.partition("=")[0].strip() for each in parts}) < len(parts)
-        ):
+        if name not in _DEFAULTS or name in given or not 0 <= value <= 1:
             raise UserError(
                 f"Expected --captions to be like density=0.5,completeness=0.7,saliency=1.0, each from 0 to 1, got "
                 f"'{spec}'."
             )
         given[name] = value
-    return Statistics(**given)
-
-
-@dataclass
-class Mentioned:
-    """Counts what training captions mention of the objects and attributes that their scenes show."""
-
-    objects_shown: int = 0
-    objects_mentioned: int = 0
-    attributes_shown: int = 0
-    attributes_mentioned: int = 0
-    salient_shown: int = 0
-    salient_mentioned: int = 0
-    captions: int = 0
-    kinds: dict[str, int] = field(default_factory=dict)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Number of captions, density, completeness overall and by half of each scene's objects (more salient,
-        others), and
-        mentioned attributes by kind."""
-        other_shown, other_mentioned = (
-            self.objects_shown - self.salient_shown,
-            self.objects_mentioned - self.salient_mentioned,
-        )
-        return {
-            "captions": self.captions,
-            "density": _share(self.attributes_mentioned, self.attributes_shown),
-            "completeness": _share(self.objects_mentioned, self.objects_shown),
-            "completeness_salient_half": _share(self.salient_mentioned, self.salient_shown),
-            "completeness_other_half": _share(other_mentioned, other_shown),
-            "attributes_by_kind": dict(sorted(self.kinds.items())),
-        }
+    return Statistics(**{**_DEFAULTS, **given})
 
 
 class MeasuredCaptions:
@@ -87,7 +52,23 @@ class MeasuredCaptions:
 
     def __init__(self, asked: Statistics, vocabulary: Vocabulary):
         self._asked, self._kinds = asked, list(vocabulary.attributes)
-        self.mentioned = Mentioned()
+        self._shown, self._mentioned, self._by_kind = Counter[str](), Counter[str](), Counter[str]()
+
+    def report(self) -> dict[str, Any]:
+        """Number of captions, density, completeness overall and by half of each scene's objects (more salient, others),
+        and mentioned attributes by kind."""
+        share = {
+            what: round(self._mentioned[what] / shown, 4) if (shown := self._shown[what]) else None
+            for what in ("attributes", "objects", "salient", "others")
+        }
+        return {
+            "captions": self._shown["captions"],
+            "density": share["attributes"],
+            "completeness": share["objects"],
+            "completeness_salient_half": share["salient"],
+            "completeness_other_half": share["others"],
+            "attributes_by_kind": dict(sorted(self._by_kind.items())),
+        }
 
     def draw(self, scene: DescribedScene, stream: Stream) -> Form:
         """Random objects and attributes of a scene, in the requested shares."""
@@ -107,20 +88,14 @@ class MeasuredCaptions:
             )
             for i in stream.shuffled(mentioned)
         )
-        self._count(n, mentioned, ranked[: (n + 1) // 2], len(slots), [kind for _, kind in chosen])
+        salient = (n + 1) // 2
+        noted = sum(rank[i] < salient for i in mentioned)
+        self._shown.update(captions=1, objects=n, salient=salient, others=n - salient, attributes=len(slots))
+        self._mentioned.update(
+            objects=len(mentioned), salient=noted, others=len(mentioned) - noted, attributes=len(chosen)
+        )
+        self._by_kind.update(kind for _, kind in chosen)
         return _unambiguous(Form(mentions), scene)
-
-    def _count(self, shown: int, mentioned: list[int], salient: list[int], slots: int, kinds: list[str]) -> None:
-        tally = self.mentioned
-        tally.captions += 1
-        tally.objects_shown += shown
-        tally.objects_mentioned += len(mentioned)
-        tally.salient_shown += len(salient)
-        tally.salient_mentioned += len(set(mentioned) & set(salient))
-        tally.attributes_shown += slots
-        tally.attributes_mentioned += len(kinds)
-        for kind in kinds:
-            tally.kinds[kind] = tally.kinds.get(kind, 0) + 1
 
 
 def _unambiguous(form: Form, scene: DescribedScene) -> Form:
@@ -132,7 +107,3 @@ def _unambiguous(form: Form, scene: DescribedScene) -> Form:
 def _rounded(number: float, stream: Stream) -> int:
     """A random whole number whose mean is `number`."""
     return int(number) + (stream.uniform(0, 1) < number - int(number))
-
-
-def _share(part: int, whole: int) -> float | None:
-    return round(part / whole, 4) if whole else None

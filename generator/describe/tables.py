@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 from generator.base.streams import Stream
 from generator.dataset.writer import BenchmarkWriter
-from generator.describe.captioner import Captioner
-from generator.describe.items import Item, Text
+from generator.describe.captioner import Captioner, Item, Text
 from generator.describe.protocol import Protocol
 from generator.describe.scenes import DescribedScene, RenderedScene, place_scene
 from generator.holdout.membership import UNSEEN_ATOMS, Rule, cluster_of, held_out_facts
@@ -91,8 +90,7 @@ class Tables:
             if split == UNSEEN_ATOMS and not protocol.unseen_atoms:
                 continue
             items = protocol.items(described, Stream("texts", self._seed, protocol.name, scene_id))
-            fitting = self._fitting_split(items, described)
-            for n, item in enumerate(self._kept(fitting, f"{protocol.name}-{scene_id}")):
+            for n, item in enumerate(self._kept(items, f"{protocol.name}-{scene_id}", described)):
                 self._add_item(f"{protocol.name}-{scene_id}-{n}", described, cluster, item)
 
     def add_pools(self, protocol: str, pools: Mapping[str, Iterable[Text]]) -> None:
@@ -102,19 +100,17 @@ class Tables:
                 for text in texts:
                     self._writer.add("pools", (pool_id, self._text_id(text, protocol)))
 
-    def _fitting_split(self, items: Iterator[Item], scene: DescribedScene) -> Iterator[Item]:
-        """The items whose captions name relations as familiar as the split; others are counted as dropped."""
+    def _kept(self, items: Iterable[Item], of: str, scene: DescribedScene) -> Iterator[Item]:
+        """The items of a protocol whose captions name relations as familiar as the split, and that are not to be left
+        out; others are counted as dropped."""
+        fitting = 0
         for item in items:
             captions = [candidate.text.form for candidate in item.candidates if candidate.slot in ("c", "p")]
-            if all(self._captioner.relations_fit_split(form, scene) for form in captions):
-                yield item
-            else:
+            if not all(self._captioner.relations_fit_split(form, scene) for form in captions):
                 self._captioner.dropped[f"{item.protocol} {item.kind}: familiar relation"] += 1
-
-    def _kept(self, items: Iterator[Item], of: str) -> Iterator[Item]:
-        """The items of a protocol over a scene that are not to be left out."""
-        for n, item in enumerate(items):
-            if (item_id := f"{of}-{n}") in self._without:
+                continue
+            item_id, fitting = f"{of}-{fitting}", fitting + 1
+            if item_id in self._without:
                 self.left_out.add(item_id)
                 self._captioner.dropped[f"{item.protocol} {item.kind}: left out"] += 1
             else:
@@ -155,7 +151,7 @@ class Tables:
 
     def _text_id(self, text: Text, protocol: str) -> str:
         """The text_id of a text of a protocol; its row is written on first use."""
-        words = self._captioner.grammar.realise(text.form, text.template, dict(text.wording))
+        words = self._captioner.grammar.realise(text.form, text.template, text.wording)
         self._words[protocol].update(words.split())
         digest = hashlib.sha256(words.encode()).digest()[:8]
         text_id, number = digest.hex(), int.from_bytes(digest)

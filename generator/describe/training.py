@@ -1,25 +1,24 @@
 """Training texts: the items of the protocol `train`, over the scenes of the split `train` (docs/language.md)."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
 from generator.base.streams import Stream
-from generator.describe.captioner import Captioner, Draft
+from generator.describe.captioner import Candidate, Captioner, Draft, Item, Text
 from generator.describe.contrasts import (
     MAKE,
     NEGATIVES,
     POSITIVES,
     Caption,
-    TrainingCaptioner,
     asserted,
     asserted_whole,
     denied,
     denied_whole,
     positive,
 )
-from generator.describe.items import Candidate, Item, Text
 from generator.describe.protocol import Protocol, Recipe
 from generator.describe.statistics import MeasuredCaptions, Statistics
 from generator.language.complexity import Cell, LeastUsed, Quota
@@ -64,10 +63,9 @@ class TrainingTexts(Protocol):
     ):
         """`cells` are the complexities of graded captions. With `statistics` captions that have them are written
         too."""
-        language = TrainingCaptioner(captioner, exposed_negatives)
-        super().__init__(language)
+        own = replace(captioner, equal_familiarity=True, training=True, exposed=exposed_negatives, refused=Counter())
+        super().__init__(own)
         self.kinds = (*kinds, *((STATISTICS,) if statistics else ()))
-        self._may_be_shown = language.may_be_shown
         self._negatives, self._positives = negatives, positives
         self._quota = Quota(cells)
         self._ways, self._synonyms, self._templates = LeastUsed(), LeastUsed(), LeastUsed()
@@ -84,7 +82,7 @@ class TrainingTexts(Protocol):
 
     def report(self) -> Mapping[str, Any]:
         graded = {"graded": filled} if (filled := self._quota.to_dict()) else {}
-        return {**graded, **(self._measured.mentioned.to_dict() if self._measured else {})}
+        return {**graded, **(self._measured.report() if self._measured else {})}
 
     def _plain(self, draft: Draft) -> list[Caption]:
         places = range(len(draft.facts))
@@ -142,7 +140,7 @@ class TrainingTexts(Protocol):
         return (
             neg is not None
             and draft.scene.decide(form) is True
-            and self._may_be_shown(form)
+            and self.captioner.may_be_shown(form)
             and draft.foils.possible(form)
             and draft.accepts(neg.form, form)
         )

@@ -111,7 +111,8 @@ def _add_relations(holdout: Holdout, spec: str, vocabulary: Vocabulary) -> Holdo
             f"can be kept out of training; take a family with planned orders, such as clevr-many."
         )
     rows, columns = int(match["rows"]), int(match["columns"])
-    pairs = [(a, b) for a in vocabulary.objects for b in vocabulary.objects if a != b and not _unknown(holdout, a, b)]
+    absent = {*holdout.absent_objects}
+    pairs = [(a, b) for a in vocabulary.objects for b in vocabulary.objects if a != b and not {a, b} & absent]
     names = [name for name, relation in vocabulary.pair_relations.items() if relation.axis.planned_by]
     if not 1 <= rows <= len(names):
         raise UserError(
@@ -142,17 +143,14 @@ def _add_relations(holdout: Holdout, spec: str, vocabulary: Vocabulary) -> Holdo
     return replace(holdout, triples=closed(drawn, vocabulary.relations, holdout.opposites))
 
 
-def _unknown(holdout: Holdout, *things: str) -> bool:
-    return any(thing in holdout.absent_objects for thing in things)
-
-
 def _add_atoms(holdout: Holdout, spec: str, vocabulary: Vocabulary) -> Holdout:
     match = _ATOMS.fullmatch(spec)
     if not match:
         raise UserError(f"Expected unseen atoms to be values x objects such as {ATOMS}=1x2, got '{spec}'.")
     kind = holdout.kind
     values = [value for value in vocabulary.values(kind) if value not in holdout.values]
-    objects = [thing for thing in vocabulary.objects if thing not in holdout.objects and not _related(holdout, thing)]
+    taken = {*holdout.objects, *(end for subject, _, thing in holdout.triples for end in (subject, thing))}
+    objects = [thing for thing in vocabulary.objects if thing not in taken]
     rows, columns = int(match["rows"]), int(match["columns"])
     for size, left, what in ((rows, values, kind), (columns, objects, vocabulary.category)):
         if size > len(left) - 1:
@@ -167,7 +165,3 @@ def _add_atoms(holdout: Holdout, spec: str, vocabulary: Vocabulary) -> Holdout:
     return replace(
         holdout, absent_values=tuple(stream.sample(values, rows)), absent_objects=tuple(stream.sample(objects, columns))
     )
-
-
-def _related(holdout: Holdout, thing: str) -> bool:
-    return any(thing in (subject, other) for subject, _, other in holdout.triples)

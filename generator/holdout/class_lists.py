@@ -1,13 +1,15 @@
 """Zero-shot and generalised zero-shot classes: which labels train, which validate, which test (Pearson et al. 2025)."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
 from generator.base.errors import UserError
 from generator.base.streams import Stream
-from generator.holdout.holdout import Binding, Class, Holdout, Triple, check_fits, closed
+from generator.holdout.blocks import check_kind
+from generator.holdout.holdout import Binding, Class, Holdout, check_fits, closed
 from generator.holdout.membership import Arrangement, Fact, Placing, held_out_bindings, held_out_facts, named
 from generator.holdout.presets import read_preset
 from generator.vocabulary.schema import Vocabulary
@@ -20,14 +22,12 @@ OBJECTS = {"single": 1, "two-object": 2, "relational": 2, "three-object": 3}
 """Objects in a scene of each dataset."""
 LISTS = ("train", "ood_val", "ood_test")
 SPLITS = ("train", "id_val", "id_test", "ood_val", "ood_test")
+_OF_TWO = {"train": 40, "id_val": 10, "id_test": 10, "ood_val": 50, "ood_test": 50}
 PER_LABEL = {
-    "single": {"train": 80, "id_val": 20, "id_test": 20, "ood_val": 100, "ood_test": 100},
-    "two-object": {"train": 40, "id_val": 10, "id_test": 10, "ood_val": 50, "ood_test": 50},
-    "relational": {"train": 40, "id_val": 10, "id_test": 10, "ood_val": 50, "ood_test": 50},
-    "three-object": {"train": 40, "id_val": 10, "id_test": 10, "ood_val": 50, "ood_test": 50},
+    "single": {name: 2 * n for name, n in _OF_TWO.items()},
+    **dict.fromkeys(("two-object", "relational", "three-object"), _OF_TWO),
 }
 """Images a label, as published (section 3, table 1). Those of `three-object` are for each label of two objects."""
-SIDES = ("left", "right")
 _CONVERSES = {"left": "right", "right": "left"}
 _SPEC = re.compile(r"(?:(?P<kind>[^:=]+):(?P<category>[^:=]+)=)?classes(?:=(?P<train>\d+)/(?P<val>\d+)/(?P<test>\d+))?")
 _SHARES = (17, 4, 11)
@@ -45,11 +45,8 @@ def draw_classes(asked: Sequence[str], vocabulary: Vocabulary, block_seed: int) 
     Raises UserError when the vocabulary is too small, or when the numbers of classes cannot be.
     """
     lists_asked = [spec for spec in asked if spec != THREE_OBJECTS] or ["classes"]
-    asked, tasks = (
-        (lists_asked, TASKS)
-        if THREE_OBJECTS not in asked
-        else ([*lists_asked, THREE_OBJECTS], (*TASKS, "three-object"))
-    )
+    tasks = (*TASKS, "three-object") if THREE_OBJECTS in asked else TASKS
+    asked = [*lists_asked, THREE_OBJECTS] if THREE_OBJECTS in asked else lists_asked
     match = _SPEC.fullmatch(asked[0]) if len(lists_asked) == 1 else None
     if not match:
         raise UserError(
@@ -57,7 +54,7 @@ def draw_classes(asked: Sequence[str], vocabulary: Vocabulary, block_seed: int) 
             f"(train/ood_val/ood_test), or texture:animal=classes, with {THREE_OBJECTS} beside drawn lists, got "
             f"'{' '.join(asked)}'."
         )
-    kind = _kind_of(match, vocabulary)
+    kind = check_kind(match[0], match["kind"], match["category"], vocabulary)
     values, objects = vocabulary.values(kind), list(vocabulary.objects)
     # any labels of ood_val make a scene, and two more are its distractors
     least = max(OBJECTS[task] for task in tasks) + _DISTRACTORS
@@ -71,46 +68,9 @@ def draw_classes(asked: Sequence[str], vocabulary: Vocabulary, block_seed: int) 
     sizes = _sizes(asked[0], match, total, least, min(len(values), len(objects)), max(len(values), len(objects)))
     stream = Stream("classes", block_seed, kind, *sizes)
     lists = _share_out(values, objects, sizes, stream)
-    classes = tuple(Class(name, bindings=(binding,)) for name in LISTS for binding in sorted(lists[name]))
-    held_out = tuple(sorted(lists["ood_val"] + lists["ood_test"]))
-    made = []
-    for task in tasks:
-        common: dict[str, Any] = {"asked": tuple(asked), "block_seed": block_seed, "task": task}
-        if task == "relational":
-            if not {*SIDES} <= {*vocabulary.relations}:
-                raise UserError(
-                    f"The relational dataset of the design gzsl needs the relations left and right; "
-                    f"'{vocabulary.name}' lacks them."
-                )
-            related = _related(objects, vocabulary, Stream("related classes", block_seed))
-            made.append(relational(related, vocabulary, kind, **common))
-        else:
-            made.append(
-                Holdout(
-                    kind,
-                    vocabulary.category,
-                    tuple(values),
-                    tuple(objects),
-                    bindings=held_out,
-                    classes=classes,
-                    **common,
-                )
-            )
-    return made
-
-
-def _kind_of(match: re.Match[str], vocabulary: Vocabulary) -> str:
-    """The attribute kind of the labels. Raises UserError where the family lacks what is named."""
-    if match["kind"] is None:
-        return vocabulary.tested
-    named = match["kind"], match["category"]
-    if named[0] not in vocabulary.attributes or named[1] != vocabulary.category:
-        raise UserError(
-            f"--holdout {match[0]}: labels of '{vocabulary.name}' are values of {' or '.join(vocabulary.attributes)} "
-            f"with "
-            f"{vocabulary.category}, such as {vocabulary.tested}:{vocabulary.category}=classes."
-        )
-    return named[0]
+    bound = [Class(name, binding) for name in LISTS for binding in sorted(lists[name])]
+    related = _related(objects, vocabulary, Stream("related classes", block_seed))
+    return _holdouts(bound, related, vocabulary, kind, tasks, asked, block_seed)
 
 
 def published_classes(name: str, vocabulary: Vocabulary) -> list[Holdout]:
@@ -121,27 +81,11 @@ def published_classes(name: str, vocabulary: Vocabulary) -> list[Holdout]:
     preset = read_preset(name)
     if preset.bindings is None or preset.relations is None:
         raise UserError(f"--holdout {name}: this preset has no class lists; take pearson2025 or pearson2025-clean.")
-    common: dict[str, Any] = {"asked": (name,)}
-    kind, made = vocabulary.tested, []
-    bound = [Class(split, bindings=(_binding(label),)) for split in LISTS for label in getattr(preset.bindings, split)]
-    related = [Class(split, triple=_triple(label)) for split in LISTS for label in getattr(preset.relations, split)]
-    held_out = tuple(sorted(each.bindings[0] for each in bound if each.split != "train"))
-    for task in TASKS:
-        if task == "relational":
-            made.append(relational(related, vocabulary, kind, task=task, **common))
-        else:
-            made.append(
-                Holdout(
-                    kind,
-                    vocabulary.category,
-                    tuple(vocabulary.values(kind)),
-                    tuple(vocabulary.objects),
-                    bindings=held_out,
-                    classes=tuple(bound),
-                    task=task,
-                    **common,
-                )
-            )
+    bound, related = (
+        [Class(split, tuple(label.split())) for split in LISTS for label in getattr(lists, split)]
+        for lists in (preset.bindings, preset.relations)
+    )
+    made = _holdouts(bound, related, vocabulary, vocabulary.tested, TASKS, (name,), 0)
     for holdout in made:
         if unknown := check_fits(holdout, vocabulary):
             raise UserError(
@@ -151,27 +95,32 @@ def published_classes(name: str, vocabulary: Vocabulary) -> list[Holdout]:
     return made
 
 
-def _binding(label: str) -> Binding:
-    value, _, thing = label.rpartition(" ")
-    return value, thing
+def _holdouts(
+    bound: Sequence[Class],
+    related: Sequence[Class],
+    vocabulary: Vocabulary,
+    kind: str,
+    tasks: Sequence[str],
+    asked: Sequence[str],
+    block_seed: int,
+) -> list[Holdout]:
+    """The holdout of each dataset: its out-of-distribution labels, those of relations in both phrasings."""
+    if not _CONVERSES.keys() <= vocabulary.relations.keys():
+        raise UserError(
+            f"The relational dataset of the design gzsl needs the relations left and right; '{vocabulary.name}' lacks "
+            f"them."
+        )
+    held_out: list[Binding] = sorted((value, thing) for value, thing in _outside(bound))
+    triples = closed([(s, r, o) for s, r, o in _outside(related)], vocabulary.relations, False)
+    names = tuple(vocabulary.values(kind)), tuple(vocabulary.objects)
+    common: dict[str, Any] = {"design": "gzsl", "asked": tuple(asked), "block_seed": block_seed}
+    several = Holdout(kind, vocabulary.category, *names, bindings=tuple(held_out), classes=tuple(bound), **common)
+    relational = Holdout(kind, vocabulary.category, triples=triples, opposites=False, classes=tuple(related), **common)
+    return [replace(relational if task == "relational" else several, task=task) for task in tasks]
 
 
-def _triple(label: str) -> Triple:
-    subject, relation, thing = label.split()
-    return subject, relation, thing
-
-
-def relational(classes: Sequence[Class], vocabulary: Vocabulary, kind: str, **common: Any) -> Holdout:
-    """The holdout of a relational dataset: out-of-distribution labels are held out in both phrasings."""
-    ood = [each.triple for each in classes if each.split != "train" and each.triple]
-    return Holdout(
-        kind,
-        vocabulary.category,
-        triples=closed(ood, vocabulary.relations, False),
-        opposites=False,
-        classes=tuple(classes),
-        **common,
-    )
+def _outside(classes: Sequence[Class]) -> Iterator[tuple[str, ...]]:
+    return (each.label for each in classes if each.split != "train")
 
 
 def _sizes(asked: str, match: re.Match[str], total: int, least: int, side: int, longer: int) -> tuple[int, int, int]:
@@ -222,7 +171,7 @@ def _related(objects: Sequence[str], vocabulary: Vocabulary, stream: Stream) -> 
             break
     lists = {"train": train, "ood_val": val, "ood_test": test}
     return [
-        Class(name, triple=triple)
+        Class(name, triple)
         for name in LISTS
         for x, y in sorted(lists[name])
         for triple in ((x, "left", y), (y, vocabulary.relations["left"].converse, x))
@@ -235,10 +184,10 @@ def shared_labels(holdout: Holdout) -> list[str]:
     The published lists have three (Pearson et al. 2025): the converse of a label is the label of another list.
     """
     found = []
-    triples = [(each.split, each.triple) for each in holdout.classes if each.triple]
+    triples = [(each.split, each.label) for each in holdout.classes if len(each.label) == 3]
     for i, (split, (subject, relation, thing)) in enumerate(triples):
         for other, second in triples[i + 1 :]:
-            same = second == (subject, relation, thing) or second == (thing, _CONVERSES.get(relation), subject)
+            same = second in ((subject, relation, thing), (thing, _CONVERSES.get(relation), subject))
             if same and other != split:
                 found.append(f"{subject} {relation} {thing} ({split}) = {' '.join(second)} ({other})")
     return found
@@ -260,35 +209,31 @@ class ClassRule:
 
     def __init__(self, vocabulary: Vocabulary, holdout: Holdout):
         self.vocabulary, self.holdout = vocabulary, holdout
-        self._list_of = {each.bindings[0]: each.split for each in holdout.classes if each.bindings}
-        self._related: dict[Triple, list[str]] = {}
+        self._lists_of: dict[tuple[str, ...], list[str]] = {}
         for each in holdout.classes:
-            if each.triple:
-                self._related.setdefault(each.triple, []).append(each.split)
+            self._lists_of.setdefault(each.label, []).append(each.split)
 
-    def labels(self, name: str) -> list[tuple[Binding, ...]]:
-        """The labels of a list: as many bindings as a scene has objects, in any order, that differ in value and
-        object."""
-        return self._bound(name, OBJECTS[str(self.holdout.task)])
+    def listed(self, name: str) -> list[tuple[str, ...]]:
+        """The labels of a list: bindings, or triples of the relational dataset."""
+        return [each.label for each in self.holdout.classes if each.split == name]
 
-    def _bound(self, name: str, n: int) -> list[tuple[Binding, ...]]:
-        bound = [each.bindings[0] for each in self.holdout.classes if each.split == name and each.bindings]
+    def scenes(self, name: str, n: int | None = None) -> list[tuple[Binding, ...]]:
+        """What scenes of a list hold: as many bindings as a scene has objects (or `n`), in any order, that differ in
+        value and object."""
+        n = n or OBJECTS[str(self.holdout.task)]
+        bound = [(value, thing) for value, thing in self.listed(name)]
         return [
             chosen
             for chosen in permutations(bound, n)
             if all(len({*names}) == n for names in zip(*chosen, strict=True))
         ]
 
-    def related_labels(self, name: str) -> list[Triple]:
-        """The labels of a list of the relational dataset."""
-        return [each.triple for each in self.holdout.classes if each.split == name and each.triple]
-
     def published_counts(self) -> dict[str, int]:
         """Scenes of each split as published: so many for each label. Of three objects, as many as of two."""
         task = str(self.holdout.task)
 
         def labels(name: str) -> int:
-            return len(self.related_labels(name) if task == "relational" else self._bound(name, min(OBJECTS[task], 2)))
+            return len(self.listed(name) if task == "relational" else self.scenes(name, min(OBJECTS[task], 2)))
 
         return {name: n * labels(list_of(name)) for name, n in PER_LABEL[task].items()}
 
@@ -301,15 +246,17 @@ class ClassRule:
         return Placing(self._share(scene_id) if split == "train" else split, held_out, True, triples)
 
     def _lists(self, arrangement: Arrangement, facts: Sequence[Fact]) -> list[str]:
+        """The lists of a scene's labels, each once; "" for a binding that is in none."""
         n = OBJECTS[str(self.holdout.task)]
-        if len(arrangement) != n or len({thing for _, thing in arrangement}) < n:
+        values, things = zip(*arrangement, strict=True)
+        if len(things) != n or len({*things}) < n:
             return []
         if self.holdout.task == "relational":
-            shown = [(arrangement[i][1], name, arrangement[j][1]) for i, name, j in facts]
-            return list(dict.fromkeys(split for triple in shown for split in self._related.get(triple, [])))
-        if len({value for value, _ in arrangement}) < n:
+            shown = [(things[i], name, things[j]) for i, name, j in facts]
+            return list(dict.fromkeys(split for triple in shown for split in self._lists_of.get(triple, [])))
+        if len({*values}) < n:
             return []
-        return list(dict.fromkeys(self._list_of.get(binding, "") for binding in arrangement))
+        return list(dict.fromkeys(split for binding in arrangement for split in self._lists_of.get(binding, [""])))
 
     def _share(self, scene_id: str) -> str:
         shares = PER_LABEL[str(self.holdout.task)]

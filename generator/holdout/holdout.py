@@ -1,13 +1,16 @@
 """What training never shows: bindings of a value with an object, relation triples, and whole values and objects."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import product
 from typing import Any
 
-from generator.vocabulary.schema import Relation, Vocabulary
+from pydantic import TypeAdapter
+
+from generator.vocabulary.relations import Relation
+from generator.vocabulary.schema import Vocabulary
 
 Binding = tuple[str, str]
 Triple = tuple[str, str, str]
@@ -53,17 +56,11 @@ class Holdout:
 
     @cached_property
     def _objects_of(self) -> dict[str, frozenset[str]]:
-        found = defaultdict(set)
-        for value, thing in self.bindings:
-            found[value].add(thing)
-        return {value: frozenset(things) for value, things in found.items()}
+        return _partners(self.bindings)
 
     @cached_property
     def _values_of(self) -> dict[str, frozenset[str]]:
-        found = defaultdict(set)
-        for value, thing in self.bindings:
-            found[thing].add(value)
-        return {thing: frozenset(values) for thing, values in found.items()}
+        return _partners((thing, value) for value, thing in self.bindings)
 
     @cached_property
     def is_block(self) -> bool:
@@ -100,67 +97,33 @@ class Holdout:
 
     def to_dict(self) -> dict[str, Any]:
         """The holdout as JSON-ready data, with everything that is held out spelled out."""
-        return {
-            "design": self.design,
-            "asked": list(self.asked),
-            "kind": self.kind,
-            "category": self.category,
-            "values": list(self.values),
-            "objects": list(self.objects),
-            "block_seed": self.block_seed,
-            "bindings": [list(binding) for binding in self.bindings],
-            "triples": [list(triple) for triple in self.triples],
-            "opposites": self.opposites,
-            "absent_values": list(self.absent_values),
-            "absent_objects": list(self.absent_objects),
-            "task": self.task,
-            "classes": [each.to_dict() for each in self.classes],
-        }
+        made: dict[str, Any] = _adapter().dump_python(self, mode="json")
+        return made
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Holdout":
-        """The inverse of `to_dict`. Raises KeyError, TypeError or ValueError for anything else."""
-        return cls(
-            data["kind"],
-            data["category"],
-            tuple(data["values"]),
-            tuple(data["objects"]),
-            data["block_seed"],
-            tuple((value, thing) for value, thing in data["bindings"]),
-            tuple((s, r, o) for s, r, o in data["triples"]),
-            data["opposites"],
-            tuple(data["absent_values"]),
-            tuple(data["absent_objects"]),
-            data["design"],
-            tuple(data["asked"]),
-            tuple(Class.from_dict(each) for each in data["classes"]),
-            data["task"],
-        )
+        """The inverse of `to_dict`. Raises ValueError for anything else."""
+        return _adapter().validate_python(data)
 
 
 @dataclass(frozen=True)
 class Class:
-    """A label of the design gzsl and the split it belongs to: the bindings of a scene, left one first, or with a
-    `relation` the categories of its two objects and how the first stands to the second."""
+    """A label of the design gzsl and the list that it belongs to: a binding, or of the relational dataset a triple."""
 
     split: str
-    bindings: tuple[Binding, ...] = ()
-    triple: Triple | None = None
+    label: tuple[str, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The class as JSON-ready data."""
-        label: dict[str, Any] = {"split": self.split}
-        if self.triple is not None:
-            return {**label, "triple": list(self.triple)}
-        return {**label, "bindings": [list(binding) for binding in self.bindings]}
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "Class":
-        """The inverse of `to_dict`."""
-        if "triple" in data:
-            subject, relation, thing = data["triple"]
-            return cls(data["split"], triple=(subject, relation, thing))
-        return cls(data["split"], tuple((value, thing) for value, thing in data["bindings"]))
+@cache
+def _adapter() -> TypeAdapter[Holdout]:
+    return TypeAdapter(Holdout)
+
+
+def _partners(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
+    found = defaultdict(set)
+    for name, partner in pairs:
+        found[name].add(partner)
+    return {name: frozenset(partners) for name, partners in found.items()}
 
 
 def closed(triples: list[Triple], relations: Mapping[str, Relation], opposites: bool) -> tuple[Triple, ...]:
@@ -188,19 +151,12 @@ def check_fits(holdout: Holdout, vocabulary: Vocabulary) -> list[str]:
     """What a holdout names that the vocabulary does not have."""
     if holdout.kind not in vocabulary.attributes:
         return [f"the attribute kind '{holdout.kind}'"]
-    values, things = vocabulary.attributes[holdout.kind], vocabulary.objects
-    labels = [binding for each in holdout.classes for binding in each.bindings]
-    triples = [*holdout.triples, *(each.triple for each in holdout.classes if each.triple)]
-    named: list[tuple[str, Collection[str]]] = [
-        *(
-            (value, values)
-            for value in (*holdout.values, *holdout.absent_values, *(v for v, _ in (*holdout.bindings, *labels)))
-        ),
-        *(
-            (thing, things)
-            for thing in (*holdout.objects, *holdout.absent_objects, *(o for _, o in (*holdout.bindings, *labels)))
-        ),
-        *((end, things) for subject, _, thing in triples for end in (subject, thing)),
-        *((relation, vocabulary.relations) for _, relation, _ in triples),
+    bindings = [*holdout.bindings, *(each.label for each in holdout.classes if len(each.label) == 2)]
+    triples = [*holdout.triples, *(each.label for each in holdout.classes if len(each.label) == 3)]
+    named: list[tuple[Iterable[str], Collection[str]]] = [
+        ([*holdout.values, *holdout.absent_values, *(value for value, _ in bindings)], vocabulary.values(holdout.kind)),
+        ([*holdout.objects, *holdout.absent_objects, *(thing for _, thing in bindings)], vocabulary.objects),
+        ((end for subject, _, thing in triples for end in (subject, thing)), vocabulary.objects),
+        ((relation for _, relation, _ in triples), vocabulary.relations),
     ]
-    return list(dict.fromkeys(f"'{name}'" for name, known in named if name not in known))
+    return list(dict.fromkeys(f"'{name}'" for names, known in named for name in names if name not in known))

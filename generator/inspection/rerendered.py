@@ -20,7 +20,7 @@ from generator.render.farm import Farm
 from generator.render.rerender import Changes, prepare_rerender
 from generator.render.run import worker_setup
 from generator.render.settings import find_device
-from generator.scene.planned import Planned
+from generator.scene.planned import Recorded
 
 LEAST_DECIBELS = 38.0
 """Least PSNR of an image that was rendered elsewhere, on the whole and in the box of every object."""
@@ -50,7 +50,7 @@ def render_again(
     world = dataset.world
     work = prepare_rerender(dataset, Changes(_device(world.manifest["request"])))
     by_id = {row["scene_id"]: row for row in rows}
-    jobs = [Planned(scene_id, row["cluster_id"], (), (), "", record=row["scene"]) for scene_id, row in by_id.items()]
+    jobs = [Recorded(scene_id, row["scene"], row["cluster_id"]) for scene_id, row in by_id.items()]
     with TemporaryDirectory() as name, progress.track("rendering again", len(jobs)) as advance:
         folder = Path(name)
         quality = {key: value for key, value in world.manifest["request"]["quality"].items() if key != "name"}

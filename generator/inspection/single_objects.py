@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -11,7 +10,7 @@ from PIL import Image
 from generator.base.errors import UserError
 from generator.render.farm import Farm
 from generator.render.settings import read_quality
-from generator.scene.planned import Planned
+from generator.scene.planned import Recorded
 from generator.scene.scene import Camera, Lamp, Scene, SceneObject
 from generator.vocabulary.schema import Vocabulary
 
@@ -46,8 +45,7 @@ def rendered(
 
     Raises UserError if Blender cannot render one.
     """
-    blank = Planned("", "", (), (), "")
-    jobs = [replace(blank, scene_id=f"{i:06d}", record=scene.to_json()) for i, scene in enumerate(scenes)]
+    jobs = [Recorded(f"{i:06d}", scene.to_json()) for i, scene in enumerate(scenes)]
     with TemporaryDirectory() as folder:
         setup = {
             "vocabulary": vocabulary.toml(),

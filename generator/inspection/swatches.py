@@ -13,8 +13,8 @@ from generator.inspection.single_objects import rendered, single_scene
 from generator.render.farm import default_workers
 from generator.scene.scene import Scene
 from generator.vocabulary.families import vocabulary_text
-from generator.vocabulary.objects import ObjectSpec
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary, read_vocabulary
+from generator.vocabulary.tables import ObjectSpec
 
 _SIDE, _GAP, _LINE, _HEAD, _COLUMNS = 128, 10, 20, 30, 12
 _INK, _PAPER = (20, 20, 20), (255, 255, 255)

@@ -63,8 +63,7 @@ class HeldOut:
         )
         labels: dict[str, list[tuple[str, ...]]] = {}
         for each in data.get("classes", ()):
-            label = each["triple"] if "triple" in each else [part for pair in each["bindings"] for part in pair]
-            labels.setdefault(each["split"], []).append(tuple(label))
+            labels.setdefault(each["split"], []).append(tuple(each["label"]))
         return cls(
             data["kind"],
             data["category"],

@@ -1,8 +1,7 @@
 """Foils: false captions made from a true one (hard negatives). One method for each kind of change.
 
 To add a kind of negative, write a method of `Foils` that changes a form and names the kind, and call it from the
-protocols that shall use it. For a choice between two texts that is one entry of KINDS in describe/protocols/binary.py.
-A foil enters a benchmark only after its form has been decided false on the scene.
+protocols that shall use it. A foil enters a benchmark only after its form has been decided false on the scene.
 
 The text alone must not tell a foil from the truth. A foil is therefore true of exactly the scene in which the same
 change is made, and that scene must be as likely as the present one: captions name only objects that are the only one
@@ -155,15 +154,14 @@ class Foils:
 
     def replace_atom(self, form: Form, atom: Atom, value: str, kind: str = "atom") -> Foil:
         """HN-ATOM: the value of one atom replaced."""
-        old = self._substitutes.value(form, atom)
         if atom.type == "relation":
             link = form.relations[atom.place]
             links = _put(form.relations, atom.place, replace(link, relation=value))
-            return Foil(replace(form, relations=links), (f"{link.subject}-{link.object}:relation:{old}>{value}",), kind)
+            changed = f"{link.subject}-{link.object}:relation:{link.relation}>{value}"
+            return Foil(replace(form, relations=links), (changed,), kind)
         mention = form.objects[atom.place]
         new = replace(mention, category=value) if atom.type == "object" else mention.with_value(atom.kind, value)
-        objects = _put(form.objects, atom.place, new)
-        return Foil(replace(form, objects=objects), (f"{atom.place}:{atom.kind}:{old}>{value}",), kind)
+        return self.change_mentions(form, {atom.place: new}, kind)
 
     def exchange_values(self, form: Form, kind: str, i: int = 0, j: int = 1) -> Foil:
         """HN-SWAP: the values of one attribute kind exchanged between two mentions."""

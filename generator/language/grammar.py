@@ -1,7 +1,7 @@
 """Forms in words: noun phrases, and templates, one function each (docs/language.md, Words)."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 
@@ -14,9 +14,8 @@ ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "
 Place = tuple[int, str]
 """The place of a word in a form: (place of the mention, attribute kind or the vocabulary's category word), or (place of
 the relation, "relation")."""
-Wording = Mapping[Place, str]
-"""Synonyms that replace the usual words, by place."""
-_PLAIN: Wording = {}
+Wording = tuple[tuple[Place, str], ...]
+"""Synonyms that replace the usual words, each with its place in the form."""
 
 
 class Grammar:
@@ -37,16 +36,15 @@ class Grammar:
         self._articles = {word: declared.article for word, declared in vocabulary.objects.items()}
         for values in vocabulary.attributes.values():
             self._articles |= {word: declared.article for word, declared in values.items()}
-        self._phrase = lru_cache(1 << 16)(self._say_phrase)
+        self.phrase = lru_cache(1 << 16)(self._say_phrase)
 
     def templates(self, form: Form) -> tuple[str, ...]:
         """Names of all templates that can say a form."""
         return tuple(name for name, template in TEMPLATES.items() if template.fits(form))
 
-    def realise(self, form: Form, template: str, wording: Wording = _PLAIN) -> str:
+    def realise(self, form: Form, template: str, wording: Wording = ()) -> str:
         """The text of a form in a template that fits it; `wording` replaces words by synonyms."""
-        phrases = FormPhrases(self, form, wording)
-        text = TEMPLATES[template].say(phrases)
+        text = TEMPLATES[template].say(FormPhrases(self, form, wording))
         if form.environment is None:
             return text
         where = self.vocabulary.environments[form.environment].phrase
@@ -56,19 +54,13 @@ class Grammar:
             return f"{text[:-1]} {where}."
         return f"{_capital(where)}, {text[0].lower()}{text[1:]}"
 
-    def phrase(self, mention: Mention, article: bool = True, bare: bool = False) -> str:
-        """A mention as a noun phrase in the usual words; `bare` omits attributes and denials."""
-        return self._phrase(mention, article, bare)
-
     def _say_phrase(self, mention: Mention, article: bool, bare: bool) -> str:
-        return self.noun_phrase(mention, article, bare, lambda kind: None)
-
-    def noun_phrase(self, mention: Mention, article: bool, bare: bool, synonym: Callable[[str], str | None]) -> str:
-        """A mention as a noun phrase; `synonym` gives another word for an attribute kind or for the noun, or None."""
-        words, after = ([], "") if bare else (self.adjectives(mention, synonym), self.postmodifiers(mention, synonym))
-        name = synonym(self.category_kind) or mention.category or self.vocabulary.generic
+        """A mention as a noun phrase; `bare` omits attributes and denials."""
+        words = [] if bare else self.adjectives(mention)
+        name = mention.category or self.vocabulary.generic
         if mention.count > 1:
-            text = " ".join([NUMBERS[mention.count], *words, self._plural(mention.category, name)])
+            declared = self.vocabulary.objects.get(name)
+            text = " ".join([NUMBERS[mention.count], *words, (declared and declared.plural) or plural_of(name)])
         elif mention.count == 0:
             text = " ".join(["no", *words, name])
         else:
@@ -76,20 +68,17 @@ class Grammar:
             text = " ".join([self.article(words[0]), *words] if article else words)
         if bare:
             return text
-        return text + after + "".join(f" that is not {self.denied_predicate(*pair)}" for pair in mention.without)
+        denied = "".join(f" that is not {self.denied_predicate(*pair)}" for pair in mention.without)
+        return text + self.postmodifiers(mention) + denied
 
-    def adjectives(self, mention: Mention, synonym: Callable[[str], str | None]) -> list[str]:
+    def adjectives(self, mention: Mention) -> list[str]:
         """The adjectives of a mention, in the order of the vocabulary."""
-        kinds = [kind for kind in self.order if kind in mention.values and kind not in self._phrases]
-        return [synonym(kind) or mention.values[kind] for kind in kinds]
+        return [mention.values[kind] for kind in self.order if kind in mention.values and kind not in self._phrases]
 
-    def postmodifiers(self, mention: Mention, synonym: Callable[[str], str | None]) -> str:
+    def postmodifiers(self, mention: Mention) -> str:
         """The attributes that follow the noun: " made of wood", " textured with grass and made of wood"."""
-        kinds = [kind for kind in self._phrases if kind in mention.values] if self._phrases else []
-        parts = [
-            self.predicate(kind, synonym(kind) or mention.values[kind]) for kind in sorted(kinds, key=self.order.index)
-        ]
-        return f" {' and '.join(parts)}" if parts else ""
+        kinds = [kind for kind in self.order if kind in mention.values and kind in self._phrases]
+        return " " + " and ".join(self.predicate(kind, mention.values[kind]) for kind in kinds) if kinds else ""
 
     def predicate(self, kind: str, word: str) -> str:
         """A value as it follows "is": "red", "made of wood"."""
@@ -107,10 +96,6 @@ class Grammar:
         """The indefinite article before a word."""
         return self._articles.get(word) or ("an" if word[0] in "aeiou" else "a")
 
-    def _plural(self, category: str | None, noun: str) -> str:
-        declared = self.vocabulary.objects[category].plural if category is not None else None
-        return declared or plural_of(noun)
-
 
 def plural_of(noun: str) -> str:
     """The regular plural.
@@ -127,24 +112,29 @@ class FormPhrases:
     """The phrases of one form, from which templates build its text."""
 
     def __init__(self, grammar: Grammar, form: Form, wording: Wording):
-        self.grammar, self.form, self.wording = grammar, form, wording
+        self.grammar, self.form, self._words = grammar, form, dict(wording)
+        self.said = tuple(map(self._reworded, range(len(form.objects)))) if wording else form.objects
+        """The mentions with their synonyms in place of the usual words."""
+
+    def _reworded(self, i: int) -> Mention:
+        mention, words = self.form.objects[i], self._words
+        category = words.get((i, self.grammar.category_kind), mention.category)
+        attributes = tuple((kind, words.get((i, kind), value)) for kind, value in mention.attributes)
+        return replace(mention, category=category, attributes=attributes)
 
     def indefinite(self, i: int, article: bool = True, bare: bool = False) -> str:
         """Mention i when it is introduced: "a red cube"."""
-        if not self.wording:
-            return self.grammar.phrase(self.form.objects[i], article, bare)
-        return self.grammar.noun_phrase(self.form.objects[i], article, bare, lambda kind: self.wording.get((i, kind)))
+        return self.grammar.phrase(self.said[i], article, bare)
 
     def definite(self, i: int) -> str:
         """Mention i when it is repeated: "the cube", "the red cube" or "the second cube"."""
-        mention = self.form.objects[i]
-        noun = self.wording.get((i, self.grammar.category_kind)) or mention.category or self.grammar.vocabulary.generic
-        same = [j for j, other in enumerate(self.form.objects) if other.category == mention.category]
+        noun = self.said[i].category or self.grammar.vocabulary.generic
+        same = [j for j, other in enumerate(self.form.objects) if other.category == self.form.objects[i].category]
         if len(same) == 1:
             return f"the {noun}"
         kind = distinguishing_kind(self.form, i, same, self.grammar.order)
         if kind is not None:
-            return self.grammar.definite(noun, kind, self.wording.get((i, kind)) or mention.values[kind])
+            return self.grammar.definite(noun, kind, self.said[i].values[kind])
         return f"the {ORDINALS[same.index(i)]} {noun}"
 
     def end(self, i: int, introduced: bool) -> str:
@@ -154,7 +144,7 @@ class FormPhrases:
     def relation(self, k: int) -> str:
         """The words of relation k, after "not" if it is denied."""
         link = self.form.relations[k]
-        phrase = self.wording.get((k, "relation")) or self.grammar.vocabulary.relations[link.relation].phrase
+        phrase = self._words.get((k, "relation")) or self.grammar.vocabulary.relations[link.relation].phrase
         return phrase if link.holds else f"not {phrase}"
 
     def targets(self, link: Link, introduced: int) -> str:
@@ -162,13 +152,9 @@ class FormPhrases:
         first = self.end(link.object, link.object < introduced)
         return _join([first, *(self.end(i, i < introduced) for i in link.also)]) if link.also else first
 
-    def list_of(self, places: range, bare: bool = False) -> str:
-        """Mentions as a list: "a cube, a cone and a sphere"."""
-        return _join([self.indefinite(i, bare=bare) for i in places])
-
-    def all(self) -> range:
-        """The places of all mentions."""
-        return range(len(self.form.objects))
+    def listed(self, bare: bool = False) -> str:
+        """All mentions as a list: "a cube, a cone and a sphere"."""
+        return _join([self.indefinite(i, bare=bare) for i in range(len(self.said))])
 
 
 def distinguishing_kind(form: Form, i: int, same: list[int], order: tuple[str, ...]) -> str | None:
@@ -182,10 +168,27 @@ def distinguishing_kind(form: Form, i: int, same: list[int], order: tuple[str, .
 
 @dataclass(frozen=True)
 class Template:
-    """A way to say forms: `fits` tells which forms it can say, `say` writes their text."""
+    """A way to say forms: `say` writes their text.
 
-    fits: Callable[[Form], bool]
+    It says forms with relations if `related` is True, without any if it is False, else both; forms that are denied as a
+    whole if `negated`, else no such forms; those with an environment if `environment`. `suits` tells which of these it
+    can say.
+    """
+
     say: Callable[[FormPhrases], str]
+    suits: Callable[[Form], bool] = lambda form: True
+    related: bool | None = None
+    environment: bool = True
+    negated: bool = False
+
+    def fits(self, form: Form) -> bool:
+        """Whether it can say a form."""
+        return (
+            form.negated == self.negated
+            and self.related in (None, bool(form.relations))
+            and (self.environment or form.environment is None)
+            and self.suits(form)
+        )
 
 
 def _join(parts: list[str]) -> str:
@@ -195,14 +198,6 @@ def _join(parts: list[str]) -> str:
 
 def _capital(text: str) -> str:
     return text[0].upper() + text[1:]
-
-
-def _plain(form: Form) -> bool:
-    return not form.negated and not form.relations
-
-
-def _related(form: Form) -> bool:
-    return not form.negated and bool(form.relations)
 
 
 def _there(form: Form) -> bool:
@@ -245,14 +240,13 @@ def _one_step(form: Form) -> bool:
 def _star(form: Form) -> bool:
     ends = [link.ends for link in form.relations]
     clear = all(first.holds or not second.holds for first, second in pairwise(form.relations))
-    return _related(form) and clear and ends == [(0, i) for i in range(1, len(form.objects))] and _tails_last(form)
+    return clear and ends == [(0, i) for i in range(1, len(form.objects))] and _tails_last(form)
 
 
 def _all_named(form: Form) -> bool:
     categories = [mention.category for mention in form.objects]
     return (
-        not form.negated
-        and None not in categories
+        None not in categories
         and len(set(categories)) == len(categories)
         and form.n_attributes > 0
         and all(mention.count == 1 for mention in form.objects)
@@ -264,35 +258,30 @@ def _there_is(phrases: FormPhrases, text: str, first: int, also: bool) -> str:
     return f"There {verb} {'also ' if also else ''}{text}"
 
 
-def _say_list(phrases: FormPhrases) -> str:
-    return phrases.list_of(phrases.all())
-
-
 def _say_photo(phrases: FormPhrases) -> str:
     if phrases.form.relations:
         return f"a photo of {phrases.indefinite(0)} {phrases.relation(0)} {phrases.indefinite(1)}"
-    return f"a photo of {phrases.list_of(phrases.all())}"
+    return f"a photo of {phrases.listed()}"
 
 
 def _say_this_photo(phrases: FormPhrases) -> str:
-    return f"This is a photo of {phrases.list_of(phrases.all())}."
+    return f"This is a photo of {phrases.listed()}."
 
 
 def _say_spare(phrases: FormPhrases) -> str:
-    return _join([phrases.indefinite(i, article=False) for i in phrases.all()])
+    return _join([phrases.indefinite(i, article=False) for i in range(len(phrases.said))])
 
 
 def _say_crepe(phrases: FormPhrases) -> str:
     def phrase(i: int, article: bool) -> str:
-        mention, synonym = phrases.form.objects[i], lambda kind: phrases.wording.get((i, kind))
-        words = phrases.grammar.adjectives(mention, synonym)
+        words = " and ".join(phrases.grammar.adjectives(phrases.said[i]))
         noun = phrases.indefinite(i, article=False, bare=True)
-        text = (f"{' and '.join(words)} {noun}" if words else noun) + phrases.grammar.postmodifiers(mention, synonym)
+        text = f"{words} {noun}".strip() + phrases.grammar.postmodifiers(phrases.said[i])
         return f"{phrases.grammar.article(text.split()[0])} {text}" if article else text
 
     if phrases.form.relations:
         return f"{phrase(0, False)} {phrases.relation(0)} {phrase(1, False)}"
-    return " and ".join(phrase(i, i > 0) for i in phrases.all())
+    return " and ".join(phrase(i, i > 0) for i in range(len(phrases.said)))
 
 
 def _say_that_is(phrases: FormPhrases) -> str:
@@ -303,29 +292,29 @@ def _say_that_is(phrases: FormPhrases) -> str:
 
 
 def _say_there_is(phrases: FormPhrases) -> str:
-    return _there_is(phrases, phrases.list_of(phrases.all()), 0, False) + "."
+    return _there_is(phrases, phrases.listed(), 0, False) + "."
 
 
 def _say_each(phrases: FormPhrases) -> str:
-    return " ".join(_there_is(phrases, phrases.indefinite(i), i, False) + "." for i in phrases.all())
+    return " ".join(_there_is(phrases, phrases.indefinite(i), i, False) + "." for i in range(len(phrases.said)))
 
 
 def _say_in_image(phrases: FormPhrases) -> str:
     return f"There is {phrases.indefinite(0)} in the image."
 
 
-def _say_clauses(phrases: FormPhrases, that: bool = False) -> str:
-    return _Clauses(phrases, that).say()
+def _say_clauses(phrases: FormPhrases) -> str:
+    return _Clauses(phrases).say()
 
 
 def _say_there_is_that(phrases: FormPhrases) -> str:
-    return _say_clauses(phrases, that=True)
+    return _Clauses(phrases, that=True).say()
 
 
 class _Clauses:
     """Says the relations one after the other and introduces each object in its turn, in the order of the form."""
 
-    def __init__(self, phrases: FormPhrases, that: bool, introduced: int = 0):
+    def __init__(self, phrases: FormPhrases, introduced: int = 0, that: bool = False):
         self._phrases, self._that, self._introduced = phrases, that, introduced
         self._sentences: list[str] = []
         self._joins_to: int | None = None
@@ -341,11 +330,8 @@ class _Clauses:
 
     def _prepare(self, link: Link) -> None:
         """Introduce the objects that the form mentions before those of this relation."""
-        if link.subject >= self._introduced and link.object == link.subject + 1:
-            self._introduce(link.subject)
-        else:
-            newest = max(link.subject, link.object)
-            self._introduce(newest)
+        both_new = link.subject >= self._introduced and link.object == link.subject + 1
+        self._introduce(link.subject if both_new else max(link.subject, link.object))
 
     def _introduce(self, until: int) -> None:
         for i in range(self._introduced, until):
@@ -378,19 +364,16 @@ class _Clauses:
 
 
 def _say_list_then_relate(phrases: FormPhrases) -> str:
-    listed = _there_is(phrases, phrases.list_of(phrases.all()), 0, False)
-    return f"{listed}. {_Clauses(phrases, False, len(phrases.form.objects)).say()}"
+    listed = _there_is(phrases, phrases.listed(), 0, False)
+    return f"{listed}. {_Clauses(phrases, len(phrases.said)).say()}"
 
 
 def _say_then_attributes(phrases: FormPhrases) -> str:
-    sentences = [_there_is(phrases, phrases.list_of(phrases.all(), bare=True), 0, False)]
-    for i, mention in enumerate(phrases.form.objects):
+    sentences = [_there_is(phrases, phrases.listed(bare=True), 0, False)]
+    for i, mention in enumerate(phrases.said):
         kinds = [kind for kind in phrases.grammar.order if kind in mention.values]
         if kinds:
-            words = [
-                phrases.grammar.predicate(kind, phrases.wording.get((i, kind)) or mention.values[kind])
-                for kind in kinds
-            ]
+            words = [phrases.grammar.predicate(kind, mention.values[kind]) for kind in kinds]
             sentences.append(f"{_capital(phrases.definite(i))} is {_join(words)}")
         sentences += [
             f"{_capital(phrases.definite(i))} is not {phrases.grammar.denied_predicate(*pair)}"
@@ -399,7 +382,7 @@ def _say_then_attributes(phrases: FormPhrases) -> str:
     text = " ".join(f"{sentence}." for sentence in sentences)
     if not phrases.form.relations:
         return text
-    return f"{text} {_Clauses(phrases, False, len(phrases.form.objects)).say()}"
+    return f"{text} {_Clauses(phrases, len(phrases.said)).say()}"
 
 
 def _say_not_true(phrases: FormPhrases) -> str:
@@ -410,45 +393,32 @@ def _say_not_true(phrases: FormPhrases) -> str:
         for k, link in enumerate(phrases.form.relations)
     ]
     joined = "".join(f", {step}" for step in steps[:-1]) + "".join(f" and {step}" for step in steps[-1:])
-    return f"It is not true that there {verb} {phrases.list_of(phrases.all())}{joined}."
+    return f"It is not true that there {verb} {phrases.listed()}{joined}."
 
 
 TEMPLATES: dict[str, Template] = {
-    "a-and-a": Template(_plain, _say_list),
-    "that-is": Template(_star, _say_that_is),
+    "a-and-a": Template(FormPhrases.listed, related=False),
+    "that-is": Template(_say_that_is, _star, related=True),
     "photo": Template(
-        lambda form: (
-            _tails_last(form)
-            and ((_plain(form) and _there(form)) or (not form.negated and _one_step(form)))
-            and form.environment is None
-        ),
         _say_photo,
+        lambda form: _tails_last(form) and (_one_step(form) if form.relations else _there(form)),
+        environment=False,
     ),
-    "this-photo": Template(lambda form: _plain(form) and _there(form), _say_this_photo),
-    "spare": Template(lambda form: _plain(form) and _single(form) and form.environment is None, _say_spare),
+    "this-photo": Template(_say_this_photo, _there, related=False),
+    "spare": Template(_say_spare, _single, related=False, environment=False),
     "crepe": Template(
-        lambda form: (
-            (_plain(form) or (not form.negated and _one_step(form))) and _single(form) and form.environment is None
-        ),
-        _say_crepe,
+        _say_crepe, lambda form: _single(form) and (not form.relations or _one_step(form)), environment=False
     ),
-    "there-is": Template(_plain, _say_there_is),
-    "there-is-each": Template(lambda form: _plain(form) and form.environment is None, _say_each),
+    "there-is": Template(_say_there_is, related=False),
+    "there-is-each": Template(_say_each, related=False, environment=False),
     "in-image": Template(
-        lambda form: (
-            _plain(form)
-            and len(form.objects) == 1
-            and form.objects[0].count == 1
-            and not form.objects[0].without
-            and form.environment is None
-        ),
-        _say_in_image,
+        _say_in_image, lambda form: len(form.objects) == 1 and _single(form), related=False, environment=False
     ),
-    "clauses": Template(lambda form: _related(form) and _clear(form), _say_clauses),
-    "there-is-that": Template(lambda form: _related(form) and _clear(form), _say_there_is_that),
-    "list-then-relate": Template(_related, _say_list_then_relate),
-    "then-attributes": Template(_all_named, _say_then_attributes),
-    "not-true": Template(lambda form: form.negated and _there(form), _say_not_true),
+    "clauses": Template(_say_clauses, _clear, related=True),
+    "there-is-that": Template(_say_there_is_that, _clear, related=True),
+    "list-then-relate": Template(_say_list_then_relate, related=True),
+    "then-attributes": Template(_say_then_attributes, _all_named),
+    "not-true": Template(_say_not_true, _there, negated=True),
 }
 """All templates by name. docs/language.md shows an example of each and names the published ones (PUG:SPARE, PUG:SPAR,
 CREPE, COMPASS, Pearson et al.)."""

@@ -103,37 +103,31 @@ class Walker:
         self, facts: Facts, cell: Cell, eligible: Sequence[int], stream: Stream, apart: bool
     ) -> tuple[list[int], list[Link]] | None:
         """The cell's numbers of objects and of relations between them; None if the walk gets stuck."""
-        objects = [eligible[stream.below(len(eligible))]]
-        links: list[Link] = []
+        unvisited = stream.shuffled(eligible)
+        objects, links = [here := unvisited.pop()], list[Link]()
         filled: set[tuple[int, int]] = set()
-        here = objects[0]
         while len(links) < cell.n_relations:
-            step = self._step(facts, here, objects, eligible, cell.n_objects, filled, stream)
-            if step is None:
-                for start in stream.shuffled([thing for thing in objects if thing != here]):
-                    step = self._step(facts, start, objects, eligible, cell.n_objects, filled, stream)
-                    if step is not None:
-                        here = start
-                        break
-            if step is None:
-                unvisited = [thing for thing in eligible if thing not in objects]
-                if len(objects) == cell.n_objects or not unvisited:
-                    return None
-                here = unvisited[stream.below(len(unvisited))]
-                objects.append(here)
-                continue
-            there, axis, relation = step
-            if there not in objects:
-                objects.append(there)
-            filled |= {(here, self._axes.slots[axis]), (there, self._axes.slots[axis])}
-            ends = objects.index(here), objects.index(there)
-            links.append(_link(ends, relation, self._axes.relations[axis], facts, objects, stream))
-            here = there
-            unvisited = [thing for thing in eligible if thing not in objects]
-            if apart and unvisited and len(objects) < cell.n_objects and len(links) < cell.n_relations:
-                here = unvisited[stream.below(len(unvisited))]
-                objects.append(here)
-        unvisited = stream.shuffled([thing for thing in eligible if thing not in objects])
+            full = len(objects) == cell.n_objects
+            others = stream.shuffled([thing for thing in objects if thing != here])
+            starts = (
+                (start, self._step(facts, start, objects, eligible, full, filled, stream)) for start in [here, *others]
+            )
+            start, step = next((each for each in starts if each[1] is not None), (here, None))
+            if step is not None:
+                there, axis, relation = step
+                if there not in objects:
+                    objects.append(there)
+                    unvisited.remove(there)
+                slot = self._axes.slots[axis]
+                filled |= {(start, slot), (there, slot)}
+                ends = objects.index(start), objects.index(there)
+                links.append(_link(ends, relation, self._axes.relations[axis], facts, objects, stream))
+                here = there
+            elif full or not unvisited:
+                return None
+            jumps = step is None or (apart and len(links) < cell.n_relations)
+            if jumps and unvisited and len(objects) < cell.n_objects:
+                objects.append(here := unvisited.pop())
         return objects + unvisited[: cell.n_objects - len(objects)], links
 
     def _step(
@@ -142,25 +136,26 @@ class Walker:
         here: int,
         objects: list[int],
         eligible: Sequence[int],
-        most: int,
+        full: bool,
         filled: set[tuple[int, int]],
         stream: Stream,
     ) -> tuple[int, int, str] | None:
-        """Another object, an axis, and the relation in which `here` stands to that object; None if there is none."""
+        """Another object, an axis, and the relation in which `here` stands to that object; None if there is none.
+
+        Only visited objects if the walk is `full`.
+        """
         slots = self._axes.slots
         options = [
             (there, *found)
             for axis in self._axes.general
             if (here, slots[axis]) not in filled
-            for there in eligible
+            for there in (objects if full else eligible)
             if there != here and (there, slots[axis]) not in filled
             if (found := self._axes.between(facts, axis, here, there)) is not None
             if not {(here, slots[found[0]]), (there, slots[found[0]])} & filled
         ]
         new = [option for option in options if option[0] not in objects]
         visited = [option for option in options if option[0] in objects]
-        if len(objects) >= most:
-            new = []
         pool = new if new and (not visited or stream.uniform(0, 1) < _NEW) else visited
         return pool[stream.below(len(pool))] if pool else None
 

@@ -1,15 +1,14 @@
 """Other words for a form: synonyms, the same for every text of an item."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from generator.base.streams import Stream
 from generator.language.complexity import LeastUsed
 from generator.language.form import Form
-from generator.language.grammar import Place
+from generator.language.grammar import Place, Wording
 from generator.vocabulary.schema import Vocabulary
 
-Wording = tuple[tuple[Place, str], ...]
-"""Synonyms, each with its place in the form."""
 _RELATION = "relation"
 _SYNONYM = 2 / 3  # how often a word that has synonyms is said by one
 
@@ -59,6 +58,14 @@ class Dialect:
             says = bool(options) and stream.uniform(0, 1) < _SYNONYM
             self._words[kind, name] = self._used.pick(options, stream) if says else None
         return self._words[kind, name]
+
+
+def conversely(form: Form, k: int, vocabulary: Vocabulary) -> Form:
+    """The form with relation k said from its other end, and its two objects mentioned in the other order."""
+    link = form.relations[k]
+    other = form.reordered(link.subject, link.object)
+    told = replace(link, relation=vocabulary.relations[link.relation].converse)
+    return replace(other, relations=(*other.relations[:k], told, *other.relations[k + 1 :]))
 
 
 def rephrased(form: Form, wording: Wording, vocabulary: Vocabulary, used: LeastUsed, stream: Stream) -> Wording | None:

@@ -11,8 +11,8 @@ from generator.scene.exchange import exchanged, with_room
 from generator.scene.layouts import Arranged, shift, slip
 from generator.scene.planned import Planned
 from generator.scene.scene import Camera, Lamp, Point, Scene, SceneObject
-from generator.vocabulary.objects import ObjectSpec
 from generator.vocabulary.schema import Vocabulary
+from generator.vocabulary.tables import ObjectSpec
 
 _TRIES = 100
 _FREE_TRIES = 300

@@ -1,16 +1,17 @@
 """Arrangements for the splits of a holdout: which values and objects each scene has, all of them equally often."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from itertools import chain, combinations, cycle, product
 from math import lcm
 from operator import itemgetter
-from typing import Protocol
+from typing import TypeVar
 
 import numpy as np
 
 from generator.base.errors import UserError
 from generator.base.streams import Stream
+from generator.holdout.holdout import Binding
 from generator.holdout.membership import (
     UNSEEN_ATOMS,
     Arrangement,
@@ -23,13 +24,13 @@ from generator.holdout.membership import (
 from generator.plan.balance import Cells, Counts, even_out
 from generator.scene.layouts import draw_layout, facts
 
+T = TypeVar("T")
 VALUE, OBJECT = 0, 1
 """The roles in a binding: (value, object)."""
 _BLOCK = 2_000  # scenes in memory at a time; the last ones make all of them even
 _TRIES, _EASE, _VARIANTS = 600, 8, 8
 _MOST_CLUSTERS = 300  # of more, no choice of scenes makes all equally frequent beside values and objects
 _TRIALS = 40
-_DRIFT = 12  # counts of names that can be even deviate by 3 at most between scenes
 
 
 def no_scene(split: str, n: int) -> UserError:
@@ -52,15 +53,12 @@ class Arrangements:
     def __init__(self, rule: Rule):
         self._rule, self._holdout, self._vocabulary = rule, rule.holdout, rule.vocabulary
         self._names = (rule.vocabulary.values(rule.holdout.kind), list(rule.vocabulary.objects))
-        self._partners_of: dict[tuple[str, int], dict[str, list[str]]] = {}
         self._kept_of: dict[tuple[int, frozenset[str], bool], dict[str, frozenset[str]]] = {}
 
     def draw(self, split: str, numbers: Sequence[int], stream: Stream) -> Iterator[Arrangement]:
         """An arrangement for each of the `numbers` of objects. Raises UserError when there is none.
 
         Each takes names that are used least; the last thousands then change names until all are equally frequent.
-        Where scenes of training cannot use all names equally often, each is drawn for itself: all would repeat the
-        rarest name.
         """
         counts = _NameCounts(self._classes(split))
         pairs = iter(self._balanced_pairs(split, sum(n == 2 for n in numbers), counts, stream))
@@ -68,9 +66,7 @@ class Arrangements:
         for block in range(blocks):
             made = []
             for n in numbers[len(numbers) * block // blocks : len(numbers) * (block + 1) // blocks]:
-                alone = split == "train" and n != 2 and counts.drifts()
-                steered = _NameCounts(self._classes(split)) if alone else counts
-                made.append(next(pairs) if n == 2 else self._one(split, n, steered, stream))
+                made.append(next(pairs) if n == 2 else self._one(split, n, counts, stream))
                 counts.add(counts.all_cells(made[-1]))
             if block == blocks - 1:
                 self._even_out(split, made, counts, stream)
@@ -103,7 +99,7 @@ class Arrangements:
                 for _, new in sorted(stream.shuffled(changes), key=itemgetter(0)):
                     if fits(new):
                         return new
-            if spots and (drawn := self._attempt(split, len(old), stream.below(2), pick, stream)):
+            if spots and (drawn := self._attempt(split, len(old), pick, stream)):
                 cost = counts.growth(counts.all_cells(old), counts.all_cells(drawn))
                 return drawn if cost <= 0 and fits(drawn) else old
             return old
@@ -114,7 +110,7 @@ class Arrangements:
             return new not in refused
 
         cells_of = cache(counts.all_cells)
-        pick = partial(counts.pick, stream=stream, ease=1)
+        pick = _Pick(counts, stream)
         # val and seen mostly leave no room for even clusters; places are let loose in between to leave a dead end
         tries = 0 if counts.n_clusters > _MOST_CLUSTERS else 1 if split in ("val", "seen") else 4
         for loose in (*[(), ("place",)] * tries, *[()] * (tries > 0), *[("cluster",)] * 2):
@@ -138,23 +134,25 @@ class Arrangements:
     def _classes(self, split: str) -> tuple[dict[str, Hashable], dict[str, Hashable]]:
         """The class of each value and object: names of a class shall be equally frequent in the split.
 
-        A class are all names but the absent ones, or in splits that favour some the names held out with the same.
+        A class are all names but the absent ones, where scenes without held-out bindings can be that even: the values
+        of a block, each as frequent as any other, need the objects outside of it. Elsewhere, and in splits that favour
+        some names, a class are the names that are held out with the same.
         """
-        holdout = self._holdout
-        fine = split in ("train", "val", "seen") and holdout.is_block
-        values, objects = self._names
-        if fine:
+        holdout, (values, objects) = self._holdout, self._names
+        in_block = len(holdout.values) / len(values) + len(holdout.objects) / len(objects)
+        if split in ("train", "val", "seen") and holdout.is_block and in_block <= 1:
             return {name: name in holdout.absent_values for name in values}, {
                 name: name in holdout.absent_objects for name in objects
             }
+        related = {name: frozenset((r, o) for s, r, o in holdout.triples if s == name) for name in objects}
         return {name: holdout.value_like(name) for name in values}, {
-            name: holdout.object_like(name) for name in objects
+            name: (holdout.object_like(name), related[name]) for name in objects
         }
 
     def _one(self, split: str, n: int, counts: "_NameCounts", stream: Stream) -> Arrangement:
         for attempt in range(_TRIES):
-            pick = partial(counts.pick, stream=stream, ease=1 + attempt // _EASE)
-            made = self._attempt(split, n, counts.behind(), pick, stream)
+            pick = _Pick(counts, stream, 1 + attempt // _EASE)
+            made = self._attempt(split, n, pick, stream)
             for _ in range(_VARIANTS):
                 if made is None:
                     break
@@ -164,51 +162,38 @@ class Arrangements:
                 made = _renamed(made, place, role, self._names[role][stream.below(len(self._names[role]))])
         raise no_scene(split, n)
 
-    def _attempt(self, split: str, n: int, first: int, pick: "_Pick", stream: Stream) -> Arrangement | None:
-        """An arrangement that may be in the split; names of the role `first` are chosen first."""
+    def _attempt(self, split: str, n: int, pick: "_Pick", stream: Stream) -> Arrangement | None:
+        """An arrangement that may be in the split."""
         if split in ("train", UNSEEN_ATOMS):
-            return self._free(split, n, first, pick, stream)
+            return self._free(split, n, pick, stream)
         k = {"unseen": n, "partial": 1 + stream.below(n - 1) if n > 1 else 0}.get(split, 0)
         marks = stream.shuffled([True] * k + [False] * (n - k))
         if self._holdout.triples and k:
             return self._related(marks, pick, stream)
+        first = stream.below(2)
         return self._framed(marks, first, pick) or self._framed(marks, 1 - first, pick)
 
-    def _free(self, split: str, n: int, first: int, pick: "_Pick", stream: Stream) -> Arrangement | None:
+    def _free(self, split: str, n: int, pick: "_Pick", stream: Stream) -> Arrangement | None:
         """Any bindings that are not held out; for `unseen_atoms` one with an absent atom among any."""
         marked = stream.below(n) if split == UNSEEN_ATOMS else None
-        chosen: tuple[list[str], list[str]] = ([], [])
+        chosen: list[Binding] = []
         for place in range(n):
-            partners = self._partners("absent" if place == marked else split, first)
+            options = self._bindings["absent" if place == marked else split]
             if self.conflicts:
-                free = self._unclashing(self._names[OBJECT], chosen[OBJECT])
-                partners = {
-                    name: [other for other in others if (name, other)[OBJECT - first] in free]
-                    for name, others in partners.items()
-                }
-            names = [name for name, others in partners.items() if others]
-            if not names:
+                free = self._unclashing(self._names[OBJECT], [thing for _, thing in chosen])
+                options = [binding for binding in options if binding[OBJECT] in free]
+            if not options:
                 return None
-            name = pick(first, place, names, chosen[first])
-            other = pick(1 - first, place, partners[name], chosen[1 - first])
-            chosen[first].append(name)
-            chosen[1 - first].append(other)
-        return tuple(zip(*chosen, strict=True))
+            chosen.append(pick.binding(place, options, chosen))
+        return tuple(chosen)
 
-    def _partners(self, wanted: str, role: int) -> dict[str, list[str]]:
-        """For each name of a role the names of the other with which it makes a binding that is wanted.
-
-        Wanted is "absent" for bindings that training never shows, "train" for those that it may show, else any.
-        """
-        if (wanted, role) not in self._partners_of:
-            found: dict[str, list[str]] = {name: [] for name in self._names[role]}
-            for binding in product(*self._names):
-                absent = self._holdout.absent(*binding)
-                held_out = self._holdout.holds_out(*binding)
-                if {"absent": absent, "train": not absent and not held_out}.get(wanted, True):
-                    found[binding[role]].append(binding[1 - role])
-            self._partners_of[wanted, role] = {name: others for name, others in found.items() if others}
-        return self._partners_of[wanted, role]
+    @cached_property
+    def _bindings(self) -> dict[str, list[Binding]]:
+        """Bindings that training may show (train), that it never shows (absent), and all (unseen_atoms)."""
+        every = list(product(*self._names))
+        absent = [binding for binding in every if self._holdout.absent(*binding)]
+        shown = [binding for binding in every if binding not in absent and not self._holdout.holds_out(*binding)]
+        return {"train": shown, "absent": absent, UNSEEN_ATOMS: every}
 
     def _framed(self, marks: Sequence[bool], first: int, pick: "_Pick") -> Arrangement | None:
         """Names of the role `first`, and names of the other: held out with the marked ones, seen with the rest."""
@@ -220,7 +205,7 @@ class Arrangements:
             options = self._unclashing(list(kept), chosen) if first == OBJECT else list(kept)
             if not options:
                 return None
-            chosen.append(pick(first, place, options, chosen))
+            chosen.append(pick.name(first, place, options, chosen))
             left = kept[chosen[-1]]
         others: list[str] = []
         in_order = [name for name in self._names[1 - first] if name in left]
@@ -228,7 +213,7 @@ class Arrangements:
             options = self._unclashing(in_order, others) if first == VALUE else in_order
             if not options:
                 return None
-            others.append(pick(1 - first, place, options, others))
+            others.append(pick.name(1 - first, place, options, others))
         return tuple(zip(*((chosen, others) if first == VALUE else (others, chosen)), strict=True))
 
     def _kept(self, role: int, left: frozenset[str], mark: bool) -> dict[str, frozenset[str]]:
@@ -259,7 +244,7 @@ class Arrangements:
                 options = self._unclashing(self._names[OBJECT], list(things.values()))
                 if not options:
                     return None
-                things[place] = pick(OBJECT, place, options, list(things.values()))
+                things[place] = pick.name(OBJECT, place, options, list(things.values()))
         left = [
             value
             for value in self._names[VALUE]
@@ -268,7 +253,7 @@ class Arrangements:
         ]
         values: list[str] = []
         for place in range(n if left else 0):
-            values.append(pick(VALUE, place, left, values))
+            values.append(pick.name(VALUE, place, left, values))
         return tuple((value, things[place]) for place, value in enumerate(values)) or None
 
     def _paired(self, marked: Sequence[int], stream: Stream) -> dict[int, str]:
@@ -321,12 +306,6 @@ class Arrangements:
         return found
 
 
-class _Pick(Protocol):
-    """Takes one of the names that are used least."""
-
-    def __call__(self, role: int, place: int, names: Sequence[str], beside: Sequence[str]) -> str: ...
-
-
 class _NameCounts(Counts):
     """How often each value and object occurs, in all and at each place, and each cluster of two objects.
 
@@ -337,16 +316,8 @@ class _NameCounts(Counts):
         super().__init__()
         self._classes_of = classes
         self._cells_of: dict[tuple[int, int], dict[str, Cells]] = {}
-        self._totals = [self._totals_of(role) for role in (VALUE, OBJECT)]
         self._clusters: dict[Arrangement, Cells] = {}
         self.n_clusters = 0
-
-    def _totals_of(self, role: int) -> list[list[int]]:
-        """The cells that count names of a role at all places, class by class."""
-        by_class: dict[Hashable, list[int]] = {}
-        for name, (_, everywhere) in self.cells(role, 0).items():
-            by_class.setdefault(self._classes_of[role][name], []).append(everywhere)
-        return list(by_class.values())
 
     def know_pairs(self, pairs: Sequence[Arrangement]) -> None:
         """Take note of all arrangements of two objects that may occur, and of their clusters."""
@@ -394,37 +365,13 @@ class _NameCounts(Counts):
         )
         return (*chain.from_iterable(names), *self._clusters.get(made, ()))
 
-    def drifts(self) -> bool:
-        """Whether names of a class deviate by more than scenes to come make up for: no choice makes them even."""
-        for role in (VALUE, OBJECT):
-            for among in self._totals[role]:
-                filled = [self.filled[cell] for cell in among]
-                if max(filled) - min(filled) > _DRIFT:
-                    return True
-        return False
-
-    def behind(self) -> int:
-        """The role whose names deviate most from their target share."""
-        spreads = []
-        for role in (VALUE, OBJECT):
-            filled = [self.filled[everywhere] for _, everywhere in self.cells(role, 0).values()]
-            spreads.append((max(filled) - min(filled)) * len(filled))
-        return VALUE if spreads[VALUE] >= spreads[OBJECT] else OBJECT
-
-    def pick(
-        self, role: int, place: int, names: Sequence[str], beside: Sequence[str], stream: Stream, ease: int
-    ) -> str:
-        """One of the names by chance: of those used least, with `ease` 2 also of the next to least, and so on.
-
-        `beside`: names of this role that the scene has already, not yet counted.
-        """
+    def uses(self, role: int, place: int, beside: Sequence[str]) -> dict[str, int]:
+        """How often each name of a role is used at a place and in all; `beside` are uses that are not yet counted."""
         filled, cells = self.filled, self.cells(role, place)
-        costs = [filled[here] + filled[everywhere] for here, everywhere in [cells[name] for name in names]]
-        if beside:
-            costs = [cost + beside.count(name) for cost, name in zip(costs, names, strict=True)]
-        most = min(costs) if ease == 1 else sorted(set(costs))[:ease][-1]
-        best = [name for name, cost in zip(names, costs, strict=True) if cost <= most]
-        return best[stream.below(len(best))]
+        used = {name: filled[here] + filled[everywhere] for name, (here, everywhere) in cells.items()}
+        for name in beside:
+            used[name] += 1
+        return used
 
     def crowded_spots(self, made: Arrangement, crowded: Set[int]) -> list[tuple[int, int]]:
         """The places and roles at which an arrangement fills one of the `crowded` cells that is crowded still."""
@@ -451,6 +398,27 @@ class _NameCounts(Counts):
                 empties, fills = cells[here][:1] + theirs[there][:1], cells[there][:1] + theirs[here][:1]
                 new = _renamed(_renamed(old, place, role, there), other, role, here)
                 yield self.growth(empties, fills), new
+
+
+class _Pick:
+    """Takes by chance one of the names or bindings that are used least; with `ease` 2 also of the next to least, and so
+    on. `beside`: what the scene has already."""
+
+    def __init__(self, counts: _NameCounts, stream: Stream, ease: int = 1):
+        self._counts, self._stream, self._ease = counts, stream, ease
+
+    def name(self, role: int, place: int, names: Sequence[str], beside: Sequence[str]) -> str:
+        uses = self._counts.uses(role, place, beside)
+        return self._least(names, [uses[name] for name in names])
+
+    def binding(self, place: int, bindings: Sequence[Binding], beside: Sequence[Binding]) -> Binding:
+        values, objects = (self._counts.uses(role, place, [each[role] for each in beside]) for role in (VALUE, OBJECT))
+        return self._least(bindings, [values[value] + objects[thing] for value, thing in bindings])
+
+    def _least(self, options: Sequence[T], costs: Sequence[int]) -> T:
+        most = min(costs) if self._ease == 1 else sorted(set(costs))[: self._ease][-1]
+        best = [option for option, cost in zip(options, costs, strict=True) if cost <= most]
+        return best[self._stream.below(len(best))]
 
 
 def _renamed(arrangement: Arrangement, place: int, role: int, name: str) -> Arrangement:

@@ -15,7 +15,6 @@ from generator.holdout.holdout import Holdout
 from generator.holdout.request import HoldoutRequest, WorldPart, design_of, kind_asked
 from generator.placement.scenes import place_scene
 from generator.plan.minimal_pairs import with_twins
-from generator.plan.packed import Plan
 from generator.plan.plan import plan_parts
 from generator.plan.store import StoredPlan, is_planned, write_plan
 from generator.scene.planned import Planned
@@ -77,7 +76,7 @@ class Prepared:
         return self.holdouts[0]
 
     @cached_property
-    def planned(self) -> Plan:
+    def planned(self) -> list[Planned]:
         """The plan, in memory. Raises UserError if a split has no scene, or if the fullest scenes cannot be placed."""
         plan = plan_parts(self.vocabulary, self.parts, self.job.seed, self.job.objects)
         if self.job.pairs:

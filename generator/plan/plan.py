@@ -1,33 +1,35 @@
 """The plan of a world: what each of its scenes holds, before anything has a place."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 
 from generator.base.errors import UserError
 from generator.base.streams import Stream
-from generator.holdout.class_lists import THREE_OBJECTS, ClassRule
+from generator.holdout.class_lists import OBJECTS, THREE_OBJECTS, ClassRule, list_of
 from generator.holdout.designs.base import GRID
-from generator.holdout.membership import Rule, arrangements
+from generator.holdout.membership import Arrangement, Rule, arrangements, cluster_of
 from generator.holdout.request import WorldPart, design_of
+from generator.plan.arrangements import Arrangements, no_scene
 from generator.plan.balance import Cells, Counts, choose
-from generator.plan.packed import Codec, Plan
-from generator.plan.split_scenes import ClassScenes, Content, split_scenes
 from generator.scene.layouts import Layout, consistent, draw_layout, facts
+from generator.scene.planned import Planned, scene_id
 from generator.vocabulary.schema import Vocabulary
 
 _BLOCK = 2_000
+_LAYOUTS = 400
 
 
 def plan_scenes(
     vocabulary: Vocabulary, rule: Rule, counts: Mapping[str, int], seed: int, objects: tuple[int, int] = (2, 2)
-) -> Plan:
+) -> list[Planned]:
     """The plan of a world that is made for one holdout alone, see `plan_parts`."""
     return plan_parts(vocabulary, [WorldPart(rule.holdout, counts)], seed, objects)
 
 
 def plan_parts(
     vocabulary: Vocabulary, parts: Sequence[WorldPart], seed: int, objects: tuple[int, int] = (2, 2)
-) -> Plan:
+) -> list[Planned]:
     """Draw what each scene holds: `counts[split]` scenes for each split of each part, each of so many `objects` (least,
     most).
 
@@ -37,93 +39,144 @@ def plan_parts(
     are shuffled together, so that a number says nothing; the grid alone stands in order. Raises UserError when a split
     has no scene.
     """
-    designs = [design_of(part.holdout) for part in parts]
-    rules = [design.rule(vocabulary, part.holdout) for design, part in zip(designs, parts, strict=True)]
-    splits = dict.fromkeys(split for rule in rules for split in rule.splits)
-    codec = Codec(vocabulary, parts[0].holdout.kind, list(splits))
-    rows: list[bytes] = []
-    for number, (part, design, rule) in enumerate(zip(parts, designs, rules, strict=True)):
+    made: list[Planned] = []
+    for number, part in enumerate(parts):
+        design = design_of(part.holdout)
+        rule = design.rule(vocabulary, part.holdout)
         if part.counts is None:
             stream = Stream("plan", seed, GRID)
-            rows += _encoded(_grid(vocabulary, part.holdout.kind, stream), number, rule, codec, vocabulary, stream)
+            made += _dressed(_grid(rule, stream), number, rule, stream)
             continue
         for split in rule.splits:  # not in the order of the counts, which a manifest does not keep
             if split not in part.counts:
                 continue
-            n, key = part.counts[split], (split,) if number == 0 else (split, number)
-            stream = Stream("plan", seed, *key)
+            stream = Stream("plan", seed, *((split,) if number == 0 else (split, number)))
             try:
-                contents = _contents(rule, split, n, objects, stream)
-                rows += _encoded(contents, number, rule, codec, vocabulary, stream)
+                made += _dressed(_drafts(rule, split, part.counts[split], objects, stream), number, rule, stream)
             except UserError:
                 if split not in design.may_lack(part.holdout):
                     raise
     if all(part.counts is not None for part in parts):
-        rows = Stream("order", seed).shuffled(rows)
-    return Plan(codec, rows)
+        made = Stream("order", seed).shuffled(made)
+    return [replace(each, scene_id=scene_id(number)) for number, each in enumerate(made)]
 
 
-def _contents(rule: Rule, split: str, n: int, objects: tuple[int, int], stream: Stream) -> Iterator[Content]:
+def _drafts(rule: Rule, split: str, n: int, objects: tuple[int, int], stream: Stream) -> Iterator[Planned]:
+    """Scenes of a split with the values under test alone, without a number and an environment."""
     if isinstance(rule, ClassRule):
         if objects != (2, 2):
             raise UserError(
                 f"--objects {objects[0] if objects[0] == objects[1] else f'{objects[0]}..{objects[1]}'}: the datasets "
-                f"of the "
-                f"design gzsl have their own numbers of objects; leave --objects out, and give --holdout "
-                f"{THREE_OBJECTS} for "
-                f"a dataset of three."
+                f"of the design gzsl have their own numbers of objects; leave --objects out, and give --holdout "
+                f"{THREE_OBJECTS} for a dataset of three."
             )
-        return ClassScenes(rule).draw(split, n, stream)
+        return class_scenes(rule, split, n, stream)
     least, most = objects
     if most < 2:
         raise UserError(
             "--objects 1: one object alone poses no question of which attribute belongs to which object, so there "
-            "would be "
-            "nothing to evaluate; take 2 or more, or a range such as 1..3."
+            "would be nothing to evaluate; take 2 or more, or a range such as 1..3."
         )
     numbers = stream.balanced(range(least if split == "train" else max(least, 2), most + 1), n)
     return split_scenes(rule, split, numbers, stream)
 
 
-def _grid(vocabulary: Vocabulary, kind: str, stream: Stream) -> Iterator[Content]:
-    for arrangement in arrangements(vocabulary, kind):
-        yield Content(arrangement, draw_layout([thing for _, thing in arrangement], stream, vocabulary), GRID)
+def _draft(
+    rule: Rule, arrangement: Arrangement, layout: Layout, split: str | None, named: tuple[int, ...] = ()
+) -> Planned:
+    objects = tuple((category, {rule.holdout.kind: value}) for value, category in arrangement)
+    orders = layout.depth_order, "", layout.rests_on, layout.clumps
+    return Planned("", cluster_of(arrangement), objects, *orders, split=split, named=named)
 
 
-def _encoded(
-    contents: Iterator[Content], part: int, rule: Rule, codec: Codec, vocabulary: Vocabulary, stream: Stream
-) -> Iterator[bytes]:
+def _grid(rule: Rule, stream: Stream) -> Iterator[Planned]:
+    for arrangement in arrangements(rule.vocabulary, rule.holdout.kind):
+        layout = draw_layout([category for _, category in arrangement], stream, rule.vocabulary)
+        yield _draft(rule, arrangement, layout, None)
+
+
+def split_scenes(rule: Rule, split: str, numbers: Sequence[int], stream: Stream) -> Iterator[Planned]:
+    """A scene of a split for each of the `numbers` of objects. Raises UserError when there is none."""
+    for arrangement in Arrangements(rule).draw(split, numbers, stream):
+        categories = [category for _, category in arrangement]
+        for _ in range(_LAYOUTS):
+            layout = draw_layout(categories, stream, rule.vocabulary)
+            if not rule.holdout.triples or rule.place(arrangement, facts(layout, rule.vocabulary)).split == split:
+                yield _draft(rule, arrangement, layout, split)
+                break
+        else:
+            raise no_scene(split, len(arrangement))
+
+
+def class_scenes(rule: ClassRule, split: str, n: int, stream: Stream) -> Iterator[Planned]:
+    """`n` scenes of a split of class lists: counts of labels differ by one at most.
+
+    The object that a label names first is at each place from left to right equally often.
+    """
+    if rule.holdout.task == "relational":
+        related = stream.shuffled(rule.listed(list_of(split)))
+        for i in range(n):
+            yield _related_scene(rule, related[i % len(related)], split, stream)
+        return
+    labels = stream.shuffled(rule.scenes(list_of(split)))
+    if not labels:
+        raise no_scene(split, OBJECTS[str(rule.holdout.task)])
+    for i in range(n):
+        rounds, which = divmod(i, len(labels))
+        label = labels[which]
+        order = tuple((place + which + rounds) % len(label) for place in range(len(label)))
+        arrangement = tuple(label[order.index(place)] for place in range(len(label)))
+        layout = draw_layout([category for _, category in arrangement], stream, rule.vocabulary)
+        yield _draft(rule, arrangement, layout, split, order)
+
+
+def _related_scene(rule: ClassRule, label: Sequence[str], split: str, stream: Stream) -> Planned:
+    subject, relation, other = label
+    values = stream.shuffled(rule.vocabulary.values(rule.holdout.kind))[:2]
+    for ends, order in (((subject, other), (0, 1)), ((other, subject), (1, 0))):
+        for _ in range(100):
+            layout = draw_layout(ends, stream, rule.vocabulary)
+            if (order[0], relation, order[1]) in facts(layout, rule.vocabulary):
+                return _draft(rule, tuple(zip(values, ends, strict=True)), layout, split, order)
+    raise no_scene(split, 2)
+
+
+def _dressed(drafts: Iterator[Planned], part: int, rule: Rule, stream: Stream) -> Iterator[Planned]:
     """The scenes of a split with all that they hold, dressed some thousands at a time."""
-    dresser = _Dresser(vocabulary, rule, stream)
-    while block := list(islice(contents, _BLOCK)):
-        for content, attributes, layout, environment in dresser.dress(block):
-            split = None if content.split == GRID else content.split
-            yield codec.pack(content, attributes, layout, environment, part, split)
+    dresser = _Dresser(rule, part, stream)
+    while block := list(islice(drafts, _BLOCK)):
+        yield from dresser.dress(block)
 
 
 class _Dresser:
     """Draws what is not under test, so that it says nothing about values, objects, places and orders."""
 
-    def __init__(self, vocabulary: Vocabulary, rule: Rule, stream: Stream):
-        self._vocabulary, self._rule, self._stream = vocabulary, rule, stream
+    def __init__(self, rule: Rule, part: int, stream: Stream):
+        self._rule, self._part, self._vocabulary, self._stream = rule, part, rule.vocabulary, stream
         self._tested = rule.holdout.kind
-        self._kinds = [kind for kind in vocabulary.attributes if kind != self._tested]
+        self._kinds = [kind for kind in rule.vocabulary.attributes if kind != self._tested]
         self._counts = {kind: Counts() for kind in (*self._kinds, "environment", "rank")}
+        self._known: dict[tuple[str, ...], tuple[str, dict[str, str]]] = {}  # few differ: memory holds each once
 
-    def dress(self, block: Sequence[Content]) -> Iterator[tuple[Content, list[dict[str, str]], Layout, str]]:
-        """Attributes of each object by kind, the layout, and the environment of each scene."""
-        things = [(place, *binding) for content in block for place, binding in enumerate(content.arrangement)]
+    def dress(self, block: Sequence[Planned]) -> Iterator[Planned]:
+        """The scenes with all attributes, an environment, and an order in depth."""
+        shown = [each.arrangement(self._tested) for each in block]
+        things = [(place, *binding) for arrangement in shown for place, binding in enumerate(arrangement)]
         drawn = {kind: iter(self._draw(kind, things)) for kind in self._kinds}
-        layouts = self._orders(block)
+        orders = self._orders(block)
         places = list(self._vocabulary.environments)
-        options = [self._environment_options(content, places) for content in block]
+        options = [self._environment_options(arrangement, places) for arrangement in shown]
         environments = choose(options, self._counts["environment"], self._stream)
-        for content, layout, where in zip(block, layouts, environments, strict=True):
-            attributes = [
-                {self._tested: value, **{kind: next(drawn[kind]) for kind in self._kinds}}
-                for value, _ in content.arrangement
-            ]
-            yield content, attributes, layout, places[where]
+        for each, arrangement, order, where in zip(block, shown, orders, environments, strict=True):
+            objects = tuple(
+                self._object(category, value, [next(drawn[kind]) for kind in self._kinds])
+                for value, category in arrangement
+            )
+            yield replace(each, objects=objects, depth_order=order, environment=places[where], part=self._part)
+
+    def _object(self, category: str, value: str, others: Sequence[str]) -> tuple[str, dict[str, str]]:
+        attributes = {self._tested: value, **dict(zip(self._kinds, others, strict=True))}
+        return self._known.setdefault((category, value, *others), (category, attributes))
 
     def _draw(self, kind: str, things: Sequence[tuple[int, str, str]]) -> list[str]:
         """A value of the kind for each object: as often as every other with each tested value, object and place."""
@@ -135,41 +188,39 @@ class _Dresser:
                 options[thing] = [tuple(cell(each, name) for each in among) for name in values]
         return [values[pick] for pick in choose([options[thing] for thing in things], self._counts[kind], self._stream)]
 
-    def _orders(self, block: Sequence[Content]) -> list[Layout]:
-        """Layouts as drawn; of two objects side by side, which is in front as often as every other's turn."""
-        free = [i for i, content in enumerate(block) if len(self._options(content)) == 2]
-        options = [[self._ranks(block[i], layout) for layout in self._options(block[i])] for i in free]
-        picks = dict(zip(free, choose(options, self._counts["rank"], self._stream), strict=True))
-        return [self._options(content)[picks[i]] if i in picks else content.layout for i, content in enumerate(block)]
+    def _orders(self, block: Sequence[Planned]) -> list[tuple[int, ...]]:
+        """Orders in depth as drafted; of two objects side by side each is in front equally often."""
+        options = [self._order_options(each) for each in block]
+        free = [i for i, orders in enumerate(options) if len(orders) == 2]
+        cells = [[self._ranks(block[i], order) for order in options[i]] for i in free]
+        picks = dict(zip(free, choose(cells, self._counts["rank"], self._stream), strict=True))
+        return [orders[picks.get(i, 0)] for i, orders in enumerate(options)]
 
-    def _options(self, content: Content) -> list[Layout]:
-        """The layout and the same with the other object in front, where that belongs to the split as well."""
-        layout, found = content.layout, [content.layout]
-        if len(content.arrangement) == 2 and not any(lower is not None for lower in layout.rests_on):
-            other = Layout(layout.depth_order[::-1], layout.rests_on, layout.clumps)
-            things = [thing for _, thing in content.arrangement]
-            if consistent(other, things, self._vocabulary) and self._fits(content, other):
-                found.append(other)
-        return sorted(found, key=lambda each: each.depth_order)
+    def _order_options(self, draft: Planned) -> list[tuple[int, ...]]:
+        """The order and, where that belongs to the split as well, the one with the other of two objects in front."""
+        if len(draft.objects) != 2 or any(lower is not None for lower in draft.rests_on):
+            return [draft.depth_order]
+        turned = replace(draft, depth_order=draft.depth_order[::-1])
+        categories = [category for category, _ in draft.objects]
+        if consistent(turned, categories, self._vocabulary) and self._fits(turned):
+            return sorted([draft.depth_order, turned.depth_order])
+        return [draft.depth_order]
 
-    def _fits(self, content: Content, layout: Layout) -> bool:
-        if not self._rule.holdout.triples or content.split == GRID:
+    def _fits(self, draft: Planned) -> bool:
+        if not self._rule.holdout.triples or draft.split is None:
             return True
-        shown = facts(layout, self._vocabulary)
-        return self._rule.place(content.arrangement, shown).split == content.split
+        shown = facts(draft, self._vocabulary)
+        return self._rule.place(draft.arrangement(self._tested), shown).split == draft.split
 
-    def _ranks(self, content: Content, layout: Layout) -> Cells:
+    def _ranks(self, draft: Planned, order: tuple[int, ...]) -> Cells:
         cell = self._counts["rank"].cell
         return tuple(
             cell(among, rank)
-            for place, ((value, thing), rank) in enumerate(zip(content.arrangement, layout.depth_order, strict=True))
-            for among in (("place", place), ("value", value), ("object", thing))
+            for place, ((value, category), rank) in enumerate(zip(draft.arrangement(self._tested), order, strict=True))
+            for among in (("place", place), ("value", value), ("object", category))
         )
 
-    def _environment_options(self, content: Content, places: Sequence[str]) -> list[Cells]:
+    def _environment_options(self, arrangement: Arrangement, places: Sequence[str]) -> list[Cells]:
         cell = self._counts["environment"].cell
-        among = [
-            "all",
-            *(each for binding in content.arrangement for each in zip(("value", "object"), binding, strict=True)),
-        ]
+        among = ["all", *(each for binding in arrangement for each in zip(("value", "object"), binding, strict=True))]
         return [tuple(cell(each, place) for each in among) for place in places]

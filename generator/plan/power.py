@@ -17,7 +17,7 @@ from generator.holdout.membership import Arrangement, Rule, cluster_of
 from generator.holdout.request import WorldPart, design_of
 from generator.plan.plan import plan_parts
 from generator.scene.layouts import facts
-from generator.scene.planned import Scenes
+from generator.scene.planned import Planned
 from generator.vocabulary.schema import Vocabulary
 
 BINDING_EFFECT, CLUSTER_EFFECT = 1.0, 0.5
@@ -184,7 +184,7 @@ def sizes_to_plan(
     return planned_sizes(plan, holdouts, vocabulary)
 
 
-def planned_sizes(planned: Scenes, holdouts: Sequence[Holdout], vocabulary: Vocabulary) -> list[SplitSize]:
+def planned_sizes(planned: Iterable[Planned], holdouts: Sequence[Holdout], vocabulary: Vocabulary) -> list[SplitSize]:
     """For each holdout of a plan, the size of the split whose accuracy is the claim (`told_split`).
 
     Over the grid, where no scene is planned for a split, scenes belong to the splits that the holdouts' rules give
@@ -197,7 +197,7 @@ def planned_sizes(planned: Scenes, holdouts: Sequence[Holdout], vocabulary: Voca
         for part in range(len(rules)) if each.split is None else [each.part]:
             if each.split not in (None, splits[part]):
                 continue
-            arrangement = tuple((attributes[holdouts[part].kind], category) for category, attributes in each.objects)
+            arrangement = each.arrangement(holdouts[part].kind)
             placing = rules[part].place(arrangement, facts(each, vocabulary), each.scene_id)
             if (each.split or placing.split) == splits[part]:
                 shown[part].append((cluster_of(arrangement, placing.triples), arrangement))

@@ -13,7 +13,6 @@ from generator.base.errors import UserError
 from generator.base.parquet import count_rows, read_batches, read_table, write_table
 from generator.dataset.records import PLAN, PLAN_FILE, plan_request, plan_schema
 from generator.dataset.writer import check_free, check_plan
-from generator.scene.exchange import Exchange
 from generator.scene.planned import Planned, scene_id
 
 _ROWS = 500  # in memory at a time
@@ -52,7 +51,7 @@ class StoredPlan:
                 for row in batch.to_pylist():
                     if row["scene_id"] != scene_id(number):  # a name of files
                         raise ValueError(f"scene {number} is called '{row['scene_id']}'")
-                    yield _planned(row)
+                    yield Planned.from_row(row)
                     number += 1
         except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
             raise UserError(f"{self._path} is damaged ({error}); plan it again into another folder.") from None
@@ -88,43 +87,5 @@ def is_planned(root: Path, request: Mapping[str, Any]) -> bool:
 def write_plan(root: Path, request: Mapping[str, Any], planned: Iterable[Planned]) -> StoredPlan:
     """Write the plan of a request into a dataset's folder. It appears whole or not at all."""
     (root / "world").mkdir(parents=True, exist_ok=True)
-    write_table(root / "world" / PLAN_FILE, map(_row, planned), plan_schema(request))
+    write_table(root / "world" / PLAN_FILE, (each.to_row() for each in planned), plan_schema(request))
     return StoredPlan(root)
-
-
-def _row(planned: Planned) -> dict[str, Any]:
-    n = len(planned.objects)
-    layouts = zip(planned.depth_order, planned.rests_on or (None,) * n, planned.clumps or (None,) * n, strict=True)
-    return {
-        "scene_id": planned.scene_id,
-        "cluster_id": planned.cluster_id,
-        "twin_of": planned.twin_of,
-        "part": planned.part,
-        "split": planned.split,
-        "named": planned.named,
-        "environment": planned.environment,
-        "objects": [
-            {"category": category, "attributes": attributes, "depth": depth, "rests_on": lower, "clump": clump}
-            for (category, attributes), (depth, lower, clump) in zip(planned.objects, layouts, strict=True)
-        ],
-        "exchange": planned.exchange._asdict() if planned.exchange else None,
-    }
-
-
-def _planned(row: Mapping[str, Any]) -> Planned:
-    objects = row["objects"]
-    rests_on, clumps = (tuple(each[name] for each in objects) for name in ("rests_on", "clump"))
-    return Planned(
-        row["scene_id"],
-        row["cluster_id"],
-        tuple((each["category"], dict(each["attributes"])) for each in objects),
-        tuple(each["depth"] for each in objects),
-        row["environment"],
-        () if all(lower is None for lower in rests_on) else rests_on,
-        () if None in clumps else clumps,
-        Exchange(**row["exchange"]) if row["exchange"] else None,
-        row["twin_of"],
-        row["part"],
-        row["split"],
-        tuple(row["named"]),
-    )

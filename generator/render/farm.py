@@ -9,7 +9,7 @@ from queue import SimpleQueue
 from typing import Any, Protocol
 
 from generator.render.process import Answer, Worker
-from generator.scene.planned import Planned
+from generator.scene.planned import Job
 
 _TIMEOUT = 600.0
 
@@ -31,7 +31,7 @@ class Farm:
     address: str | None = None
 
     def render(
-        self, jobs: Iterable[Planned], number: int, setup: dict[str, Any], timeout: float = _TIMEOUT
+        self, jobs: Iterable[Job], number: int, setup: dict[str, Any], timeout: float = _TIMEOUT
     ) -> Iterator[Answer]:
         """Render `number` scenes; yields one answer per scene, in the order in which they finish.
 
@@ -59,11 +59,11 @@ def cores_of_workers(workers: int) -> list[list[int]]:
 
 
 class _Renders(Protocol):
-    def render(self, job: Planned) -> Answer: ...
+    def render(self, job: Job) -> Answer: ...
     def close(self) -> None: ...
 
 
-def _answers(jobs: Iterable[Planned], workers: Sequence[_Renders]) -> Iterator[Answer]:
+def _answers(jobs: Iterable[Job], workers: Sequence[_Renders]) -> Iterator[Answer]:
     """Have each worker render in a thread of its own, which waits for its process; jobs are drawn here, as they are
     needed.
     """
@@ -71,7 +71,7 @@ def _answers(jobs: Iterable[Planned], workers: Sequence[_Renders]) -> Iterator[A
     for worker in workers:
         idle.put(worker)
 
-    def answer(job: Planned) -> Answer:
+    def answer(job: Job) -> Answer:
         worker = idle.get()
         try:
             return worker.render(job)

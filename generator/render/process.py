@@ -2,12 +2,11 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 from generator.base.errors import UserError
 from generator.base.process import AnsweringProcess, ProcessEndError
-from generator.scene.planned import Planned
+from generator.scene.planned import Job
 
 _TRIES = 2
 _KILLS = 20  # gives up a scene whose processes the system kills each time, as when memory is short
@@ -28,7 +27,7 @@ class Worker:
         self._process: AnsweringProcess | None = None
         self._closed = False
 
-    def render(self, job: Planned) -> Answer:
+    def render(self, job: Job) -> Answer:
         """The answer for a scene: {"scene": record}, or that of `given_up` after a second failure.
 
         A process that was killed from outside is forgiven more often: it may be no fault of the scene. Raises UserError
@@ -38,7 +37,7 @@ class Worker:
         while True:
             process = self._started()
             try:
-                answer = _checked(process.ask(asdict(job), self._timeout))
+                answer = _checked(process.ask(job.to_row(), self._timeout))
                 killed = False
             except ProcessEndError as ended:
                 answer, killed = {"failed": f"the render worker {ended}"}, ended.killed
@@ -94,6 +93,6 @@ def _checked(answer: Answer) -> Answer:
     return answer
 
 
-def given_up(job: Planned, reason: str) -> Answer:
+def given_up(job: Job, reason: str) -> Answer:
     """The answer for a scene that cannot be rendered."""
     return {"scene_id": job.scene_id, "cluster_id": job.cluster_id, "twin_of": job.twin_of, "failed": reason}

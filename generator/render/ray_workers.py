@@ -15,7 +15,7 @@ from generator.base.errors import UserError
 from generator.base.extras import connecting
 from generator.base.files import write_bytes
 from generator.render.process import Answer, Worker, given_up
-from generator.scene.planned import Planned
+from generator.scene.planned import Job
 
 _LOSSES = 20  # nodes that may be lost with one scene
 _CLOSE_TIMEOUT = 10.0  # seconds
@@ -43,7 +43,7 @@ class RayWorker:
         actor = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=_LOSSES)(_NodeWorker)
         self._node = actor.remote({**setup, "blender": version("bpy")}, timeout)
 
-    def render(self, job: Planned) -> Answer:
+    def render(self, job: Job) -> Answer:
         """The answer for a scene, as `Worker.render`."""
         try:
             answer, files = ray.get(self._node.render.remote(job))
@@ -77,7 +77,7 @@ class _NodeWorker:
         core = _claim_core(self._resources)
         self._worker = Worker({**setup, "folder": str(self._folder)}, [core], timeout)
 
-    def render(self, job: Planned) -> tuple[Answer, dict[str, bytes]]:
+    def render(self, job: Job) -> tuple[Answer, dict[str, bytes]]:
         """The answer for a scene, {"broken": reason} if nothing can be rendered, and its files' bytes by path."""
         try:
             answer = self._worker.render(job)

@@ -16,7 +16,7 @@ from generator.dataset.reader import Benchmark, Dataset, World
 from generator.dataset.writer import write_index
 from generator.render.farm import Farm
 from generator.render.run import Rendering, Work, render_work
-from generator.scene.planned import Planned
+from generator.scene.planned import Recorded
 
 _RECORDED = ("width", "height", "quality", "outputs", "device", "blender", "from")
 
@@ -36,7 +36,7 @@ class Changes:
     tar_bytes: int | None = None
 
 
-class Recorded:
+class RecordedScenes:
     """The rendered scenes of a world in the order of its table; holds a few in memory at a time."""
 
     def __init__(self, world: World):
@@ -45,12 +45,10 @@ class Recorded:
     def __len__(self) -> int:
         return int(self._world.manifest["scenes"] - self._world.manifest["failed"])
 
-    def __iter__(self) -> Iterator[Planned]:
+    def __iter__(self) -> Iterator[Recorded]:
         for row in _rows(self._world, ["scene_id", "cluster_id", "twin_of", "scene", "status"]):
             if row["status"] == "ok":
-                yield Planned(
-                    row["scene_id"], row["cluster_id"], (), (), "", twin_of=row["twin_of"], record=row["scene"]
-                )
+                yield Recorded(row["scene_id"], row["scene"], row["cluster_id"], row["twin_of"])
 
 
 def default_folder(source: Dataset, changes: Changes) -> Path:
@@ -83,7 +81,7 @@ def prepare_rerender(source: Dataset, changes: Changes) -> Work:
         **rendering.request,
         "from": {"world": source.world.digest, **{key: before[key] for key in _RECORDED if key in before}},
     }
-    return Work(request, Recorded(source.world))
+    return Work(request, RecordedScenes(source.world))
 
 
 def _size(source: Dataset, changes: Changes) -> tuple[int, int]:

@@ -19,7 +19,7 @@ from generator.plan.store import StoredPlan
 from generator.render.farm import Farm
 from generator.render.settings import read_quality
 from generator.render.shards import ShardScenes
-from generator.scene.planned import Scenes
+from generator.scene.planned import Job, Scenes
 from generator.vocabulary.schema import parse_vocabulary
 
 logger = logging.getLogger(__name__)
@@ -69,7 +69,7 @@ class Work:
     """Scenes to render into a world. `request`: everything that decides the world's files, for its manifest."""
 
     request: Mapping[str, Any]
-    scenes: Scenes
+    scenes: Scenes[Job]
 
     @cached_property
     def seconds_a_scene(self) -> float:

@@ -23,7 +23,7 @@ _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}
 class ShardScenes:
     """The scenes of a plan that are rendered here: all, or of n shards every n-th scene from the i-th on."""
 
-    def __init__(self, planned: Scenes, shard: tuple[int, int] | None):
+    def __init__(self, planned: Scenes[Planned], shard: tuple[int, int] | None):
         i, n = shard or (1, 1)
         self._planned, self._first, self._step = planned, i - 1, n
 

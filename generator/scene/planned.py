@@ -1,13 +1,16 @@
-"""A planned scene: what it holds, before anything has a place."""
+"""What is rendered: a planned scene, before anything has a place, or a scene as a world recorded it."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol, TypeVar
 
 from generator.scene.exchange import Exchange
 
+Attributes = dict[str, str]
+"""Attribute values by kind."""
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, slots=True)
 class Planned:
     """What a scene shall hold, before anything has a place.
 
@@ -18,14 +21,11 @@ class Planned:
     `twin_of` of the twin is the scene's id. `part` and `split` say which part of the world and which of its splits the
     scene is made for, None over the grid; `named` lists its objects in the order in which its label names them (class
     lists).
-
-    `record` is a scene of another world as it recorded it (JSON): it is rendered as it is, and nothing else of the plan
-    matters.
     """
 
     scene_id: str
     cluster_id: str
-    objects: tuple[tuple[str, dict[str, str]], ...]
+    objects: tuple[tuple[str, Attributes], ...]
     depth_order: tuple[int, ...]
     environment: str
     rests_on: tuple[int | None, ...] = ()
@@ -35,22 +35,75 @@ class Planned:
     part: int = 0
     split: str | None = None
     named: tuple[int, ...] = ()
-    record: str | None = None
+
+    def arrangement(self, kind: str) -> tuple[tuple[str, str], ...]:
+        """(value of an attribute kind, category) of each object, left one first."""
+        return tuple((attributes[kind], category) for category, attributes in self.objects)
+
+    def to_row(self) -> dict[str, Any]:
+        """A row of `generator.dataset.records.PLAN`, JSON-ready."""
+        unknown = (None,) * len(self.objects)
+        layouts = zip(self.objects, self.depth_order, self.rests_on or unknown, self.clumps or unknown, strict=True)
+        return {
+            **{name: getattr(self, name) for name in _PLAIN},
+            "named": list(self.named),
+            "objects": [
+                {"category": category, "attributes": attributes, "depth": depth, "rests_on": lower, "clump": clump}
+                for (category, attributes), depth, lower, clump in layouts
+            ],
+            "exchange": self.exchange._asdict() if self.exchange else None,
+        }
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "Planned":
-        """The inverse of dataclasses.asdict, also when the data went through JSON."""
-        objects = tuple((category, attributes) for category, attributes in data["objects"])
-        exchange = Exchange(*data["exchange"]) if data["exchange"] else None
-        tuples = {name: tuple(data[name]) for name in ("depth_order", "rests_on", "clumps", "named")}
-        return cls(**{**data, **tuples, "objects": objects, "exchange": exchange})
+    def from_row(cls, row: Mapping[str, Any]) -> "Planned":
+        """The inverse of `to_row`. Raises KeyError, TypeError or ValueError for anything else."""
+        objects, exchange = row["objects"], row["exchange"]
+        depths, rests_on, clumps = (tuple(each[name] for each in objects) for name in ("depth", "rests_on", "clump"))
+        return cls(
+            **{name: row[name] for name in _PLAIN},
+            named=tuple(row["named"]),
+            objects=tuple((each["category"], dict(each["attributes"])) for each in objects),
+            depth_order=depths,
+            rests_on=() if all(lower is None for lower in rests_on) else rests_on,
+            clumps=() if None in clumps else clumps,
+            exchange=Exchange(**exchange) if exchange else None,
+        )
 
 
-class Scenes(Protocol):
-    """Planned scenes that can be counted, and gone through more than once."""
+_PLAIN = ("scene_id", "cluster_id", "twin_of", "part", "split", "environment")
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A scene as a world recorded it (JSON of a Scene), which is rendered as it is."""
+
+    scene_id: str
+    scene: str
+    cluster_id: str = ""
+    twin_of: str | None = None
+
+    def to_row(self) -> dict[str, Any]:
+        """The fields by name, JSON-ready."""
+        return asdict(self)
+
+
+Job = Planned | Recorded
+"""A scene to render."""
+
+
+def read_job(row: Mapping[str, Any]) -> Job:
+    """The scene to render that `to_row` made a row of."""
+    return Recorded(**row) if "scene" in row else Planned.from_row(row)
+
+
+Each = TypeVar("Each", bound=Job, covariant=True)
+
+
+class Scenes(Protocol[Each]):
+    """Scenes to render that can be counted, and gone through more than once."""
 
     def __len__(self) -> int: ...
-    def __iter__(self) -> Iterator[Planned]: ...
+    def __iter__(self) -> Iterator[Each]: ...
 
 
 def scene_id(number: int) -> str:

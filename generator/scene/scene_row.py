@@ -3,23 +3,23 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from generator.scene.planned import Planned
+from generator.scene.planned import Job
 from generator.scene.relations import scene_graph
 from generator.scene.scene import Scene
 from generator.vocabulary.schema import Vocabulary
 
 
 def scene_row(
-    planned: Planned, scene: Scene, seen: Iterable[tuple[Sequence[int], float]], vocabulary: Vocabulary
+    job: Job, scene: Scene, seen: Iterable[tuple[Sequence[int], float]], vocabulary: Vocabulary
 ) -> dict[str, Any]:
     """A row of `generator.dataset.records.SCENES`; `WorldWriter` adds status and size.
 
     `seen`: of each object its box in pixels (left, top, right, bottom), as if nothing hid it, and its visible share.
     """
     return {
-        "scene_id": planned.scene_id,
-        "cluster_id": planned.cluster_id,
-        "twin_of": planned.twin_of,
+        "scene_id": job.scene_id,
+        "cluster_id": job.cluster_id,
+        "twin_of": job.twin_of,
         "objects": [
             {
                 "category": thing.category,

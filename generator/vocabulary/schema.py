@@ -3,145 +3,38 @@
 import math
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import tomli_w
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import ValidationError, model_validator
 
-from generator.assets.sets import BUILTIN, NAME, unknown_mesh
+from generator.assets.sets import unknown_mesh
 from generator.assets.shapes import SHAPES, reach
-from generator.base.declarations import Declared, Positive, Words, caught, refuse, sentence_of, table_of
+from generator.base.declarations import caught, refuse, sentence_of, table_of
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import parse_toml
-from generator.vocabulary.consistency import (
-    Said,
-    check_distances,
-    check_lamps,
-    check_names,
-    check_orders,
-    check_paints,
-    check_phrasings,
-    check_stacks,
-    check_words,
-)
-from generator.vocabulary.environments import Environment, LampSpec, Vector
+from generator.vocabulary.consistency import CHECKS, check_names
 from generator.vocabulary.families import vocabulary_text
-from generator.vocabulary.materials import AttributeValue, FloorSpec, check_inputs
-from generator.vocabulary.objects import ADJECTIVE, ObjectSpec, Phrasing
-from generator.vocabulary.relations import Relation, check_relations
+from generator.vocabulary.tables import Tables
 
 
-class Placement(Declared):
-    """Where objects may stand and how much of each has to be seen (docs/vocabularies.md, placement)."""
-
-    extent: Positive
-    frame: Literal["image", "square"]
-    orders: Literal["planned", "free"] = "planned"
-    gap: Annotated[float, Field(ge=0)]
-    clearance: Annotated[float, Field(ge=0)]
-    min_pixels: Annotated[float, Field(ge=0)]
-    min_visible: Annotated[float, Field(ge=0, le=1)]
-    most: Annotated[int, Field(ge=1)] | None = None
-
-
-class CameraSpec(Declared):
-    """The camera: position and target in metres, lens and sensor width in millimetres, jitter in metres."""
-
-    position: Vector
-    target: Vector
-    lens: Positive
-    sensor: Positive
-    jitter: Annotated[float, Field(ge=0)]
-
-
-class Vocabulary(Declared):
+class Vocabulary(Tables):
     """A world family, as declared in `scenes/NAME.toml` or in a file of the user's."""
-
-    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")]
-    category: str
-    generic: Words = "object"
-    tested: str
-    adjectives: tuple[str, ...] = ()
-    assets: Annotated[str, Field(pattern=f"^{NAME.pattern}$")] = BUILTIN
-    paints: tuple[str, ...] = ()
-    kinds: dict[str, Phrasing] = Field(default_factory=dict)
-    attributes: dict[str, dict[str, AttributeValue]]
-    objects: dict[str, ObjectSpec]
-    relations: dict[str, Relation]
-    environments: dict[str, Environment]
-    placement: Placement
-    camera: CameraSpec
-    sky: Annotated[float, Field(ge=0)]
-    caustics: bool = False
-    floor: FloorSpec = FloorSpec()
-    lamps: dict[str, LampSpec]
-
-    @field_validator("relations", mode="before")
-    @classmethod
-    def _named(cls, relations: Any) -> Any:
-        """Each relation with its name, which says what decides it."""
-        if not isinstance(relations, dict):
-            return relations
-        return {name: {**told, "name": name} if isinstance(told, dict) else told for name, told in relations.items()}
 
     @model_validator(mode="after")
     def _consistent(self) -> "Vocabulary":
-        check_names(
-            self.tested,
-            self.category,
-            self.adjectives,
-            self.attributes.keys(),
-            self.objects.keys(),
-            self.environments.keys(),
-        )
+        check_names(self)
         if mistake := unknown_mesh(self.meshes.values(), self.assets):
             raise ValueError(mistake)
-        checks = (
-            lambda: check_lamps(self.environments, self.lamps),
-            lambda: check_paints(self.paints, self.attributes.keys()),
-            lambda: check_phrasings(self.kinds, self.attributes.keys()),
-            lambda: check_inputs(self.attributes, self.paints),
-            lambda: check_words(self._words()),
-            lambda: check_relations(self.relations),
-            lambda: check_distances(self.relations, self.scales, self.placement.gap),
-            lambda: check_stacks(self.relations, self.objects, self.scales),
-            lambda: check_orders(self.placement.orders, self.relations),
-        )
-        refuse(mistake for check in checks for mistake in caught(check))
+        refuse(mistake for check in CHECKS for mistake in caught(partial(check, self)))
         return self
-
-    def _words(self) -> Iterator[Said]:
-        """Every word and phrase that captions say."""
-        values = [(v, f"{kind}.{v}", a.synonyms) for kind, vs in self.attributes.items() for v, a in vs.items()]
-        yield from values
-        yield from ((name, f"{self.category}.{name}", spec.synonyms) for name, spec in self.objects.items())
-        yield from ((each.phrase, f"relations.{name}", each.synonyms) for name, each in self.relations.items())
-        yield self.generic, "generic", ()
-        for word, place, synonyms in values:
-            if phrasing := self.phrases.get(place.partition(".")[0]):
-                yield from ((phrasing.of(each), place, ()) for each in (word, *synonyms))
-        yield from ((each.phrase, f"environments.{name}", ()) for name, each in self.environments.items())
-
-    @property
-    def pair_relations(self) -> dict[str, Relation]:
-        """The relations of two objects, which plans decide, holdouts hold out and captions combine."""
-        return {name: relation for name, relation in self.relations.items() if relation.axis.arity == 2}
-
-    @property
-    def scales(self) -> list[float]:
-        """All scales that an object may have, metres."""
-        return [value.scale for values in self.attributes.values() for value in values.values() if value.scale]
 
     @property
     def adjective_order(self) -> tuple[str, ...]:
         """Attribute kinds in the order in which captions say them: before a noun, then those with a phrase after it."""
         return tuple(sorted(self.adjectives or self.attributes, key=lambda kind: kind in self.phrases))
-
-    @property
-    def phrases(self) -> dict[str, Phrasing]:
-        """The phrasing of each attribute kind that captions say after the noun."""
-        return {kind: phrasing for kind, phrasing in self.kinds.items() if phrasing.phrase != ADJECTIVE}
 
     @property
     def meshes(self) -> dict[str, str]:

@@ -12,8 +12,7 @@ import numpy as np
 import torch
 from PIL import Image
 
-from evaluator.models.contracts import Contests, DualEncoder, Pairs, PairScorer
-from evaluator.models.memory import BatchSize
+from evaluator.models.contracts import BatchSize, Contests, DualEncoder, Pairs, PairScorer
 from tests.evaluator.encoders import DIMENSIONS, word_vector
 
 INFO = {"weights": "words", "parameters": 0, "activation": "none", "precision": "float32", "device": "cpu"}

@@ -1,5 +1,6 @@
 """Tiny models of transformers, saved to disk as the library saves them; and what tests of several families share."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -8,8 +9,10 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from safetensors.torch import save_file
 
 from evaluator.metrics.comparison import tied
+from tests.evaluator.conftest import Tiny
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
@@ -187,4 +190,13 @@ def make_altclip(folder: Path, length: int = 80) -> Path:
     hf.AltCLIPModel(config).save_pretrained(folder)
     images = hf.CLIPImageProcessor(size={"shortest_edge": 32}, crop_size=32)
     hf.AltCLIPProcessor(images, tokenizer).save_pretrained(folder)
+    return folder
+
+
+def open_clip_folder(tiny: Tiny, folder: Path, **text: Any) -> Path:
+    """Saves a tiny model as open_clip does, with other settings of its text tower."""
+    config = {**tiny.config, "text_cfg": {**tiny.config["text_cfg"], **text}}
+    folder.mkdir()
+    (folder / "open_clip_config.json").write_text(json.dumps({"model_cfg": config, "preprocess_cfg": {}}))
+    save_file({name: each.contiguous() for name, each in tiny.state.items()}, folder / "open_clip_model.safetensors")
     return folder

@@ -1,5 +1,6 @@
 """Random scenes and forms for tests of language: any contents, any poses, margins not respected."""
 
+import json
 import random
 from dataclasses import replace
 
@@ -8,6 +9,8 @@ from hypothesis import strategies as st
 from generator.describe.captioner import Captioner
 from generator.describe.scenes import DescribedScene
 from generator.holdout.blocks import draw_block
+from generator.judge.lexicon import Lexicon
+from generator.judge.text_reader import read_text
 from generator.language.form import Form, Link, Mention
 from generator.language.truth import Facts
 from generator.scene.scene import Camera, Scene, SceneObject
@@ -23,6 +26,7 @@ RELATIONS_TEXT = vocabulary_text("clevr-relations")
 HOLDOUT = draw_block("3x3", VOCABULARY, 0)
 CAMERA = Camera((7.4811, -6.5076, 5.3437), (0.0, 0.0, 0.35), 35.0, 32.0)
 CATEGORIES = list(VOCABULARY.objects)
+_LEXICON = Lexicon.of(VOCABULARY_TEXT)
 
 
 def scene_of(
@@ -86,6 +90,18 @@ def described(
 def captioner(**options: object) -> Captioner:
     """A captioner of the family with the held-out block."""
     return Captioner(VOCABULARY, HOLDOUT, **options)  # type: ignore[arg-type]
+
+
+def form_of(text: str, lexicon: Lexicon | None = None) -> Form:
+    """What a text asserts, as the judge reads it."""
+    data = json.loads(read_text(text, lexicon or _LEXICON).to_json())
+    objects = (
+        Mention(each["category"], tuple(each["attributes"].items()), tuple(each.get("without", {}).items()), count)
+        for each in data["objects"]
+        for count in [each.get("count", 1)]
+    )
+    links = (Link(*ends, holds) for *ends, holds in data.get("relations", ()))
+    return Form(tuple(objects), tuple(links), data.get("negated", False), data.get("environment"))
 
 
 @st.composite

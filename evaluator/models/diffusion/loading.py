@@ -1,16 +1,16 @@
-"""Load `diffusion:` models: `diffusion:FOLDER` or `diffusion:OWNER/NAME`, either followed by `@PRESET` with options."""
+"""Load `diffusion:` models, and refuse pipelines that would run code of their own or lack a component."""
 
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import torch
 
-from evaluator.models.device import best_device
 from evaluator.models.diffusion.networks import NETWORKS, Network
-from evaluator.models.diffusion.schedules import DEFAULT, PRESETS, Preset, parse_preset
+from evaluator.models.diffusion.schedules import Options, settings_of
 from evaluator.models.diffusion.scorer import DiffusionClassifier
-from evaluator.models.hub import Source, find_source, is_hub_name, loading
+from evaluator.models.hub import Source, find_source, loading
+from evaluator.models.network import best_device
 from evaluator.provenance.exposure import recorded_exposure
 from generator.base.errors import UserError, did_you_mean
 
@@ -19,38 +19,21 @@ _ABSENT = (None, None)
 _UNUSED = ("safety_checker", "image_encoder", "feature_extractor")  # they only make or check images
 
 
-def load_diffusion(name: str, device: str | None) -> DiffusionClassifier:
-    """Load `FOLDER`, `OWNER/NAME` or `OWNER/NAME@REVISION`, each with or without `@PRESET`, in float32, from
-    safetensors alone.
+def load_diffusion(name: str, device: str | None, **options: Unpack[Options]) -> DiffusionClassifier:
+    """Load `FOLDER`, `OWNER/NAME` or `OWNER/NAME@REVISION` in float32, from safetensors alone.
 
     Raises UserError when the pipeline does not exist, does not make images from texts, or lacks a component, and for an
-    unknown preset.
+    option that the preset does not have.
     """
-    place, preset = place_and_preset(name)
-    source = find_source(place, "diffusion:", "model_index.json")
-    target = best_device(device)
+    settings, target = settings_of(**options), best_device(device)
+    source = find_source(name, "diffusion:", "model_index.json")
     index = _read_index(source)
     network_type = NETWORKS[index["_class_name"]]
     _check_components(source, index, network_type)
     network = _network(source, network_type, _load_pipeline(source, index, target))
-    classifier = DiffusionClassifier(network, preset, target, place)
+    classifier = DiffusionClassifier(network, settings, target, name)
     classifier.exposure = recorded_exposure(Path(source.place))
     return classifier
-
-
-def place_and_preset(name: str) -> tuple[str, Preset]:
-    """Split off what follows the last @ if it is a preset, with or without options.
-
-    The whole name may be a folder, whose name may contain @. After a folder there is no revision; after `OWNER/NAME`
-    what is no preset is one.
-    """
-    place, at, last = name.rpartition("@")
-    if not at or Path(name).is_dir():
-        return name, parse_preset(DEFAULT)
-    is_preset = last.partition(",")[0] in PRESETS or "," in last or "@" in place
-    if is_preset or not is_hub_name(place):
-        return place, parse_preset(last)
-    return name, parse_preset(DEFAULT)
 
 
 def _read_index(source: Source) -> dict[str, Any]:

@@ -1,15 +1,13 @@
 """One adapter for each supported pipeline of diffusers: how it encodes texts, and how its network is called."""
 
-import hashlib
-import json
 from abc import ABC, abstractmethod
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
+from evaluator.models.contracts import cache_key
 from evaluator.models.diffusion.noising import Diffusion, Flow, Noising, process_of
 from evaluator.models.hub import quiet
 
@@ -69,15 +67,13 @@ class Network(ABC):
     def configurations(self) -> Any:
         """All configurations, without names of folders and versions, and a digest of the tokenizers' vocabularies."""
         found: dict[str, Any] = {}
-        for part, component in sorted(self.pipe.components.items()):
-            config = getattr(component, "config", None)
-            if config is not None:
-                settings = config.to_dict() if hasattr(config, "to_dict") else dict(config)
-                found[part] = {
-                    key: value for key, value in settings.items() if not key.startswith(("_", "transformers_version"))
-                }
-        words = [sorted(tokenizer.get_vocab().items()) for tokenizer, _ in self.tokenizers()]
-        return [found, hashlib.sha256(json.dumps(words).encode()).hexdigest()]
+        for part, component in self.pipe.components.items():
+            config = getattr(component, "config", None) or {}
+            settings = config.to_dict() if hasattr(config, "to_dict") else config
+            found[part] = {
+                key: value for key, value in settings.items() if not key.startswith(("_", "transformers_version"))
+            }
+        return [found, cache_key([sorted(tokenizer.get_vocab().items()) for tokenizer, _ in self.tokenizers()])]
 
     @abstractmethod
     def encode_texts(self, texts: list[str]) -> Condition:
@@ -107,8 +103,7 @@ class StableDiffusion(Network):
 
     def predict(self, noisy: torch.Tensor, timesteps: torch.Tensor, condition: Condition) -> torch.Tensor:
         """ε or v."""
-        predicted: torch.Tensor = self.model(noisy, timesteps, encoder_hidden_states=condition["states"]).sample
-        return predicted
+        return self.model(noisy, timesteps, encoder_hidden_states=condition["states"]).sample
 
 
 class StableDiffusionXL(StableDiffusion):
@@ -137,10 +132,7 @@ class StableDiffusionXL(StableDiffusion):
         height, width = (int(side * self.pipe.vae_scale_factor) for side in noisy.shape[-2:])
         sizes = torch.tensor([[height, width, 0, 0, height, width]], device=noisy.device, dtype=noisy.dtype)
         added = {"text_embeds": condition["pooled"], "time_ids": sizes.expand(len(noisy), -1)}
-        predicted: torch.Tensor = self.model(
-            noisy, timesteps, encoder_hidden_states=condition["states"], added_cond_kwargs=added
-        ).sample
-        return predicted
+        return self.model(noisy, timesteps, encoder_hidden_states=condition["states"], added_cond_kwargs=added).sample
 
 
 class StableDiffusion3(Network):
@@ -167,10 +159,9 @@ class StableDiffusion3(Network):
 
     def predict(self, noisy: torch.Tensor, timesteps: torch.Tensor, condition: Condition) -> torch.Tensor:
         """The velocity."""
-        predicted: torch.Tensor = self.model(
+        return self.model(
             noisy, encoder_hidden_states=condition["states"], pooled_projections=condition["pooled"], timestep=timesteps
         ).sample
-        return predicted
 
 
 class Flux(Network):
@@ -208,8 +199,7 @@ class Flux(Network):
             img_ids=image_ids,
         ).sample
         factor = self.pipe.vae_scale_factor
-        unpacked: torch.Tensor = self.pipe._unpack_latents(predicted, height * factor, width * factor, factor)
-        return unpacked
+        return self.pipe._unpack_latents(predicted, height * factor, width * factor, factor)
 
 
 NETWORKS: dict[str, type[Network]] = {
@@ -230,33 +220,23 @@ class ConditionCache:
 
     def __init__(self, network: Network):
         self._network = network
-        self._kept: OrderedDict[str, Condition] = OrderedDict()
-        self._bytes = 0
+        self._kept: dict[str, Condition] = {}
 
     def stacked(self, texts: Sequence[str], device: torch.device) -> Condition:
         """The conditions of texts on a device, each tensor with the texts along its first axis."""
         distinct = list(dict.fromkeys(texts))
         new = [text for text in distinct if text not in self._kept]
         for start in range(0, len(new), _TEXTS):
-            self._encode(new[start : start + _TEXTS])
-        for text in distinct:
-            self._kept.move_to_end(text)
+            some = new[start : start + _TEXTS]
+            with quiet(), torch.autocast(self._network.pipe.device.type, enabled=False):
+                conditions = self._network.encode_texts(some)
+            for row, text in enumerate(some):
+                self._kept[text] = {name: tensor[row].float().cpu().clone() for name, tensor in conditions.items()}
+        for text in distinct:  # the last are those that were used last
+            self._kept[text] = self._kept.pop(text)
+        found = [self._kept[text] for text in distinct]
+        room = _KEPT_BYTES // sum(tensor.nbytes for tensor in found[0].values())
+        for text in list(self._kept)[: max(0, len(self._kept) - room)]:
+            del self._kept[text]
         place = torch.tensor([distinct.index(text) for text in texts], device=device)
-        stacked = {
-            name: torch.stack([self._kept[text][name] for text in distinct]).to(device)[place]
-            for name in self._kept[distinct[0]]
-        }
-        while self._bytes > _KEPT_BYTES and len(self._kept) > 1:
-            self._bytes -= _size(self._kept.popitem(last=False)[1])
-        return stacked
-
-    def _encode(self, texts: list[str]) -> None:
-        with quiet(), torch.autocast(self._network.pipe.device.type, enabled=False):
-            conditions = self._network.encode_texts(texts)
-        for row, text in enumerate(texts):
-            self._kept[text] = {name: tensor[row].float().cpu().clone() for name, tensor in conditions.items()}
-            self._bytes += _size(self._kept[text])
-
-
-def _size(condition: Condition) -> int:
-    return sum(tensor.nbytes for tensor in condition.values())
+        return {name: torch.stack([each[name] for each in found]).to(device)[place] for name in found[0]}

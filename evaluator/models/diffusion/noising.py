@@ -1,14 +1,21 @@
-"""How a pipeline adds noise to latents at levels in (0, 1), and what its network is trained to predict."""
+"""The samples of an image, and how a pipeline adds their noise: what its network is trained to predict.
 
+Sample i of n has the noise level (i + ½)/n. Its noise depends on the seed, the image's content and i alone, so all
+texts of an image meet the same noise, whatever else is scored and in whatever batches.
+"""
+
+import hashlib
 from typing import Any, TypeAlias
 
+import numpy as np
 import torch
+from PIL import Image
 
 from generator.base.errors import UserError
 
 
 class Diffusion:
-    """Diffusion in discrete timesteps: √ᾱ x + √(1 − ᾱ) ε of a latent x and noise ε.
+    """Diffusion in discrete timesteps: √ᾱ x + √(1 − ᾱ) ε of a latent x and noise ε, as diffusers' DDPMScheduler has it.
 
     The network predicts ε, or v = √ᾱ ε − √(1 − ᾱ) x (Salimans & Ho 2022). Raises UserError for other predictions.
     """
@@ -23,9 +30,8 @@ class Diffusion:
     def __init__(self, scheduler_config: Any):
         from diffusers import DDPMScheduler
 
-        scheduler = DDPMScheduler.from_config(scheduler_config)
-        self._alphas = scheduler.alphas_cumprod.double()
-        self.prediction = scheduler.config.prediction_type
+        self._scheduler: Any = DDPMScheduler.from_config(scheduler_config)
+        self.prediction = self._scheduler.config.prediction_type
         if self.prediction not in ("epsilon", "v_prediction"):
             raise UserError(
                 f"Expected a scheduler that predicts epsilon or v_prediction, got '{self.prediction}'; name another "
@@ -34,22 +40,17 @@ class Diffusion:
 
     def timesteps(self, levels: torch.Tensor) -> torch.Tensor:
         """The timesteps that the network gets for the levels (n,): whole numbers from 0, int64 (n,)."""
-        return (levels.double() * len(self._alphas)).long()
+        return (levels.double() * self._scheduler.config.num_train_timesteps).long()
 
     def add_noise(self, latent: torch.Tensor, noise: torch.Tensor, levels: torch.Tensor) -> torch.Tensor:
         """A latent (c, h, w) mixed with noises (n, c, h, w) at levels (n,): (n, c, h, w)."""
-        alpha, sigma = self._shares(levels, noise)
-        return alpha * latent + sigma * noise
+        return self._scheduler.add_noise(latent.expand_as(noise), noise, self.timesteps(levels))
 
     def target(self, latent: torch.Tensor, noise: torch.Tensor, levels: torch.Tensor) -> torch.Tensor:
         """What the network should predict, (n, c, h, w)."""
-        alpha, sigma = self._shares(levels, noise)
-        return noise if self.prediction == "epsilon" else alpha * noise - sigma * latent
-
-    def _shares(self, levels: torch.Tensor, like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """√ᾱ and √(1 − ᾱ), each (n, 1, 1, 1), in the dtype and on the device of `like`."""
-        alphas = self._alphas[self.timesteps(levels.cpu())][:, None, None, None]
-        return alphas.sqrt().to(like), (1 - alphas).sqrt().to(like)
+        if self.prediction == "epsilon":
+            return noise
+        return self._scheduler.get_velocity(latent.expand_as(noise), noise, self.timesteps(levels))
 
 
 class Flow:
@@ -97,3 +98,65 @@ def process_of(scheduler: Any, kind: type[Noising]) -> Noising:
                 "without it."
             )
     return kind(scheduler.config)
+
+
+def levels(total: int) -> np.ndarray:
+    """Evenly spaced noise levels of `total` samples, float64 (total,) in (0, 1).
+
+    >>> levels(4).tolist()
+    [0.125, 0.375, 0.625, 0.875]
+    """
+    return (np.arange(total) + 0.5) / total
+
+
+def staged_order(stages: tuple[int, ...]) -> np.ndarray:
+    """An order of samples 0 … stages[-1] − 1, int64, whose first stages[k] are evenly spaced for every k.
+
+    >>> staged_order((3, 12)).tolist()
+    [2, 6, 10, 0, 1, 3, 4, 5, 7, 8, 9, 11]
+    """
+    total = stages[-1]
+    order: list[int] = []
+    for stage in stages:
+        taken = set(order)
+        order += _spread([i for i in range(total) if i not in taken], stage - len(order))
+    return np.array(order, dtype=np.int64)
+
+
+def _spread(rest: list[int], count: int) -> list[int]:
+    return [rest[(2 * i + 1) * len(rest) // (2 * count)] for i in range(count)]
+
+
+def nested_order(total: int, seed: int) -> np.ndarray:
+    """A random order of `total` samples, int64, in which every prefix covers the range evenly (Owen 1995).
+
+    The range is halved again and again. Samples alternate between the halves, and chance decides which half comes
+    first. So the first 2^k samples are one from each of 2^k equal parts, at a random place in it.
+    """
+    rng = np.random.default_rng([seed, 1])
+
+    def order(first: int, count: int) -> np.ndarray:
+        if count == 1:
+            return np.array([first], dtype=np.int64)
+        left = count // 2 if rng.random() < 0.5 else count - count // 2
+        halves = [order(first, left), order(first + left, count - left)]
+        if len(halves[0]) == len(halves[1]) and rng.random() < 0.5:
+            halves.reverse()
+        halves.sort(key=len, reverse=True)
+        mixed = np.empty(count, dtype=np.int64)
+        mixed[0::2], mixed[1::2] = halves
+        return mixed
+
+    return order(0, total)
+
+
+def image_digest(image: Image.Image) -> str:
+    """SHA-256 (hex) of an RGB image's size and pixels."""
+    return hashlib.sha256(f"{image.size}".encode() + image.tobytes()).hexdigest()
+
+
+def noise(digest: str, seed: int, sample: int, shape: tuple[int, ...]) -> np.ndarray:
+    """Standard normal noise of one sample of one image, float32 of the given shape."""
+    key = hashlib.sha256(f"{digest} {seed} {sample}".encode()).digest()
+    generator = np.random.Generator(np.random.Philox(key=np.frombuffer(key[:16], dtype=np.uint64)))
+    return generator.standard_normal(shape, dtype=np.float32)

@@ -1,16 +1,16 @@
 """Schedules: how many samples each text of a contest gets; and the presets, which name all settings of a score."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Unpack
 
 import numpy as np
 from pydantic import Field
+from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
 
-from evaluator.models.arguments import checked_arguments, parse_arguments
 from evaluator.models.diffusion.latents import Fit
-from evaluator.models.diffusion.samples import nested_order, staged_order
-from generator.base.errors import UserError, did_you_mean
+from evaluator.models.diffusion.noising import nested_order, staged_order
+from generator.base.errors import UserError
 
 Loss = Literal["l2", "l1", "huber"]
 
@@ -43,8 +43,7 @@ def z_score(differences: np.ndarray, total: int) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(mean == 0, 0.0, mean / error)
     freedom = 2 * (n - 1) ** 2 / (3 * n - 4)  # of this variance estimate, for normal differences
-    deviate: np.ndarray = np.sign(t) * stats.norm.isf(stats.t.sf(np.abs(t), freedom))
-    return deviate
+    return np.sign(t) * stats.norm.isf(stats.t.sf(np.abs(t), freedom))
 
 
 @lru_cache
@@ -128,72 +127,65 @@ class Schedule:
 
 
 @dataclass(frozen=True)
-class Preset:
-    """All settings of a score besides the model. `changed` lists the options that differ from the named preset."""
+class Settings:
+    """All settings of a score besides the model."""
 
-    name: str
+    preset: str
     schedule: Schedule
     loss: Loss = "l2"
     fit: Fit = "whole"
     seed: int = 0
-    changed: tuple[str, ...] = field(default=(), compare=False)
 
 
 FIXED = 64
 EXHAUSTIVE = 1024
 CONFIDENCE = 0.97
-DEFAULT = "fixed"
 PRESETS = {
-    preset.name: preset
+    preset.preset: preset
     for preset in (
-        Preset("fixed", Schedule((FIXED,), (1,))),
-        Preset("exhaustive", Schedule((EXHAUSTIVE,), (1,))),
-        Preset("sequential", Schedule(looks(EXHAUSTIVE), confidence=CONFIDENCE)),
-        Preset("li2023", Schedule((50, 500), (5, 1)), fit="crop"),
-        Preset("pearson2025", Schedule((75, 200), (5, 1)), loss="l1", fit="crop"),
+        Settings("fixed", Schedule((FIXED,), (1,))),
+        Settings("exhaustive", Schedule((EXHAUSTIVE,), (1,))),
+        Settings("sequential", Schedule(looks(EXHAUSTIVE), confidence=CONFIDENCE)),
+        Settings("li2023", Schedule((50, 500), (5, 1)), fit="crop"),
+        Settings("pearson2025", Schedule((75, 200), (5, 1)), loss="l1", fit="crop"),
     )
 }
 
 
-def parse_preset(text: str) -> Preset:
-    """Parse a preset's name with options after commas: `sequential,confidence=0.99,loss=l1`.
+class Options(TypedDict, total=False):
+    """Arguments of a diffusion model: a preset, and what differs from it."""
 
-    >>> parse_preset("li2023,loss=huber").loss
+    preset: Literal["fixed", "exhaustive", "sequential", "li2023", "pearson2025"]
+    loss: Loss
+    seed: Annotated[int, Field(ge=0)]
+    samples: Annotated[int, Field(ge=1)]
+    confidence: Annotated[float, Field(ge=0.5, lt=1)]
+
+
+def settings_of(**options: Unpack[Options]) -> Settings:
+    """The settings of a preset, changed by the other options.
+
+    >>> settings_of(preset="li2023", loss="huber").loss
     'huber'
 
-    Raises UserError for unknown presets and options and for values out of range.
+    Raises UserError for an option that the preset does not have.
     """
-    name, *options = text.split(",")
-    if name not in PRESETS:
-        raise UserError(f"Unknown preset '{name}' of diffusion models: {did_you_mean(name, list(PRESETS))}")
-    return _changed(
-        PRESETS[name], **checked_arguments(_changed, parse_arguments(tuple(options)), f"the preset '{name}'")
-    )
-
-
-def _changed(
-    preset: Preset,
-    /,
-    *,
-    loss: Loss | None = None,
-    seed: Annotated[int, Field(ge=0)] | None = None,
-    samples: Annotated[int, Field(ge=1)] | None = None,
-    confidence: Annotated[float, Field(ge=0.5, lt=1)] | None = None,
-) -> Preset:
-    """The preset with other options. Raises UserError for one that the preset does not have."""
-    schedule = preset.schedule
-    if samples is not None and schedule.keep and schedule.early:
-        raise UserError(f"The stages of '{preset.name}' are as published: leave samples={samples} out, or use fixed.")
-    if confidence is not None and schedule.confidence is None:
-        raise UserError(f"Only the preset 'sequential' has a confidence: leave confidence={confidence} out.")
-    if samples is not None:
-        schedule = replace(schedule, stages=(samples,) if schedule.confidence is None else looks(samples))
-    schedule = replace(schedule, confidence=confidence or schedule.confidence)
-    options = {"loss": loss, "seed": seed, "samples": samples, "confidence": confidence}
+    preset = PRESETS[options.get("preset", "fixed")]
+    schedule, samples, confidence = preset.schedule, options.get("samples"), options.get("confidence")
+    if schedule.confidence is None:
+        if confidence is not None:
+            raise UserError(f"Only preset=sequential has a confidence: leave confidence={confidence} out.")
+        if samples is not None and schedule.early:
+            raise UserError(
+                f"The stages of {preset.preset} are as published: leave samples={samples} out, or use preset=fixed."
+            )
+        stages = schedule.stages if samples is None else (samples,)
+    else:
+        stages = looks(samples or schedule.total)
+        schedule = replace(schedule, confidence=confidence or schedule.confidence)
     return replace(
         preset,
-        schedule=schedule,
-        loss=loss or preset.loss,
-        seed=preset.seed if seed is None else seed,
-        changed=tuple(f"{name}={value}" for name, value in options.items() if value is not None),
+        schedule=replace(schedule, stages=stages),
+        loss=options.get("loss", preset.loss),
+        seed=options.get("seed", preset.seed),
     )

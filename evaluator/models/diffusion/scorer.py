@@ -1,10 +1,7 @@
 """Diffusion Classifier (Li et al. 2023) as a PairScorer."""
 
-import hashlib
-import json
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -12,14 +9,13 @@ import torch
 from PIL import Image
 from torch.nn import functional as F
 
-from evaluator.models.contracts import Contests, Pairs, PairScorer
-from evaluator.models.diffusion.latents import describe_preprocessing, encode_latent, fit_image
+from evaluator.models.contracts import BatchSize, Contests, Pairs, PairScorer, cache_key
+from evaluator.models.diffusion.latents import encode_latent, fit_image
 from evaluator.models.diffusion.networks import ConditionCache, Network
-from evaluator.models.diffusion.samples import image_digest, levels, noise
-from evaluator.models.diffusion.schedules import Preset, Schedule
+from evaluator.models.diffusion.noising import image_digest, levels, noise
+from evaluator.models.diffusion.schedules import Schedule, Settings
 from evaluator.models.hub import quiet
-from evaluator.models.memory import BatchSize
-from evaluator.models.weights import weights_digest
+from evaluator.models.network import describe_network
 
 UNCONDITIONAL = ""
 _LOSSES: dict[str, Callable[..., torch.Tensor]] = {"l2": F.mse_loss, "l1": F.l1_loss, "huber": F.huber_loss}
@@ -38,40 +34,35 @@ class DiffusionClassifier(PairScorer):
     image_channel = "relative"
     counts: dict[str, int]
 
-    def __init__(self, adapter: Network, preset: Preset, device: torch.device, name: str):
+    def __init__(self, adapter: Network, settings: Settings, device: torch.device, name: str):
         """adapter: the pipeline on its device. name: what was loaded, for people."""
-        self.adapter, self._preset, self.device = adapter, preset, device
+        self.adapter, self._settings, self.device = adapter, settings, device
         self.batch = BatchSize(128 if device.type == "cuda" else 8, "evaluation of the diffusion model")
-        self._order = preset.schedule.order(preset.seed)
+        schedule = settings.schedule
+        self._order = schedule.order(settings.seed)
         self._conditions = ConditionCache(adapter)
-        self.passes = preset.schedule.total
-        self.contested = preset.schedule.early
+        self.passes, self.contested = schedule.total, schedule.early
         self.counts = {"evaluations": 0}
-        digests = {part: weights_digest(module) for part, module in sorted(self.network.items())}
-        recorded: dict[str, Any] = {
-            "weights_sha256": hashlib.sha256(json.dumps(digests).encode()).hexdigest(),
-            "parameters": sum(parameter.numel() for parameter in self.network.parameters()),
+        size = f"bicubic to a shorter side of {adapter.side}, centre crop"
+        if settings.fit == "whole":
+            longest = f", at most {adapter.longest}" if adapter.longest else ""
+            size = (
+                f"bicubic to the area of {adapter.side} × {adapter.side}, whole image, sides multiples of "
+                f"{adapter.multiple}{longest}"
+            )
+        self.info = describe_network(name, self.network, device) | {
+            "preset": settings.preset,
             "pipeline": type(adapter.pipe).__name__,
             "scheduler": type(adapter.pipe.scheduler).__name__,
             "prediction": adapter.process.prediction,
-            "resolution": f"{adapter.side} × {adapter.side}",
-            "samples": str(preset.schedule),
-            "loss": preset.loss,
-            "seed": preset.seed,
-            "preprocessing": describe_preprocessing(
-                adapter.side, adapter.multiple, preset.fit, adapter.pipe.vae.config.scaling_factor, adapter.longest
-            ),
+            "samples": str(schedule),
+            "loss": settings.loss,
+            "seed": settings.seed,
+            "preprocessing": f"{size} → VAE latent mean × {adapter.pipe.vae.config.scaling_factor}",
             "text_length": max(length for _, length in adapter.tokenizers()),
-            "precision": "float32",
         }
-        self.info = {
-            "weights": name,
-            "preset": ",".join((preset.name, *preset.changed)),
-            "device": str(device),
-        } | recorded
-        schedule = [preset.schedule.confidence, preset.schedule.stages]
-        identity = [recorded, schedule, digests, adapter.configurations(), device.type]
-        self.key = hashlib.sha256(json.dumps(identity, sort_keys=True, default=str).encode()).hexdigest()[:16]
+        decides = {key: value for key, value in self.info.items() if key not in ("weights", "preset", "device")}
+        self.key = cache_key(decides, schedule.confidence, schedule.stages, adapter.configurations(), device.type)
 
     @property
     def network(self) -> torch.nn.ModuleDict:
@@ -97,15 +88,15 @@ class DiffusionClassifier(PairScorer):
         row_of = [rows[pair] for pair in pairs]
         errors = _PairErrors(self, images, list(rows))
         groups = errors.by_image() if contests is None else [[row_of[i] for i in contest] for contest in contests]
-        relative = eliminate(len(rows), groups, self._preset.schedule, self._order, errors.differences)
+        relative = eliminate(len(rows), groups, self._settings.schedule, self._order, errors.differences)
         conditional = relative + np.array([errors.unconditional(image) for image, _ in rows])
         scores = -np.stack([conditional, relative], axis=1)[row_of]
         return scores.astype(np.float32).reshape(len(pairs), len(self.channels))
 
     def latent(self, image: Image.Image) -> torch.Tensor:
         """Latent of an RGB image, float32 (c, h, w)."""
-        fitted = fit_image(image, self.adapter.side, self.adapter.multiple, self._preset.fit, self.adapter.longest)
-        return encode_latent(self.adapter.pipe.vae, fitted, self.device)
+        fitted = fit_image(image, self.adapter.side, self.adapter.multiple, self._settings.fit, self.adapter.longest)
+        return encode_latent(self.adapter.pipe, fitted)
 
     def errors(self, latent: torch.Tensor, digest: str, texts: Sequence[str], samples: np.ndarray) -> np.ndarray:
         """Errors of the network on an image's latent, float64 (texts, samples): one evaluation each."""
@@ -125,16 +116,16 @@ class DiffusionClassifier(PairScorer):
         """Errors, float64 (part,), of cells of the table (samples, texts) that are numbered row by row."""
         process, device = self.adapter.process, self.device
         drawn, of_drawn = np.unique(part // len(texts), return_inverse=True)
-        noises = np.stack([noise(digest, self._preset.seed, int(samples[i]), tuple(latent.shape)) for i in drawn])
+        noises = np.stack([noise(digest, self._settings.seed, int(samples[i]), tuple(latent.shape)) for i in drawn])
         added = torch.from_numpy(noises).to(device)
-        level = torch.from_numpy(levels(self._preset.schedule.total)[samples[drawn]])
+        level = torch.from_numpy(levels(self._settings.schedule.total)[samples[drawn]])
         noisy = process.add_noise(latent, added, level)
         target = process.target(latent, added, level).expand_as(added)
         timesteps = process.timesteps(level).to(device)
         chosen = torch.from_numpy(of_drawn).to(device)
         condition = self._conditions.stacked([texts[i] for i in part % len(texts)], device)
         predicted = self.adapter.predict(noisy[chosen], timesteps[chosen], condition).float()
-        losses = _LOSSES[self._preset.loss](predicted, target[chosen], reduction="none").mean((1, 2, 3))
+        losses = _LOSSES[self._settings.loss](predicted, target[chosen], reduction="none").mean((1, 2, 3))
         return np.asarray(losses.double().cpu().numpy())
 
 

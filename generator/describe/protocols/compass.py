@@ -6,8 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from generator.base.streams import Stream
-from generator.describe.captioner import Captioner, Draft
-from generator.describe.items import Candidate, Item, Text
+from generator.describe.captioner import Candidate, Captioner, Draft, Item, Text
 from generator.describe.protocol import Protocol, Recipe
 from generator.language.complexity import Cell, quotas_of
 from generator.language.foils import Atom, Foil

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
 
-from generator.describe.captioner import Captioner, Draft
-from generator.describe.items import Item
+from generator.describe.captioner import Captioner, Draft, Item
 from generator.describe.protocol import Protocol, Recipe
 from generator.describe.scenes import DescribedScene
 from generator.holdout.membership import UNSEEN_ATOMS

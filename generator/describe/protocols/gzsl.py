@@ -1,15 +1,12 @@
 """Generalised zero-shot classification: a label against distractors and hard negatives (Pearson et al. 2025, section
 3)."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
 
-from generator.describe.captioner import Captioner, Draft
-from generator.describe.items import Candidate, Item, Text
+from generator.describe.captioner import Candidate, Captioner, Draft, Item, Text
 from generator.describe.protocol import Protocol, Recipe
 from generator.holdout.class_lists import ClassRule, list_of
-from generator.holdout.holdout import Binding, Triple
 from generator.language.foils import Foil
 from generator.language.form import Form, Link, Mention
 
@@ -17,98 +14,106 @@ TEMPLATE = "photo"
 """The template of all labels: "a photo of …"."""
 N_DISTRACTORS = 2
 _TRIES = 200
-Hard = dict[str, Form]
-"""Hard negatives by their kind."""
+Hard = list[tuple[str, Form]]
+"""Hard negatives, each with its kind."""
 
 
-def label_item(
-    draft: Draft, kind: str, caption: Form, foils: Sequence[tuple[str, Form]], zero_shot: Sequence[Form] = ()
-) -> Item:
-    """An item of a label (slot c) and wrong labels (slot n), each with its kind.
-
-    `zero_shot` are the wrong labels of the zero-shot question, where they are not the distractors among the foils. They
-    are in the slot `zsl`, with the right label.
-    """
-    skill = "relation" if caption.relations else "attribute"
-    item = draft.said(kind, skill, caption, [Foil(form, (name,), name) for name, form in foils], TEMPLATE)
-    if not zero_shot:
-        return item
-    text, drawn = item.candidates[0].text, "distractor"
-    asked = [Candidate(text, "zsl", True)]
-    asked += [Candidate(Text(form, TEMPLATE), "zsl", False, drawn, (drawn,), text) for form in zero_shot]
-    return replace(item, candidates=(*item.candidates, *asked))
-
-
-def _bound(kind: str, binding: Binding) -> Form:
+def _bound(kind: str, binding: Sequence[str]) -> Form:
     return Form((Mention(binding[1], ((kind, binding[0]),)),))
 
 
-def _related(triple: Triple) -> Form:
+def _related(triple: Sequence[str]) -> Form:
     return Form((Mention(triple[0]), Mention(triple[2])), (Link(0, triple[1], 1),))
+
+
+def _hard_of_bindings(draft: Draft, target: Sequence[str], others: Sequence[Sequence[str]]) -> Hard:
+    """For each other object its value on the target's category, named after the tested kind such as `color`, and the
+    target's value on its category (`shape`)."""
+    kind = draft.tested
+    return [
+        *((kind, _bound(kind, (value, target[1]))) for value, _ in others),
+        *((draft.vocabulary.category, _bound(kind, (target[0], category))) for _, category in others),
+    ]
 
 
 def _hard_of_relation(draft: Draft, caption: Form) -> Hard:
     """The flipped relation and the exchanged ends."""
     turned = replace(caption, objects=caption.objects[::-1])
-    return {"flip": draft.foils.flip_relation(caption, 0).form, "order": turned}
+    return [("flip", draft.foils.flip_relation(caption, 0).form), ("order", turned)]
+
+
+def _question(draft: Draft, kind: str, caption: Form, hard: Hard, drawn: Iterator[Form]) -> Iterator[Item]:
+    """The item of a label (slot c), and as wrong labels (slot n) its hard negatives and two of those that are `drawn`.
+
+    The zero-shot question about a relation has the first two that are drawn, be they hard negatives or not; they are in
+    the slot `zsl`, with the right label.
+    """
+    zero_shot, distractors = list[Form](), list[Form]()
+    for form in drawn:
+        zero_shot.append(form)
+        if form not in [each for _, each in hard]:
+            distractors.append(form)
+            if len(distractors) == N_DISTRACTORS:
+                break
+    else:
+        return
+    item = _label_item(draft, kind, caption, [*hard, *(("distractor", form) for form in distractors)])
+    if caption.relations:
+        text = item.candidates[0].text
+        asked = [Candidate(text, "zsl", True)]
+        for form in zero_shot[:N_DISTRACTORS]:
+            asked.append(Candidate(Text(form, TEMPLATE), "zsl", False, "distractor", ("distractor",), text))
+        item = replace(item, candidates=(*item.candidates, *asked))
+    yield item
+
+
+def _label_item(draft: Draft, kind: str, caption: Form, foils: Hard) -> Item:
+    skill = "relation" if caption.relations else "attribute"
+    return draft.said(kind, skill, caption, [Foil(form, (name,), name) for name, form in foils], TEMPLATE)
+
+
+# Labels that are drawn for each scene
 
 
 def _drawn_binding(draft: Draft, pair: Form) -> Iterator[Item]:
-    """The label of the first of two objects; hard negatives are the other's value on its category, named after the
-    tested
-    kind such as `color`, and its value on the other category (`shape`)."""
-    kind, (target, other) = draft.tested, pair.objects
-    own, strange = target.values[kind], other.values[kind]
-    category, wrong = str(target.category), str(other.category)
-    hard = {kind: _bound(kind, (strange, category)), draft.vocabulary.category: _bound(kind, (own, wrong))}
-    values, categories = draft.substitutes.values(kind, own), draft.substitutes.categories(category)
-
-    def label() -> Form:
-        return _bound(kind, (_choice(draft, values), _choice(draft, categories)))
-
-    yield from _drawn_label(draft, "two-object", Form((target,)), hard, label)
+    """The label of the first of two objects."""
+    kind = draft.tested
+    own, other = ((mention.values[kind], str(mention.category)) for mention in pair.objects)
+    values, categories = draft.substitutes.values(kind, own[0]), draft.substitutes.categories(own[1])
+    labels = (_bound(kind, (_choice(draft, values), _choice(draft, categories))) for _ in range(_TRIES))
+    caption, hard = _bound(kind, own), _hard_of_bindings(draft, own, [other])
+    yield from _drawn(draft, "two-object", caption, hard, labels)
 
 
 def _drawn_relation(draft: Draft, caption: Form) -> Iterator[Item]:
-    """Two related objects; the zero-shot question has two distractors that may also be hard negatives."""
+    """Two related objects."""
     name = caption.relations[0].relation
-    ends = [draft.substitutes.categories(str(mention.category)) for mention in caption.objects]
+    one, other = (draft.substitutes.categories(str(mention.category)) for mention in caption.objects)
     relations = (name, draft.vocabulary.relations[name].opposite)
-
-    def label() -> Form:
-        one, relation, other = (_choice(draft, each) for each in (ends[0], relations, ends[1]))
-        return caption if one == other else _related((one, relation, other))
-
-    yield from _drawn_label(draft, "relational", caption, _hard_of_relation(draft, caption), label)
+    labels = (tuple(_choice(draft, each) for each in (one, relations, other)) for _ in range(_TRIES))
+    forms = (_related(label) for label in labels if label[0] != label[2])
+    yield from _drawn(draft, "relational", caption, _hard_of_relation(draft, caption), forms)
 
 
-def _drawn_label(draft: Draft, kind: str, caption: Form, hard: Hard, label: Callable[[], Form]) -> Iterator[Item]:
-    """The item with random labels as distractors; a distractor is false and as familiar as the truth."""
-    drawn = _distractors(draft, caption, label)
-    zero_shot = [*islice(drawn, N_DISTRACTORS)] if caption.relations else []
-    others = [form for form in zero_shot if form not in hard.values()]
-    for form in drawn:
-        if len(others) == N_DISTRACTORS:
-            break
-        if form not in hard.values():
-            others.append(form)
-    if len(others) == N_DISTRACTORS and all(draft.accepts(form, caption) for form in hard.values()):
-        foils = [*hard.items(), *(("distractor", form) for form in others)]
-        yield label_item(draft, kind, caption, foils, zero_shot)
+def _drawn(draft: Draft, kind: str, caption: Form, hard: Hard, labels: Iterator[Form]) -> Iterator[Item]:
+    """The item with random labels as distractors; each wrong label is false and as familiar as the truth."""
+    seen = {caption}
+
+    def different() -> Iterator[Form]:
+        for form in labels:
+            if form not in seen and draft.accepts(form, caption):
+                seen.add(form)
+                yield form
+
+    if all(draft.accepts(form, caption) for _, form in hard):
+        yield from _question(draft, kind, caption, hard, different())
 
 
 def _choice(draft: Draft, names: Sequence[str]) -> str:
     return names[draft.stream.below(len(names))]
 
 
-def _distractors(draft: Draft, caption: Form, label: Callable[[], Form]) -> Iterator[Form]:
-    """Different random labels that may stand beside the caption."""
-    seen = {caption}
-    for _ in range(_TRIES):
-        form = label()
-        if form not in seen and draft.accepts(form, caption):
-            seen.add(form)
-            yield form
+# Labels of class lists
 
 
 class ClassLabels:
@@ -118,25 +123,21 @@ class ClassLabels:
     own list, and for each other object its value on the target's category, and the target's value on its category.
     `relational`: the flipped relation, the exchanged ends, and two distractors from the list. No distractor of these
     equals a hard negative. The zero-shot question about a relation has two labels drawn from the whole list, so they
-    may
-    name the objects of the image (section 4.4 explains results by that). A wrong label is never true of the image in
-    any
-    wording.
+    may name the objects of the image (section 4.4 explains results by that). A wrong label is never true of the image
+    in any wording.
     """
 
     def __init__(self, captioner: Captioner):
         self._rule = ClassRule(captioner.vocabulary, captioner.holdout)
         self._task = str(captioner.holdout.task)
-        write = {"single": self._single, "relational": self._relational}.get(self._task, self._several)
-        self.recipes = {self._task: Recipe(_label_order, write)}
+        self.recipes = {self._task: Recipe(self.label, self._items)}
 
-    def label(self, draft: Draft, order: Sequence[int]) -> Form | None:
-        """The label that names the scene's objects in this order, or for relations in either; None if no list has
-        it."""
-        facts = draft.facts
+    def label(self, draft: Draft) -> Form | None:
+        """The label of the scene; of relations the one that a list has; None if no list has it."""
+        facts, order = draft.facts, self._order(draft)
         if self._task != "relational":
             return _bound(draft.tested, (facts.values[order[0]][draft.tested], facts.categories[order[0]]))
-        labels = self._rule.related_labels(list_of(draft.scene.split))
+        labels = self._rule.listed(list_of(draft.scene.split))
         for i, j in ((order[0], order[-1]), (order[-1], order[0])):
             for relation in draft.vocabulary.pair_relations:
                 label = (facts.categories[i], relation, facts.categories[j])
@@ -144,46 +145,30 @@ class ClassLabels:
                     return _related(label)
         return None
 
-    def _single(self, draft: Draft, order: Sequence[int]) -> Iterator[Item]:
-        caption = self.label(draft, order)
-        every = [_bound(draft.tested, each.bindings[0]) for each in self._rule.holdout.classes]
-        yield from self._item(draft, caption, [("label", form) for form in every if form != caption])
+    def _order(self, draft: Draft) -> Sequence[int]:
+        """The objects in the order of the label that the scene was made for, else in random order."""
+        return draft.scene.label_order or draft.stream.shuffled(range(len(draft.facts)))
 
-    def _several(self, draft: Draft, order: Sequence[int]) -> Iterator[Item]:
-        kind, facts, holdout = draft.tested, draft.facts, self._rule.holdout
-        own, *others = ((facts.values[i][kind], facts.categories[i]) for i in order)
-        hard: list[tuple[str, Binding]] = [(kind, (value, own[1])) for value, _ in others]
-        hard += [(holdout.category, (own[0], category)) for _, category in others]
-        taken = [own, *others, *(binding for _, binding in hard)]
-        listed = [each.bindings[0] for each in holdout.classes if each.split == list_of(draft.scene.split)]
-        drawn = draft.stream.shuffled([each for each in listed if each not in taken])[:N_DISTRACTORS]
-        if len(drawn) == N_DISTRACTORS:
-            foils = [*hard, *(("distractor", each) for each in drawn)]
-            yield from self._item(draft, self.label(draft, order), [(name, _bound(kind, each)) for name, each in foils])
-
-    def _relational(self, draft: Draft, order: Sequence[int]) -> Iterator[Item]:
-        caption = self.label(draft, order)
-        if caption is None:
+    def _items(self, draft: Draft, caption: Form) -> Iterator[Item]:
+        kind, false = draft.tested, lambda form: draft.scene.decide(form) is False
+        if self._task == "single":
+            every = [_bound(kind, each.label) for each in self._rule.holdout.classes]
+            yield _label_item(draft, self._task, caption, [("label", form) for form in every if form != caption])
             return
-        hard = _hard_of_relation(draft, caption)
-        listed = [_related(label) for label in self._rule.related_labels(list_of(draft.scene.split))]
-        drawn = draft.stream.shuffled([form for form in listed if draft.scene.decide(form) is False])
-        others = [form for form in drawn if form not in hard.values()][:N_DISTRACTORS]
-        if len(others) == N_DISTRACTORS:
-            foils = [*hard.items(), *(("distractor", form) for form in others)]
-            yield from self._item(draft, caption, foils, drawn[:N_DISTRACTORS])
-
-    def _item(
-        self, draft: Draft, caption: Form | None, foils: Sequence[tuple[str, Form]], zero_shot: Sequence[Form] = ()
-    ) -> Iterator[Item]:
-        decide = draft.scene.decide
-        if caption is not None and decide(caption) is True and all(decide(form) is False for _, form in foils):
-            yield label_item(draft, self._task, caption, foils, zero_shot)
-
-
-def _label_order(draft: Draft) -> Sequence[int]:
-    """The objects in the order of the label that the scene was made for, else in random order."""
-    return draft.scene.label_order or draft.stream.shuffled(range(len(draft.facts)))
+        listed = draft.stream.shuffled(self._rule.listed(list_of(draft.scene.split)))
+        if self._task == "relational":
+            hard, labels = _hard_of_relation(draft, caption), [_related(label) for label in listed]
+        else:
+            (target,) = caption.objects
+            own = target.values[kind], str(target.category)
+            shown = [
+                (values[kind], category)
+                for values, category in zip(draft.facts.values, draft.facts.categories, strict=True)
+            ]
+            hard = _hard_of_bindings(draft, own, [each for each in shown if each != own])
+            labels = [_bound(kind, label) for label in listed]
+        if draft.scene.decide(caption) is True and all(false(form) for _, form in hard):
+            yield from _question(draft, self._task, caption, hard, filter(false, labels))
 
 
 class Gzsl(Protocol):
@@ -213,10 +198,7 @@ class TrainingLabels(Protocol):
 
     def __init__(self, captioner: Captioner):
         super().__init__(captioner)
-        self._labels = ClassLabels(captioner)
-        self.recipes = {"label": Recipe(_label_order, self._label)}
+        self.recipes = {"label": Recipe(ClassLabels(captioner).label, self._item)}
 
-    def _label(self, draft: Draft, order: Sequence[int]) -> Iterator[Item]:
-        caption = self._labels.label(draft, order)
-        if caption is not None:
-            yield draft.said("label", None, caption, [], TEMPLATE)
+    def _item(self, draft: Draft, caption: Form) -> Iterator[Item]:
+        yield draft.said("label", None, caption, [], TEMPLATE)

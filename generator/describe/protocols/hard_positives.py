@@ -1,17 +1,15 @@
 """Hard positives: another true way of saying a caption, and a foil (Hard Positives, 2024; protocols.md, section 5)."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Literal
 
-from generator.describe.captioner import Captioner, Draft
-from generator.describe.items import Candidate, Item, Text
+from generator.describe.captioner import Candidate, Captioner, Draft, Item, Text
 from generator.describe.protocol import Protocol, Recipe
 from generator.language.foils import Atom
-from generator.language.form import Form, Link
-from generator.language.grammar import Place
-from generator.language.wording import Wording, synonyms, words_of
+from generator.language.form import Form
+from generator.language.grammar import Wording
+from generator.language.wording import conversely, synonyms, words_of
 
 _TEMPLATES = ("a-and-a", "there-is", "there-is-each", "that-is", "clauses", "there-is-that")
 
@@ -65,40 +63,53 @@ class HardPositives(Protocol):
             if not wording:
                 return
         caption_wording, other = ((), wording) if self._published or not draft.stream.below(2) else (wording, ())
-        positive, positive_wording = _rearranged(draft, form, other, kind)
+        positive = form
+        if kind != "replace":
+            positive = conversely(form, 0, draft.vocabulary) if form.relations else form.reordered(0, 1)
+            other = _turned(other) if "+" in kind else other
         template = draft.captioner.draw_template([form, positive], draft.stream, _TEMPLATES)
         if template is None:
             return
-        caption, other_way = Text(form, template, caption_wording), Text(positive, template, positive_wording)
+        caption, other_way = Text(form, template, caption_wording), Text(positive, template, other)
         if kind in ("swap", "converse"):
             foil = _usual_foil(draft, caption, kind)
         else:
-            places = {place for place, _ in _rearranged(draft, form, wording, kind)[1]}
-            foil = self._matched(draft, caption, other_way, places)
+            foil = self._matched(draft, caption, other_way, _turned(wording) if "+" in kind else wording)
         if foil is not None:
             candidates = (Candidate(caption, "c", True), foil, Candidate(other_way, "p", True))
             yield Item(self.name, kind, skill, candidates)
 
-    def _matched(self, draft: Draft, caption: Text, positive: Text, places: set[Place]) -> Candidate | None:
-        """The hard positive with one word replaced by a false one, so that it is equally far from the caption.
+    def _matched(self, draft: Draft, caption: Text, positive: Text, wording: Wording) -> Candidate | None:
+        """The hard positive with one word replaced by a false one that the caption lacks, so that it is equally far
+        from the caption.
 
-        If a synonym was used, its word is the one that is replaced. Where either true text may have it, the foil has a
-        value with synonyms too, said in any of its words: in the changed scene the foil could be the truth.
+        If a synonym was used (`wording`), its word is the one that is replaced. Where either true text may have it, the
+        foil has a value with synonyms too, said in any of its words: in the changed scene the foil could be the truth.
         """
-        form, reworded = positive.form, bool(places) and not self._published
-        words = tokens(draft.captioner, caption)
-        distance = word_edits(words, tokens(draft.captioner, positive))
-        atoms = [a for a in draft.substitutes.atoms(form) if not places or (a.place, a.kind) in places]
-        options = [(atom, value) for atom in atoms for value in _values(draft, atom, form, reworded)]
+        form, places = positive.form, [place for place, _ in wording]
+        reworded = bool(wording) and not self._published
+        told = [link.relation for link in caption.form.relations]
+        options = [
+            (atom, value)
+            for atom in draft.substitutes.atoms(form)
+            if ((atom.place, atom.kind) in places if places else draft.substitutes.value(form, atom) not in told)
+            for value in _values(draft, atom, form, reworded)
+            if value not in told
+        ]
         for atom, value in draft.stream.shuffled(options):
             foil, place = draft.foils.replace_atom(form, atom, value), (atom.place, atom.kind)
-            wording = tuple(pair for pair in positive.wording if pair[0] != place)
+            said = tuple(pair for pair in positive.wording if pair[0] != place)
             if reworded and draft.stream.below(2):
-                wording += ((place, draft.pick(synonyms(atom.kind, value, draft.vocabulary)) or value),)
-            text = Text(foil.form, positive.template, wording)
-            if word_edits(words, tokens(draft.captioner, text)) == distance and draft.accepts(foil.form, caption.form):
+                said += ((place, draft.pick(synonyms(atom.kind, value, draft.vocabulary)) or value),)
+            if draft.accepts(foil.form, caption.form):
+                text = Text(foil.form, positive.template, said)
                 return Candidate(text, "n", False, "matched", foil.changed, caption)
         return None
+
+
+def _turned(wording: Wording) -> Wording:
+    """The synonyms of two objects that are mentioned in the other order."""
+    return tuple(((1 - place, name), word) for (place, name), word in wording)
 
 
 def _synonym(draft: Draft, form: Form, skill: str) -> Wording:
@@ -113,18 +124,6 @@ def _synonym(draft: Draft, form: Form, skill: str) -> Wording:
         ]
     )
     return (option,) if option else ()
-
-
-def _rearranged(draft: Draft, form: Form, wording: Wording, kind: str) -> tuple[Form, Wording]:
-    """The form with its objects in the other order, or its relation said from the other end, and its synonyms' new
-    places."""
-    if "swap" not in kind and "converse" not in kind:
-        return form, wording
-    turned = replace(form, objects=form.objects[::-1])
-    if "converse" in kind:
-        relation = draft.vocabulary.relations[form.relations[0].relation]
-        turned = replace(turned, relations=(Link(0, relation.converse, 1),))
-    return turned, tuple(((1 - place, name), word) for (place, name), word in wording)
 
 
 def _usual_foil(draft: Draft, caption: Text, kind: str) -> Candidate | None:
@@ -146,27 +145,3 @@ def _values(draft: Draft, atom: Atom, form: Form, with_synonyms: bool) -> list[s
         if (atom.type != "attribute" or value not in taken)
         and (synonyms(atom.kind, value, draft.vocabulary) or not with_synonyms)
     ]
-
-
-def tokens(captioner: Captioner, text: Text) -> list[str]:
-    """The words of a text; a phrase of the vocabulary is one word, and "an" counts as "a"."""
-    words = captioner.grammar.realise(text.form, text.template, dict(text.wording))
-    phrases = [word for _, word in text.wording]
-    phrases += [captioner.vocabulary.relations[link.relation].phrase for link in text.form.relations]
-    for phrase in phrases:
-        words = words.replace(phrase, phrase.replace(" ", "_"))
-    return ["a" if word.lower() in ("a", "an") else word for word in words.split()]
-
-
-def word_edits(first: Sequence[str], second: Sequence[str]) -> int:
-    """Levenshtein distance between two sequences of words: insertions, deletions and substitutions.
-
-    >>> word_edits("a red cube".split(), "a crimson cube".split())
-    1
-    """
-    row = list(range(len(second) + 1))
-    for i, word in enumerate(first, 1):
-        row, above = [i], row
-        for j, other in enumerate(second, 1):
-            row.append(min(row[-1] + 1, above[j] + 1, above[j - 1] + (word != other)))
-    return row[-1]

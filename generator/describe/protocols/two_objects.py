@@ -5,8 +5,7 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from generator.describe.captioner import Captioner, Draft
-from generator.describe.items import Candidate, Item, Text
+from generator.describe.captioner import Candidate, Captioner, Draft, Item, Text
 from generator.describe.protocol import Protocol, Recipe
 from generator.holdout.holdout import Holdout
 from generator.holdout.membership import arrangements

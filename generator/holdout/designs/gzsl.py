@@ -2,7 +2,6 @@
 3)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from generator.base.declarations import whole_number
 from generator.base.errors import UserError
@@ -32,10 +31,8 @@ class Gzsl(Design):
         """A holdout for each dataset: drawn class lists (`classes`, `classes=17/4/11`, with `objects=3`
         a dataset of three objects), or those of a preset."""
         if len(asked) == 1 and asked[0] in preset_names():
-            made = published_classes(asked[0], vocabulary)
-        else:
-            made = draw_classes(asked, vocabulary, block_seed)
-        return [replace(holdout, design=self.name) for holdout in made]
+            return published_classes(asked[0], vocabulary)
+        return draw_classes(asked, vocabulary, block_seed)
 
     def rule(self, vocabulary: Vocabulary, holdout: Holdout) -> ClassRule:
         """The labels of a scene decide its split."""

@@ -10,6 +10,12 @@ if TYPE_CHECKING:  # `gen --help` lists the designs and must not load them
 
 _HERE = "generator.holdout.designs"
 _REGISTRY: Registry["Design"] = Registry(
-    "design", {name: f"{_HERE}.{name}:DESIGN" for name in ("bindsplit", "coverage", "systematicity", "gzsl")}
+    "design",
+    {
+        "bindsplit": f"{_HERE}.bindsplit:BINDSPLIT",
+        "coverage": f"{_HERE}.coverage:DESIGN",
+        "systematicity": f"{_HERE}.bindsplit:SYSTEMATICITY",
+        "gzsl": f"{_HERE}.gzsl:DESIGN",
+    },
 )
 design_names, register, find_design = _REGISTRY.names, _REGISTRY.register, _REGISTRY.find

@@ -24,7 +24,7 @@ from generator.dataset.outputs import Box, PixelOutputs, encode, output_path, pn
 from generator.placement.scenes import place_scenes
 from generator.render.blender.system import answer_with, load_fault
 from generator.render.settings import Quality
-from generator.scene.planned import Planned
+from generator.scene.planned import Job, Recorded, read_job
 from generator.scene.scene import Scene
 from generator.scene.scene_row import scene_row
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
@@ -58,34 +58,34 @@ class Renderer:
         for name in ("images", *self._outputs):
             (self._folder / name).mkdir(parents=True, exist_ok=True)
 
-    def render(self, planned: Planned) -> dict[str, Any]:
+    def render(self, job: Job) -> dict[str, Any]:
         """Place and render a scene and write its files, each whole or not at all.
 
         Returns its record: a row of `generator.dataset.records.SCENES`, and `files` with the SHA-256 of each by path.
         Raises UserError where no placement shows every object.
         """
-        scene, pixels = self._place(planned)
-        files = self._write(planned.scene_id, scene, pixels)
+        scene, pixels = self._place(job)
+        files = self._write(job.scene_id, scene, pixels)
         seen = [(each.amodal_box, each.visible_fraction) for each in pixels.boxes]
-        return {**scene_row(planned, scene, seen, self._vocabulary), "files": files}
+        return {**scene_row(job, scene, seen, self._vocabulary), "files": files}
 
-    def _place(self, planned: Planned) -> tuple[Scene, PixelOutputs]:
-        """The scene of a plan, and what is seen of its objects; placements that hide too much are drawn again."""
-        if planned.record is not None:
-            scene = Scene.from_json(planned.record)
+    def _place(self, job: Job) -> tuple[Scene, PixelOutputs]:
+        """The scene, and what is seen of its objects; placements that hide too much are drawn again."""
+        if isinstance(job, Recorded):
+            scene = Scene.from_json(job.scene)
             return scene, self._traced(scene)
         width, height = self._size
         rules = self._vocabulary.placement
         least_area = rules.min_pixels * width * height / (320 * 240)
         for attempt in range(_PLACEMENTS):
-            scenes = place_scenes(planned, self._vocabulary, self._seed, attempt, width, height)
+            scenes = place_scenes(job, self._vocabulary, self._seed, attempt, width, height)
             found = [self._traced(scene) for scene in scenes]
             if all(
                 each.visible_pixels >= least_area and each.visible_fraction >= rules.min_visible
                 for pixels in found
                 for each in pixels.boxes
             ):
-                own = planned.twin_of is not None  # a scene is refused with its twin, whichever of them is rendered
+                own = job.twin_of is not None  # a scene is refused with its twin, whichever of them is rendered
                 return scenes[own], found[own]
         raise UserError(
             f"no placement in {_PLACEMENTS} shows every object; lessen [placement] min_pixels or min_visible."
@@ -129,7 +129,7 @@ def main() -> None:
     most: int | None = None
     for line in sys.stdin:
         try:
-            record = renderer.render(Planned.from_dict(json.loads(line)))
+            record = renderer.render(read_job(json.loads(line)))
             most = most or _peak_memory() + _GROWTH
             answer(scene=record, worn=_peak_memory() > most)
         except (RuntimeError, OSError, ValueError) as error:

@@ -16,9 +16,9 @@ from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command
 @pytest.mark.full
 def test_a_run_from_the_shell(tiny: Callable[..., Tiny], drawn: Path, tmp_path: Path) -> None:
     """The whole way as processes: results on stdout, talk on stderr."""
-    from tests.evaluator.models.test_open_clip import _folder
+    from tests.evaluator.tiny_models import open_clip_folder
 
-    model, folder = _folder(tiny(), tmp_path / "model"), tmp_path / "run"
+    model, folder = open_clip_folder(tiny(), tmp_path / "model"), tmp_path / "run"
     arguments = ["score", "run", drawn, "--model", f"open_clip:local-dir:{model}", "--out", folder, "--device", "cpu"]
     done = run_process(*arguments, "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -96,8 +96,8 @@ def test_several_models_are_scored_and_printed_together(bags: None, drawn: Path,
     printed = score_command("run", drawn, *models, "--protocol", "binary", "--out", tmp_path / "runs")
     assert all(f"{spec} on color-shape-3x3-b0" in printed.stdout for spec in specs)
     assert f"Next: score report {folders[0]} {folders[1]}" in printed.stderr
-    again = score_command("run", drawn, "--model", "bag:a", "--model", "bag_a", "--out", tmp_path / "other")
-    assert_one_sentence(again, "Expected models with folders of their own, got bag:a, bag_a; score them one by one")
+    again = score_command("run", drawn, "--model", "bag:a:b", "--model", "bag:a_b", "--out", tmp_path / "other")
+    assert_one_sentence(again, "Expected models with folders of their own, got bag:a:b, bag:a_b; score them one by one")
 
 
 def test_filters_of_a_benchmark_of_others_are_printed(drawn: Path, tmp_path: Path) -> None:

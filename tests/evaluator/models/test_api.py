@@ -65,7 +65,7 @@ PAIRS = [(i, text) for i in range(2) for text in TEXTS]
 
 def test_log_probabilities(server: Server) -> None:
     """The server's own probabilities, in the order of the pairs, with several requests at once."""
-    model = load_model(server.spec("slow"), None, concurrency="3")
+    model = load_model(f"{server.spec('slow')},concurrency=3", None)
     scores = model.score_pairs(IMAGES, PAIRS)
     assert scores.dtype == np.float32
     for (image, text), (log_odds, p_yes) in zip(PAIRS, scores, strict=True):
@@ -132,13 +132,11 @@ def test_a_run_says_its_cost_and_continues(
         "run",
         drawn,
         "--model",
-        server.spec("broken"),
+        f"{server.spec('broken')},concurrency=2",
         "--protocol",
         "binary",
         "--limit",
         "12",
-        "--model-args",
-        "concurrency=2",
     )
     first = score_command(*command, "--out", tmp_path / "a")
     assert first.exit_code == 0, first.output
@@ -150,7 +148,7 @@ def test_a_run_says_its_cost_and_continues(
     )
     assert f"about {100 * pairs:,} prompt tokens" in first.stderr
     assert f"refused {record['counts']['refused']}" in first.stderr
-    assert record["model"] == f"{server.spec('broken')} concurrency=2"
+    assert record["model"] == f"{server.spec('broken')},concurrency=2"
     assert 0 < record["counts"]["refused"] < pairs
     rows = [row for row in read_json(tmp_path / "a" / "results.json")["rows"] if row["metric"] == "accuracy"]
     assert 0 < sum(row["unscored"] or 0 for row in rows) < sum(row["items"] for row in rows)
@@ -169,7 +167,6 @@ def test_a_run_says_its_cost_and_continues(
         ("missing", (), "refuses 'missing' (Error code: 404"),
         ("closed", (), "put its key in the environment variable OPENAI_API_KEY"),
         ("page", (), "does not answer questions about an image with 'page' (what it gave is no chat completion)"),
-        ("plain", ("--model-args", "samples=0"), "The argument 'samples' of api: is '0'; input should be greater than"),
         ("plain", ("--device", "cpu"), "runs at its endpoint and not on 'cpu'"),
         ("", (), "start it or mend its URL"),
     ],

@@ -2,11 +2,9 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 from PIL import Image
 
-from evaluator.models.bases import padded_tokens
 from evaluator.models.registry import load_model
 from tests.evaluator.tiny_models import TEXTS, cramped, pictures, scored
 
@@ -25,10 +23,3 @@ def test_an_image_is_embedded_once_also_when_memory_runs_out(vilt: Path, monkeyp
     assert max(sizes) == 4
     scored(model, images, TEXTS)
     assert max(sizes) == 4
-
-
-def test_tokens_are_cut_and_padded(vilt: Path) -> None:
-    tokenizer = load_model(f"vilt:{vilt}", "cpu")._loaded.tokenizer
-    rows = padded_tokens(tokenizer, ["a", "a red cube and the blue sphere"], 5)
-    assert (rows.dtype, rows.shape) == (np.int64, (2, 5))
-    assert rows[0, 3:].tolist() == [0, 0]

@@ -71,7 +71,7 @@ def _as_published(folder: Path, images: Sequence[Image.Image], texts: Sequence[s
 def test_texts_begin_with_enc_as_in_the_published_code(tmp_path: Path) -> None:
     """The first token matters; the cosine is of texts that begin with [CLS], in both codes."""
     folder, images = make_blip(tmp_path / "blip", published=True), pictures()
-    ours, published = (load_model(f"blip:{folder}", "cpu", first_token=first) for first in ("cls", "enc"))
+    ours, published = (load_model(f"blip:{folder},first_token={first}", "cpu") for first in ("cls", "enc"))
     assert (ours.info["first_token"], published.info["first_token"]) == ("cls", "enc")
     assert ours.key != published.key
     by_cls, by_enc = (scored(model, images, TEXTS, seed=1) for model in (ours, published))
@@ -83,18 +83,18 @@ def test_texts_begin_with_enc_as_in_the_published_code(tmp_path: Path) -> None:
 
 def test_a_tokenizer_may_name_the_token(tmp_path: Path) -> None:
     folder = make_blip(tmp_path / "blip", published=True)
-    by_place = load_model(f"blip:{folder}", "cpu", first_token="enc")
+    by_place = load_model(f"blip:{folder},first_token=enc", "cpu")
     from transformers import BlipProcessor
 
     processor = BlipProcessor.from_pretrained(folder)
     processor.tokenizer.add_special_tokens({"additional_special_tokens": ["[DEC]", "[ENC]"]})
     processor.save_pretrained(folder)
-    named = load_model(f"blip:{folder}", "cpu", first_token="enc")
+    named = load_model(f"blip:{folder},first_token=enc", "cpu")
     assert scored(named, pictures(), TEXTS) == pytest.approx(scored(by_place, pictures(), TEXTS), abs=1e-6)
 
 
 def test_a_model_without_the_token_is_refused(blip: Path) -> None:
     with pytest.raises(UserError, match=r"has no token \[ENC\] after its words; leave first_token=enc out"):
-        load_model(f"blip:{blip}", "cpu", first_token="enc")
+        load_model(f"blip:{blip},first_token=enc", "cpu")
     with pytest.raises(UserError, match="input should be 'cls' or 'enc'"):
-        load_model(f"blip:{blip}", "cpu", first_token="dec")
+        load_model(f"blip:{blip},first_token=dec", "cpu")

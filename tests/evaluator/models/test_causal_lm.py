@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from evaluator.models.blind import CausalLikelihood
-from evaluator.models.memory import BatchSize
+from evaluator.models.blind import LanguageModelScorer
+from evaluator.models.contracts import BatchSize
 from tests.evaluator.tiny_models import (
     LONGEST,
     TEXTS,
@@ -15,8 +15,8 @@ from tests.evaluator.tiny_models import (
 
 
 @pytest.fixture
-def model(gpt2: Path) -> CausalLikelihood:
-    return CausalLikelihood(str(gpt2), "cpu", "--language-model")
+def model(gpt2: Path) -> LanguageModelScorer:
+    return LanguageModelScorer(str(gpt2), "cpu", "--language-model")
 
 
 def test_texts_are_asked_token_by_token(gpt2: Path) -> None:
@@ -32,18 +32,18 @@ def test_texts_are_asked_token_by_token(gpt2: Path) -> None:
                 told.append(torch.log_softmax(library(torch.tensor([ids[:i]])).logits[0, -1], 0)[ids[i]].item())
         expected.append(sum(told) / len(told))
     for batch in (1, 2, 64):
-        model = CausalLikelihood(str(gpt2), "cpu", "blind:lm:")
+        model = LanguageModelScorer(str(gpt2), "cpu", "blind:lm:")
         model.batch = BatchSize(batch, "text")
         assert model.mean_log_likelihoods(TEXTS) == pytest.approx(expected, abs=1e-4)
 
 
-def test_texts_too_long_or_empty_have_no_likelihood(model: CausalLikelihood) -> None:
+def test_texts_too_long_or_empty_have_no_likelihood(model: LanguageModelScorer) -> None:
     found = model.mean_log_likelihoods(["a red cube", "a " * LONGEST, ""])
     assert np.isnan(found).tolist() == [False, True, True]
     assert model.mean_log_likelihoods([]).shape == (0,)
 
 
-def test_without_a_start_token_the_first_token_is_context(model: CausalLikelihood) -> None:
+def test_without_a_start_token_the_first_token_is_context(model: LanguageModelScorer) -> None:
     whole = model.mean_log_likelihoods(["a red cube"])[0]
     model._start = None
     without = model.mean_log_likelihoods(["a red cube", "red"])

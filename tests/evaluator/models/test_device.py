@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from evaluator.models.device import autocast, best_device, chosen_precision, training_precision
+from evaluator.models.network import autocast, best_device, chosen_precision, training_precision
 from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command
 
 

@@ -19,10 +19,10 @@ from evaluator.scoring.score import score
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, World
 from tests.evaluator.diffusers_folders import stable_diffusion
+from tests.evaluator.evil import Evil
 from tests.evaluator.models import test_hf, test_vqa
-from tests.evaluator.models.test_open_clip import _folder
 from tests.evaluator.needs import needs_of, pool_ids
-from tests.evaluator.tiny_models import TEXTS, make_blip, make_gpt2, make_vilt, pictures, scored
+from tests.evaluator.tiny_models import TEXTS, make_blip, make_gpt2, make_vilt, open_clip_folder, pictures, scored
 
 
 class Tried(NamedTuple):
@@ -41,8 +41,8 @@ FAMILIES: dict[str, Tried] = {
     "vqa llava": Tried(test_vqa.make_llava, "vqa:{}", lambda model: model._model.lm_head),
     "vqa qwen": Tried(test_vqa.make_qwen, "vqa:{}", lambda model: model._model.lm_head),
     "vqa blip-2": Tried(test_vqa.make_blip2, "vqa:{}", lambda model: model._model.language_model.lm_head),
-    "blind:lm": Tried(make_gpt2, "blind:lm:{}", lambda model: model._likelihood._model.lm_head),
-    "diffusion": Tried(stable_diffusion, "diffusion:{}@fixed,samples=2", lambda model: model.adapter.model.conv_in),
+    "blind:lm": Tried(make_gpt2, "blind:lm:{}", lambda model: model._model.lm_head),
+    "diffusion": Tried(stable_diffusion, "diffusion:{},samples=2", lambda model: model.adapter.model.conv_in),
     "open_clip": Tried(lambda folder: None, "open_clip:local-dir:{}", lambda model: model.network),
 }
 IN_ROWS = [name for name in FAMILIES if not name.startswith(("hf", "open_clip", "vqa qwen", "vqa blip-2"))]
@@ -61,7 +61,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory, tiny: Any) -> Callable[[st
             made[name] = root / name.replace(" ", "-").replace(":", "-") / "embedding"
             made[name].parent.mkdir()
             if name == "open_clip":
-                _folder(tiny(), made[name])
+                open_clip_folder(tiny(), made[name])
             else:
                 made[name] = FAMILIES[name].make(made[name]) or made[name]
         return made[name]
@@ -76,6 +76,10 @@ def model(name: str, folders: Callable[[str], Path]) -> Any:
 
 def load(name: str, folder: Path) -> Any:
     return load_model(FAMILIES[name].spec.format(folder), "cpu")
+
+
+def weights_of(folder: Path) -> Path:
+    return next(each for each in sorted(folder.rglob("*.safetensors")) if "safety" not in str(each))
 
 
 def matrix(model: Any, images: list[Any], texts: list[str], seed: int | None = None) -> np.ndarray:
@@ -106,13 +110,70 @@ def test_the_key_follows_the_weights_and_not_the_place(
 ) -> None:
     moved = Path(shutil.copytree(folders(name), tmp_path / "embedding"))
     assert load(name, moved).key == model.key
-    weights = next(each for each in sorted(moved.rglob("*.safetensors")) if "safety" not in str(each))
+    weights = weights_of(moved)
     tensors = load_file(weights)
     largest = max(tensors, key=lambda each: tensors[each].numel())
     save_file({**tensors, largest: tensors[largest] + 1}, weights, {"format": "pt"})
     other = load(name, moved)
     assert other.key != model.key
     assert other.info["weights_sha256"] != model.info["weights_sha256"]
+
+
+def cut(weights: Path, trace: Path) -> None:
+    weights.write_bytes(weights.read_bytes()[:-9])
+
+
+def take_out_a_tensor(weights: Path, trace: Path) -> None:
+    tensors = load_file(weights)
+    del tensors[max(tensors, key=lambda each: tensors[each].numel())]
+    save_file(tensors, weights, {"format": "pt"})
+
+
+def widen_a_tensor(weights: Path, trace: Path) -> None:
+    tensors = load_file(weights)
+    largest = max(tensors, key=lambda each: tensors[each].numel())
+    save_file({**tensors, largest: torch.cat([tensors[largest]] * 2)}, weights, {"format": "pt"})
+
+
+def put_code_in(weights: Path, trace: Path) -> None:
+    names = {"open_clip_model": "open_clip_pytorch_model", "model": "pytorch_model"}
+    torch.save({"a.weight": Evil(trace)}, weights.with_name(f"{names.get(weights.stem, weights.stem)}.bin"))
+    weights.unlink()
+
+
+DAMAGES: dict[Callable[[Path, Path], None], str] = {
+    cut: "' is damaged: it is cut short or changed; copy it again, or give",
+    take_out_a_tensor: "would be random; name|lack .* in all|do not fit its configuration",
+    widen_a_tensor: "do not fit its configuration|cannot be loaded",
+    put_code_in: "not tensors alone|cannot be loaded .*safetensors",
+    lambda weights, trace: weights.unlink(): "cannot be loaded",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_weights_that_are_not_whole_are_refused_in_one_sentence(
+    name: str, damage: Callable[[Path, Path], None], folders: Callable[[str], Path], tmp_path: Path
+) -> None:
+    folder, trace = Path(shutil.copytree(folders(name), tmp_path / "embedding")), tmp_path / "trace"
+    damage(weights_of(folder), trace)
+    with pytest.raises(UserError, match=DAMAGES[damage]) as caught:
+        load(name, folder)
+    assert str(folder) in caught.value.message
+    assert "\n" not in caught.value.message
+    assert caught.value.message.endswith(".")
+    assert not trace.exists()
+
+
+def test_texts_that_truncation_makes_equal_have_equal_tokens_and_scores(name: str, model: Any) -> None:
+    """Fingerprints tell texts of any length apart, where nothing is cut."""
+    long = " ".join(["a red cube"] * 30)
+    rows = model.tokens([f"{long} and a cube", f"{long} and a sphere", "a red cube"])
+    assert (rows[0] != rows[2]).any()
+    equal = np.array_equal(rows[0], rows[1])
+    assert equal == (model.info["text_length"] is not None and model.info["text_length"] < 100)
+    if equal:
+        first, second, _ = matrix(model, pictures()[:2], [f"{long} and a cube", f"{long} and a sphere", "a"])[0]
+        assert first == pytest.approx(second, abs=1e-6)
 
 
 def test_a_run_names_what_was_loaded(name: str, model: Any, folders: Callable[[str], Path]) -> None:

@@ -12,7 +12,7 @@ import transformers
 from PIL import Image
 
 from evaluator import evaluate
-from evaluator.models.in_memory import check_device, evaluating, from_memory, name_of
+from evaluator.models.python import check_device, evaluating, from_memory, name_of
 from generator.base.errors import UserError
 from tests.evaluator.conftest import Tiny
 from tests.evaluator.models.test_hf import _clip

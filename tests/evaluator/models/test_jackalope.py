@@ -6,24 +6,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from safetensors.torch import save_file
 
 from evaluator.models.registry import load_model
 from evaluator.provenance.exposure import Exposure
 from generator.base.errors import UserError
 from tests.evaluator import diffusers_folders
 from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command
-from tests.evaluator.tiny_models import make_clip, make_vilt
+from tests.evaluator.tiny_models import make_clip, make_vilt, open_clip_folder
 
 RECORD = {"name": "b", "benchmark": "0", "world": "1", "method": "scratch", "recipe": {"epochs": 1}, "losses": [1.0]}
 
 
 @pytest.fixture
 def model(tiny: Callable[..., Tiny], tmp_path: Path) -> Path:
-    folder = tmp_path / "model"
-    folder.mkdir()
-    (folder / "open_clip_config.json").write_text(json.dumps({"model_cfg": tiny().config, "preprocess_cfg": {}}))
-    save_file({k: v.contiguous() for k, v in tiny().state.items()}, folder / "open_clip_model.safetensors")
+    folder = open_clip_folder(tiny(), tmp_path / "model")
     (folder / "jackalope.json").write_text(json.dumps(RECORD))
     return folder
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import pytest
 import torch
 
-from evaluator.models.memory import BatchSize
+from evaluator.models.contracts import BatchSize
 from generator.base.errors import UserError
 
 

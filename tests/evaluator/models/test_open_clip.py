@@ -1,38 +1,25 @@
 """open_clip models: formats, activations, the library's own answers, and mistakes."""
 
 import contextlib
-import json
 import pickle
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import open_clip
-import pyarrow.parquet as pq
 import pytest
 import torch
 from PIL import Image
 from safetensors.torch import save_file
 
 from evaluator.models.registry import load_model
-from evaluator.scoring.needs import collect_needs
-from evaluator.scoring.score import score
 from generator.base.errors import UserError
-from generator.dataset.reader import Benchmark, World
+from generator.dataset.reader import World
 from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command
-from tests.evaluator.encoders import Counting
-from tests.evaluator.needs import needs_of, pair_ids, pool_ids
-from tests.evaluator.synthetic import pool_matrix
+from tests.evaluator.evil import Evil
+from tests.evaluator.tiny_models import open_clip_folder
 
 TEXTS = ["a red cube and a blue sphere", "a blue cube and a red sphere", "a sphere"]
-
-
-def _folder(tiny: Tiny, path: Path) -> Path:
-    path.mkdir()
-    (path / "open_clip_config.json").write_text(json.dumps({"model_cfg": tiny.config, "preprocess_cfg": {}}))
-    save_file({k: v.contiguous() for k, v in tiny.state.items()}, path / "open_clip_model.safetensors")
-    return path
 
 
 def _formats(tiny: Tiny, folder: Path) -> list[str]:
@@ -41,7 +28,7 @@ def _formats(tiny: Tiny, folder: Path) -> list[str]:
     torch.save({"epoch": 3, "state_dict": {f"module.{k}": v for k, v in tiny.state.items()}}, folder / "epoch_3.pt")
     save_file({k: v.contiguous() for k, v in tiny.state.items()}, folder / "weights.safetensors")
     files = [f"open_clip:{tiny.name}@{folder / name}" for name in ("plain.pt", "epoch_3.pt", "weights.safetensors")]
-    return [*files, f"open_clip:local-dir:{_folder(tiny, folder / 'folder')}"]
+    return [*files, f"open_clip:local-dir:{open_clip_folder(tiny, folder / 'folder')}"]
 
 
 def _pictures(world: World, n: int) -> list[Image.Image]:
@@ -72,60 +59,6 @@ def test_every_format_gives_the_librarys_own_scores(tiny: Callable[..., Tiny], w
         assert images_at @ texts_at.T == pytest.approx(expected, abs=1e-5)
         keys.add((model.key, model.info["weights_sha256"]))
     assert len(keys) == 1
-
-
-@pytest.mark.parametrize("batch", [3, 128])
-def test_scores_are_those_of_a_plain_loop_whatever_batch_order_and_cache(
-    tiny: Callable[..., Tiny], world: World, benchmark: Benchmark, tmp_path: Path, batch: int
-) -> None:
-    path = tiny().save(tmp_path / "tiny.pt")
-    model = Counting(load_model(f"open_clip:tiny@{path}", "cpu"))
-    full = collect_needs(benchmark, ["binary", "retrieval"])
-    rng = np.random.default_rng(batch)
-    images, texts = pool_ids(full, "grid")
-    images, texts = (
-        [images[i] for i in rng.permutation(len(images))[:5]],
-        [texts[i] for i in rng.permutation(len(texts))[:9]],
-    )
-    every = pair_ids(full)
-    pairs = [every[i] for i in rng.permutation(len(every))[:20]]
-    needs = needs_of(pairs, {"grid": (images, texts)})
-
-    scenes, words = needs.images.to_pylist(), needs.texts.to_pylist()
-    pictures = [Image.open(world.image_path(scene)).convert("RGB") for scene in scenes]
-    plain = _plainly(path, "tiny", pictures, [benchmark.text_of[t] for t in words])
-    expected = {(s, t): plain[i, j] for i, s in enumerate(scenes) for j, t in enumerate(words)}
-
-    half = needs_of(pairs[:10], {"grid": (images[:2], texts[:4])})
-    for i, asked in enumerate((half, needs, needs)):  # nothing cached, some, all
-        out = tmp_path / f"run{i}"
-        out.mkdir()
-        seen = len(model.texts) + len(model.images)
-        score(model, world, benchmark, asked, out, batch, tmp_path / "embeddings")
-        rows = pq.read_table(out / "scores.parquet").to_pylist()
-        assert [(r["image_id"], r["text_id"]) for r in rows] == pair_ids(asked)
-        assert [r["score"] for r in rows] == pytest.approx([expected[pair] for pair in pair_ids(asked)], abs=1e-5)
-        matrix = pool_matrix(out, "grid")
-        assert matrix.dtype == np.float32
-        pool_images, pool_texts = pool_ids(asked, "grid")
-        assert matrix == pytest.approx(np.array([[expected[s, t] for t in pool_texts] for s in pool_images]), abs=1e-5)
-    assert len(model.texts) + len(model.images) == seen
-
-
-def test_architectures_of_equal_tensors_keep_their_embeddings_apart(
-    tiny: Callable[..., Tiny], world: World, benchmark: Benchmark, tmp_path: Path
-) -> None:
-    two, four = tiny(), tiny("tiny-four-heads", heads=4)
-    path = two.save(tmp_path / "tiny.pt")
-    needs = needs_of(pair_ids(collect_needs(benchmark, ["binary"]))[:8])
-    scores = []
-    for name in ("tiny", "tiny-four-heads"):
-        out = tmp_path / name
-        out.mkdir()
-        score(load_model(f"open_clip:{name}@{path}", "cpu"), world, benchmark, needs, out, 8, tmp_path / "embeddings")
-        scores.append(pq.read_table(out / "scores.parquet")["score"].to_numpy())
-    assert {k: v.shape for k, v in two.state.items()} == {k: v.shape for k, v in four.state.items()}
-    assert np.abs(scores[0] - scores[1]).max() > 1e-4
 
 
 def test_quickgelu_is_what_the_architectures_name_says_of_a_file(
@@ -180,64 +113,6 @@ def test_published_weights_that_cannot_be_had(published: None, tmp_path: Path, m
         load_model("open_clip:tiny@quik", "cpu")
 
 
-class _Evil:
-    """Writes a file when it is unpickled."""
-
-    def __init__(self, trace: Path):
-        self._trace = trace
-
-    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
-        return Path.write_text, (self._trace, "executed")
-
-
-def _bad_files(tiny: Tiny, folder: Path) -> dict[str, Path]:
-    """Files that are no checkpoint of tensors, by what is wrong with them."""
-    trace = folder / "trace"
-    names = {
-        name: folder / f"{name.replace(' ', '_')}.pt"
-        for name in ("text", "empty", "truncated", "code", "code in zip", "list", "number", "no tensors")
-    }
-    whole = tiny.save(folder / "whole.pt").read_bytes()
-    names["text"].write_text("these are not the weights you are looking for\n" * 20)
-    names["empty"].write_bytes(b"")
-    names["truncated"].write_bytes(whole[: len(whole) // 2])
-    names["code"].write_bytes(pickle.dumps({"state_dict": _Evil(trace)}))
-    torch.save({"state_dict": _Evil(trace)}, names["code in zip"])
-    torch.save([1, 2], names["list"])
-    torch.save(3, names["number"])
-    torch.save({}, names["no tensors"])
-    names["truncated safetensors"] = folder / "truncated.safetensors"
-    save_file({k: v.contiguous() for k, v in tiny.state.items()}, names["truncated safetensors"])
-    with names["truncated safetensors"].open("r+b") as file:
-        file.truncate(10_000)
-    names["text safetensors"] = folder / "text.safetensors"
-    names["text safetensors"].write_text("no tensors here")
-    return names
-
-
-def test_what_is_no_checkpoint_is_refused_in_one_sentence_and_never_run(
-    tiny: Callable[..., Tiny], drawn: Path, tmp_path: Path
-) -> None:
-    files = _bad_files(tiny(), tmp_path)
-    trace = tmp_path / "trace"
-    for what in ("code", "code in zip"):  # the trap works
-        with contextlib.suppress(RuntimeError):
-            torch.load(files[what], weights_only=False)
-        trace.unlink()
-    for what, path in files.items():
-        done = score_command("run", drawn, "--model", f"open_clip:tiny@{path}", "--out", tmp_path / "run")
-        assert_one_sentence(done, str(path), "saved by open_clip")
-        assert "do not fit" not in done.stderr
-        assert not trace.exists(), what
-        assert not (tmp_path / "run").exists()
-
-
-def test_weights_of_another_architecture_are_refused(tiny: Callable[..., Tiny], drawn: Path, tmp_path: Path) -> None:
-    path = tiny("tiny-wide", embed_dim=24).save(tmp_path / "wide.pt")
-    done = score_command("run", drawn, "--model", f"open_clip:{tiny().name}@{path}", "--out", tmp_path / "run")
-    assert_one_sentence(done, str(path), "do not fit its configuration", "give a checkpoint of tiny saved by open_clip")
-
-
 @pytest.mark.parametrize(
     ("spec", "said"),
     [
@@ -264,25 +139,44 @@ def test_names_of_nothing_are_refused_in_one_sentence(
     assert not (tmp_path / "run").exists()
 
 
-def test_folders_that_are_not_whole_are_refused(tiny: Callable[..., Tiny], tmp_path: Path) -> None:
-    folder = _folder(tiny(), tmp_path / "whole")
+def test_architectures_of_equal_tensors_have_keys_of_their_own(tiny: Callable[..., Tiny], tmp_path: Path) -> None:
+    tiny("tiny-four-heads", heads=4)
+    path = tiny().save(tmp_path / "tiny.pt")
+    two, four = (load_model(f"open_clip:{name}@{path}", "cpu") for name in ("tiny", "tiny-four-heads"))
+    assert two.info["weights_sha256"] == four.info["weights_sha256"]
+    assert two.key != four.key
+
+
+def test_what_is_no_checkpoint_is_refused_in_one_sentence_and_never_run(
+    tiny: Callable[..., Tiny], tmp_path: Path
+) -> None:
+    trace, files = tmp_path / "trace", {name: tmp_path / f"{name}.pt" for name in ("text", "empty", "code", "list")}
+    files["text"].write_text("these are not the weights you are looking for\n" * 20)
+    files["empty"].write_bytes(b"")
+    files["code"].write_bytes(pickle.dumps({"state_dict": Evil(trace)}))
+    torch.save([1, 2], files["list"])
+    with contextlib.suppress(RuntimeError):
+        torch.load(files["code"], weights_only=False)
+    trace.unlink()  # the trap works
+    for path in [*files.values(), tiny("tiny-wide", embed_dim=24).save(tmp_path / "wide.pt")]:
+        with pytest.raises(UserError, match="saved by open_clip") as caught:
+            load_model(f"open_clip:{tiny().name}@{path}", "cpu")
+        assert str(path) in caught.value.message
+        assert ("do not fit its configuration" in caught.value.message) == (path.stem == "wide")
+        assert not trace.exists()
     with pytest.raises(UserError, match=r"is a folder.*local-dir:"):
-        load_model(f"open_clip:tiny@{folder}", "cpu")
+        load_model(f"open_clip:tiny@{tmp_path}", "cpu")
 
-    unweighted = Path(shutil.copytree(folder, tmp_path / "unweighted"))
-    (unweighted / "open_clip_model.safetensors").unlink()
-    with pytest.raises(UserError, match="unweighted' cannot be loaded"):
-        load_model(f"open_clip:local-dir:{unweighted}", "cpu")
 
-    for text in (
-        "{",
-        "{}",
-        '{"model_cfg": {}}',
-        '{"model_cfg": {"embed_dim": 16, "text_cfg": {}, "vision_cfg": {"colour": 1}}}',
-    ):
-        (unweighted / "open_clip_config.json").write_text(text)
-        with pytest.raises(UserError):
-            load_model(f"open_clip:local-dir:{unweighted}", "cpu")
+@pytest.mark.parametrize(
+    "text",
+    ["{", "{}", '{"model_cfg": {}}', '{"model_cfg": {"text_cfg": {}, "vision_cfg": {"colour": 1}}}'],
+)
+def test_a_folder_of_another_configuration_is_refused(tiny: Callable[..., Tiny], tmp_path: Path, text: str) -> None:
+    folder = open_clip_folder(tiny(), tmp_path / "whole")
+    (folder / "open_clip_config.json").write_text(text)
+    with pytest.raises(UserError):
+        load_model(f"open_clip:local-dir:{folder}", "cpu")
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")

@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 import transformers
 from open_clip.tokenizer import HFTokenizer
-from safetensors.torch import save_file
 
 from evaluator.models.open_clip import check_open_clip_config, check_plain_sizes
 from evaluator.models.registry import load_model
 from generator.base.errors import UserError
 from tests.evaluator.conftest import Tiny
-from tests.evaluator.tiny_models import bert_tokenizer
+from tests.evaluator.tiny_models import bert_tokenizer, open_clip_folder
 
 RECORD = {"name": "b", "benchmark": "0", "world": "1", "method": "scratch", "recipe": {"epochs": 1}}
 
@@ -26,14 +25,6 @@ def _a_person_who_says_yes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
     monkeypatch.setattr("builtins.input", lambda *_: "y")
     monkeypatch.setenv("HF_MODULES_CACHE", str(tmp_path / "modules"))
     monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "modules"))
-
-
-def folder_of(tiny: Tiny, path: Path, **text: Any) -> Path:
-    path.mkdir()
-    config = {**tiny.config, "text_cfg": {**tiny.config["text_cfg"], **text}}
-    (path / "open_clip_config.json").write_text(json.dumps({"model_cfg": config, "preprocess_cfg": {}}))
-    save_file({k: v.contiguous() for k, v in tiny.state.items()}, path / "open_clip_model.safetensors")
-    return path
 
 
 def with_code(folder: Path, trace: Path) -> Path:
@@ -62,7 +53,7 @@ def test_the_trap_works(tmp_path: Path) -> None:
 def test_a_tokenizer_with_code_does_not_run(
     tiny: Callable[..., Tiny], tmp_path: Path, family: str, kwargs: dict[str, Any]
 ) -> None:
-    folder = folder_of(tiny(), tmp_path / "model", hf_tokenizer_name="own/own", tokenizer_kwargs=kwargs)
+    folder = open_clip_folder(tiny(), tmp_path / "model", hf_tokenizer_name="own/own", tokenizer_kwargs=kwargs)
     with_code(folder, tmp_path / "trace")
     (folder / "jackalope.json").write_text(json.dumps(RECORD))
     with pytest.raises(UserError):
@@ -74,7 +65,7 @@ def test_a_hub_repository_with_code_does_not_run(
     tiny: Callable[..., Tiny], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """hf-hub: takes the same path once its configuration is downloaded."""
-    folder = folder_of(
+    folder = open_clip_folder(
         tiny(), tmp_path / "model", hf_tokenizer_name="model", tokenizer_kwargs={"trust_remote_code": True}
     )
     with_code(folder, tmp_path / "trace")
@@ -103,14 +94,16 @@ def test_a_text_model_with_code_does_not_run(
         json.dumps({**own, "auto_map": {"AutoConfig": "own.Own", "AutoModel": "own.Own"}})
     )
     monkeypatch.chdir(tmp_path)
-    folder = folder_of(tiny(), tmp_path / "model", hf_model_name="text")
+    folder = open_clip_folder(tiny(), tmp_path / "model", hf_model_name="text")
     with pytest.raises(UserError, match=r"code of its own, which is not run|contains custom code"):
         load_model(f"open_clip:local-dir:{folder}", "cpu")
     assert not (tmp_path / "trace").exists()
 
 
 def test_a_tokenizer_of_the_library_is_read(tiny: Callable[..., Tiny], tmp_path: Path) -> None:
-    folder = folder_of(tiny(), tmp_path / "model", hf_tokenizer_name="own/own", tokenizer_kwargs={"clean": "lower"})
+    folder = open_clip_folder(
+        tiny(), tmp_path / "model", hf_tokenizer_name="own/own", tokenizer_kwargs={"clean": "lower"}
+    )
     bert_tokenizer(folder).save_pretrained(folder)
     (folder / "config.json").write_text(json.dumps(transformers.BertConfig().to_dict()))
     assert load_model(f"open_clip:local-dir:{folder}", "cpu").tokens(["a red cube"]).shape == (1, 16)

@@ -6,20 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from evaluator.models.registry import FAMILIES, families, load_model
+from evaluator.models.registry import FAMILIES, Spec, checked_arguments, families, load_model, read_spec
 from generator.base.errors import UserError
 from generator.base.files import read_json
 from tests.evaluator.conftest import assert_one_sentence, score_command
 from tests.evaluator.models.test_python import IMAGES
-
-
-def test_every_family_names_a_loader_that_exists() -> None:
-    from importlib import import_module
-
-    for family in FAMILIES.values():
-        module, function = family.loader.split(":")
-        assert callable(getattr(import_module(module), function))
 
 
 @pytest.mark.parametrize(
@@ -28,12 +22,39 @@ def test_every_family_names_a_loader_that_exists() -> None:
         ("opn_clip:ViT-B-32@openai", "Unknown model family 'opn_clip': did you mean 'open_clip'?"),
         ("ViT-B-32", "Expected --model to be family:name or family:name@weights"),
         ("open_clip:", "Expected --model to be family:name"),
+        ("open_clip:,a=1", "Expected --model to be family:name"),
+        ("vqa:x,a=1,a=2", "The argument 'a' of vqa: is given twice; give it once."),
+        ("blind:length,size=3", "blind: has no argument 'size': expected one of: dtype"),
+        ("open_clip:x@y,size=3", "open_clip: has no argument 'size': it takes none; leave it out."),
+        ("vqa:x,dtyp=float16", "vqa: has no argument 'dtyp': did you mean 'dtype'?"),
+        ("vqa:x,device=cpu", "vqa: has no argument 'device'"),
+        ("vqa:x,dtype=int8", "The argument 'dtype' of vqa: is 'int8'; input should be 'float32', 'bfloat16'"),
+        ("api:http://h/v1@m,samples=two", "The argument 'samples' of api: is 'two'; input should be a valid integer"),
+        ("api:http://h/v1@m,samples=0", "The argument 'samples' of api: is '0'; input should be greater than or equal"),
     ],
 )
-def test_unknown_families_are_refused_in_one_sentence(spec: str, said: str) -> None:
-    with pytest.raises(UserError) as caught:
-        load_model(spec, "cpu")
-    assert said in caught.value.message
+def test_what_names_no_model_is_refused_in_one_sentence(spec: str, said: str, drawn: Path, tmp_path: Path) -> None:
+    """Before any model is loaded."""
+    done = score_command("run", drawn, "--model", "blind:length", "--model", spec, "--out", tmp_path / "run")
+    assert_one_sentence(done, said)
+    assert not (tmp_path / "run").exists()
+
+
+NAMES = st.from_regex(r"[a-z_]{1,8}", fullmatch=True)
+VALUES = st.text(st.characters(exclude_characters=",", codec="ascii"))
+
+
+@given(st.text(st.characters(exclude_characters="=", codec="utf-8"), min_size=1), st.dictionaries(NAMES, VALUES))
+def test_arguments_follow_after_commas(name: str, arguments: dict[str, str]) -> None:
+    """A name may hold commas, and a value the sign "=" and, before no such argument, commas too."""
+    text = ",".join([f"vqa:{name}", *(f"{key}={value}" for key, value in arguments.items())])
+    if not name.startswith(","):
+        assert read_spec(text) == Spec(text, "vqa", name, arguments)
+    assert read_spec("vqa:m,a=x,y=1,z,c=d=e").arguments == {"a": "x", "y": "1,z", "c": "d=e"}
+
+
+def test_a_loader_with_any_arguments_gets_them_as_they_are() -> None:
+    assert checked_arguments(lambda name, device, **more: None, {"a": "1"}, "x:") == {"a": "1"}
 
 
 def test_no_family_is_imported_before_it_is_asked_for() -> None:
@@ -100,32 +121,19 @@ def test_a_family_that_cannot_be_loaded(value: str, installed: Callable[[str, st
 def test_arguments_of_families_of_other_packages(
     installed: Callable[[str, str], None], written: Callable[..., str], drawn: Path, tmp_path: Path
 ) -> None:
-    """Those that the loader names, read as it says; they are part of the model's name. All are checked before any
-    model is loaded."""
-    written(PLUGIN.replace("def load(name, device):", "def load(name, device, *, size: int = 1):"), "bright_plugin")
+    """Those that the loader names, read as it says; they are part of the model's name."""
+    plugin = PLUGIN.replace("def load(name, device):", "def load(name, device, *, size: int = 1):")
+    written(
+        plugin.replace("len(text)", "len(text) * self.size")
+        .replace("Bright(name)", "Bright(name, size)")
+        .replace("(self, name): ", "(self, name, size): self.size = size; "),
+        "bright_plugin",
+    )
     installed("bright", "bright = bright_plugin:load")
-    assert load_model("bright:large", "cpu", size="3").info["weights"] == "large"
-    command = (
-        "run",
-        drawn,
-        "--model",
-        "bright:large",
-        "--model-args",
-        "size=3",
-        "--protocol",
-        "binary",
-        "--limit",
-        "2",
+    assert load_model("bright:large,size=3", "cpu").score_pairs(IMAGES, [(0, "four")]).tolist() == [[12]]
+    spec = "bright:large,size=3"
+    done = score_command(
+        "run", drawn, "--model", spec, "--protocol", "binary", "--limit", "2", "--out", tmp_path / "run"
     )
-    done = score_command(*command, "--out", tmp_path / "run")
     assert done.exit_code == 0, done.output
-    assert read_json(tmp_path / "run" / "run.json")["model"] == "bright:large size=3"
-    other = score_command(*command[:-4], "--out", tmp_path / "more", "--model", "blind:length")
-    assert_one_sentence(other, "blind: has no argument 'size'")
-    assert not (tmp_path / "more").exists()
-    assert_one_sentence(
-        score_command("run", drawn, "--model", "bright:large", "--model-args", "dtype=auto"),
-        "bright: has no argument 'dtype'",
-    )
-    with pytest.raises(UserError, match="The argument 'size' of bright: is 'x'"):
-        load_model("bright:large", "cpu", size="x")
+    assert read_json(tmp_path / "run" / "run.json")["model"] == spec

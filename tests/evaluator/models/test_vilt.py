@@ -8,7 +8,6 @@ import pytest
 import torch
 from PIL import Image
 
-from evaluator.metrics.comparison import tied
 from evaluator.models.registry import load_model
 from tests.evaluator.tiny_models import (
     LENGTH,
@@ -38,20 +37,6 @@ def _plainly(folder: Path, images: Sequence[Image.Image], texts: Sequence[str]) 
 def test_scores_are_those_of_a_plain_loop(vilt: Path) -> None:
     images, texts = pictures(), [*TEXTS, " ".join(TEXTS * 3)]
     assert_agrees(load_model(f"vilt:{vilt}", "cpu"), images, texts, _plainly(vilt, images, texts))
-
-
-def test_tokens_are_what_is_read(vilt: Path) -> None:
-    model = load_model(f"vilt:{vilt}", "cpu")
-    long = "a red cube and a blue sphere and a red sphere"
-    texts = [f"{long} and a blue cube", f"{long} and a red cube", "a red cube"]
-    rows = model.tokens(texts)
-    assert rows.shape == (3, LENGTH)
-    assert (rows[0] == rows[1]).all()
-    assert (rows[0] != rows[2]).any()
-    assert (model.tokens(texts[2:]) == rows[2:]).all()
-    first, second, third = scored(model, pictures(), texts)[:, :, 0].T
-    assert tied(first, second).all()
-    assert not tied(first, third).any()
 
 
 def test_the_key_follows_the_number_of_heads(vilt: Path, tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ import pytest
 import torch
 from torch import nn
 
-from evaluator.models.weights import check_weights_file, check_weights_folder, weights_digest
+from evaluator.models.hub import check_files
+from evaluator.models.network import weights_digest
 from generator.base.errors import UserError
 from tests.hostile_files import sparse
 
@@ -41,13 +42,13 @@ def test_layout_does_not_matter_and_empty_tensors_do_no_harm() -> None:
 
 def test_a_checkpoint_unpacks_to_what_it_stores(tmp_path: Path) -> None:
     torch.save(network().state_dict(), tmp_path / "model.pt")
-    check_weights_folder(tmp_path)
+    check_files(tmp_path)
     with zipfile.ZipFile(tmp_path / "pytorch_model.bin", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("archive/data/0", bytes(1 << 22))
     with pytest.raises(UserError, match=r"unpacks to 4,194,304, which no checkpoint does"):
-        check_weights_folder(tmp_path)
+        check_files(tmp_path)
     os.mkfifo(tmp_path / "pipe.pt")
     with pytest.raises(UserError, match="a pipe"):
-        check_weights_file(tmp_path / "pipe.pt")
+        check_files(tmp_path / "pipe.pt")
     with pytest.raises(UserError, match="sparse"):
-        check_weights_file(sparse(tmp_path / "model.safetensors"))
+        check_files(sparse(tmp_path / "model.safetensors"))

@@ -311,7 +311,7 @@ def test_a_dataset_that_changes_during_a_run_is_one_sentence_and_nothing_is_lost
     model = Meddling(captions_by_image(drawn), key="meddling")
     monkeypatch.setattr("evaluator.runs.run.load_model", lambda spec, device: model)
     folder = tmp_path / "run"
-    arguments = ("run", drawn_copy, "--model", "x:y", "--out", folder)
+    arguments = ("run", drawn_copy, "--model", "blind:length", "--out", folder)
     done = score_command(*arguments)
     assert done.exit_code == 2
     assert "changed while" in done.stderr.splitlines()[-1]

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from evaluator.scoring.batches import BatchRunner, Job, Settings, duration, fitting_batch, plan_batches
-from evaluator.scoring.cache import VectorCache
-from evaluator.scoring.distributed import Process, VectorStore
+from evaluator.scoring.batches import BatchRunner, Job, Settings, fitting_batch, plan_batches
+from evaluator.scoring.store import Process, VectorCache, VectorStore
 
 N = 50
 
@@ -51,26 +50,22 @@ def test_each_row_is_computed_once_and_stored(tmp_path: Path, workers: int) -> N
     squares, process = Squares(), Process()
     with _store(tmp_path) as store:
         runner = BatchRunner(squares.job, store, process, _settings(workers=workers))
-        assert (runner.total, runner.known, runner.batch_size) == (N, 0, 16)
-        runner.warm_up()
-        assert list(map(len, squares.batches)) == [8, 8]
-        assert runner.seconds > 0
+        assert runner.fit_batch() == 16
         runner.finish()
-        assert list(map(len, squares.batches)) == [8, 8, 16, 16, 2]
-        assert runner.seconds == 0
+        assert list(map(len, squares.batches)) == [16, 16, 16, 2]
         found = store.get(squares.job.names(np.arange(N)))
     assert [found[f"n{i}"].item() for i in range(N)] == [i**2 for i in range(N)]
 
 
-def test_what_is_known_is_skipped_and_the_batches_stay_the_same(tmp_path: Path) -> None:
+def test_what_is_known_is_skipped_and_the_batches_stay(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     squares = Squares()
     with _store(tmp_path) as store:
         store.put([f"n{i}" for i in (3, *range(16, 32))], np.zeros((17, 1)))
         runner = BatchRunner(squares.job, store, Process(), _settings())
-        assert runner.known == 17
-        runner.warm_up()
         runner.finish()
-    assert squares.batches == [[*range(3), *range(4, 8)], [*range(8, 16)], [*range(32, 48)], [48, 49]]
+        assert "33 numbers computed, " in caplog.text
+        assert "; 17 were there." in caplog.text
+    assert squares.batches == [[*range(3), *range(4, 16)], [*range(32, 48)], [48, 49]]
 
 
 def test_processes_take_turns(tmp_path: Path) -> None:
@@ -79,15 +74,14 @@ def test_processes_take_turns(tmp_path: Path) -> None:
         squares, process = Squares(), Process(rank, 2)
         with _store(tmp_path, process) as store:
             runner = BatchRunner(squares.job, store, process, _settings())
-            runner.warm_up()
             runner.finish()
         shares.append([len(rows) for rows in squares.batches])
-    assert shares == [[8, 16, 2], [8, 16]]
+    assert shares == [[16, 16], [16, 2]]
 
 
 def test_without_a_size_the_batch_is_128(tmp_path: Path) -> None:
     with _store(tmp_path) as store:
-        assert BatchRunner(Squares().job, store, Process(), _settings(batch=None)).batch_size == 128
+        assert BatchRunner(Squares().job, store, Process(), _settings(batch=None)).fit_batch() == 128
 
 
 def test_the_fitting_batch_is_a_power_of_two_within_free_memory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,5 +94,16 @@ def test_the_fitting_batch_is_a_power_of_two_within_free_memory(monkeypatch: pyt
     assert fits == [8, 64, 512]  # 60% of 20,200 bytes hold 121 rows
 
 
-def test_times_for_people() -> None:
-    assert [duration(s) for s in (0, 59.4, 3600, 100_000)] == ["1 s", "59 s", "1 h 0 min", "27 h 46 min"]
+def test_a_gpu_says_how_large_a_batch_may_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a first small batch, unless a size was asked for."""
+    for name in ("memory_allocated", "reset_peak_memory_stats"):
+        monkeypatch.setattr(torch.cuda, name, lambda device: 0)
+    monkeypatch.setattr("evaluator.scoring.batches.fitting_batch", lambda device, before, rows: 4 * rows)
+    for batch, sizes in ((None, [8, 24, 18]), (16, [16, 16, 16, 2])):
+        squares, folder = Squares(), tmp_path / str(batch)
+        with _store(folder) as store:
+            settings = Settings(torch.device("cuda"), batch=batch, workers=0)
+            runner = BatchRunner(squares.job, store, Process(), settings)
+            assert runner.fit_batch() == (batch or 32)
+            runner.finish()
+        assert list(map(len, squares.batches)) == sizes

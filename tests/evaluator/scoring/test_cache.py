@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from evaluator.scoring.cache import EMBEDDINGS, VectorCache
+from evaluator.scoring.store import EMBEDDINGS, VectorCache
 from generator.base.errors import UserError
 
 _NAMES = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), max_size=8, unique=True)
@@ -50,7 +50,7 @@ def test_a_killed_process_leaves_what_it_had_put(tmp_path: Path) -> None:
     code = f"""
 import os, numpy as np
 from pathlib import Path
-from evaluator.scoring.cache import VectorCache
+from evaluator.scoring.store import VectorCache
 cache = VectorCache(Path({str(tmp_path / "model.sqlite")!r}))
 cache.put(["a", "b"], np.ones((2, 3)))
 cache._database.execute("INSERT INTO vectors VALUES ('c', x'00')")

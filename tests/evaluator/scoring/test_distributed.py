@@ -21,8 +21,7 @@ from PIL import Image
 from evaluator.api import evaluate
 from evaluator.models.registry import FAMILIES, Family
 from evaluator.scoring.batches import DEFAULT
-from evaluator.scoring.cache import VectorCache
-from evaluator.scoring.distributed import Process, VectorStore, remove_parts
+from evaluator.scoring.store import Process, VectorCache, VectorStore, remove_parts
 from generator.base.errors import UserError
 from tests.evaluator.encoders import Sharp, Wrapped, captions_by_image
 from tests.evaluator.scorers import Reader, hash_of
@@ -255,7 +254,7 @@ def test_what_another_process_writes_meanwhile_is_not_computed_again(
 def test_processes_that_give_nothing_are_not_waited_for_forever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evaluator.scoring.distributed._PATIENCE", 0.0)
+    monkeypatch.setattr("evaluator.scoring.store._PATIENCE", 0.0)
     cache = VectorCache(tmp_path / "cache.sqlite")
     with (
         VectorStore(cache, tmp_path, "texts", Process(0, 2)) as store,

@@ -48,6 +48,13 @@ def test_each_input_is_encoded_once_and_not_at_all_when_cached(
     score(model, world, benchmark, needs, tmp_path, 16, tmp_path / "embeddings")
     assert sorted(model.texts) == sorted({benchmark.text_of[t] for t in needs.texts.to_pylist()})
     assert len(model.images) == len(set(model.images)) == len(needs.images)
+    images, texts = needs.images.to_pylist(), [benchmark.text_of[text] for text in needs.texts.to_pylist()]
+    cosines = bag.encode_images([world.image(image) for image in images]) @ bag.encode_texts(texts).T
+    scores = pq.read_table(tmp_path / "scores.parquet")
+    assert list(zip(*(scores[name].to_pylist() for name in ("image_id", "text_id")), strict=True)) == pair_ids(needs)
+    assert scores["score"].to_numpy() == pytest.approx(cosines[tuple(needs.pairs)], abs=1e-5)
+    pool_images, pool_texts = needs.pools["grid"]
+    assert pool_matrix(tmp_path, "grid") == pytest.approx(cosines[pool_images][:, pool_texts], abs=1e-5)
     before = (tmp_path / "scores.parquet").read_bytes(), (tmp_path / "pools" / "grid.images.npy").read_bytes()
     score(model, world, benchmark, needs, tmp_path, 16, tmp_path / "embeddings")
     assert (len(model.texts), len(model.images)) == (len(needs.texts), len(needs.images))

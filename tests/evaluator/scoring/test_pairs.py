@@ -22,9 +22,7 @@ from evaluator.scoring.needs import LIMIT, SAMPLE, Needs, collect_needs, within_
 from evaluator.scoring.pairs import _DistinctPairs
 from evaluator.scoring.score import score
 from generator.base.errors import UserError
-from generator.base.parquet import write_table
 from generator.dataset.reader import Benchmark, World
-from generator.dataset.records import SCORES
 from tests.evaluator.conftest import assert_one_sentence, score_command
 from tests.evaluator.needs import all_pairs, contest_ids, needs_of, pair_ids, pool_ids
 from tests.evaluator.scorers import Reader, score_of
@@ -66,21 +64,6 @@ def test_scores_are_those_of_a_loop_over_pairs(
             assert pools[place][i].tolist() == [score_of(picture, benchmark.text_of[t], True)[place] for t in texts]
     assert max(Counter(model.scored).values()) == 1
     assert len(model.scored) == len(all_pairs(needs)) == needs.count()
-
-
-def test_scores_are_the_bytes_of_a_plain_table(world: World, benchmark: Benchmark, tmp_path: Path) -> None:
-    score(Reader(), world, benchmark, collect_needs(benchmark, ["binary"]), tmp_path / "run", 16, tmp_path / "cache")
-    binary = set(benchmark.items_of("binary")["item_id"].to_pylist())
-    candidates = benchmark.candidates.to_pylist()
-    pairs = sorted({(row["scene_id"], row["text_id"]) for row in candidates if row["item_id"] in binary})
-    scores = [score_of(world.image(image), benchmark.text_of[text], True) for image, text in pairs]
-    rows = [
-        {"image_id": image, "text_id": text, "channel": channel, "score": of[place], "unscored": None}
-        for place, channel in enumerate(Reader.channels)
-        for (image, text), of in zip(pairs, scores, strict=True)
-    ]
-    write_table(tmp_path / "plain.parquet", pa.Table.from_pylist(rows, SCORES), SCORES)
-    assert (tmp_path / "run" / "scores.parquet").read_bytes() == (tmp_path / "plain.parquet").read_bytes()
 
 
 def test_what_is_compared_comes_together_and_images_once(
@@ -265,32 +248,9 @@ def test_scores_of_a_wrong_shape_are_one_sentence(drawn: Path, tmp_path: Path, m
             return super().score_pairs(images, pairs, contests)[:, 0]
 
     with pytest.raises(
-        UserError, match=r"scores of the shape \(8,\), expected \(8, 2\): a row a pair, a column a channel"
+        UserError, match=r"scores of the shape \(16,\), expected \(16, 2\): a row a pair, a column a channel"
     ):
         _run(Flat("flat"), drawn, tmp_path / "run", monkeypatch)
-
-
-def test_components_are_rows_that_share_an_image_or_a_contest(world: World, benchmark: Benchmark, needs: Needs) -> None:
-    """Against a plain closure, for random contests."""
-    rng = np.random.default_rng(0)
-    asked = pair_ids(needs)[:40]
-    contests = [sorted(asked[i] for i in rng.choice(40, 2, replace=False)) for _ in range(8)]
-    few = needs_of(asked, {}, contests)
-    pairs = _DistinctPairs(Reader(), world, benchmark, few, few.texts.to_pylist())
-    rows = pairs.rows(*few.pairs).tolist()
-    assert sorted(rows) == list(range(40))
-    row_of = dict(zip(pair_ids(few), rows, strict=True))
-    groups = [{row for (image, _), row in row_of.items() if image == shown} for shown, _ in asked]
-    groups += [{row_of[pair] for pair in contest} for contest in contests]
-    expected = []
-    for row in range(40):
-        reached = {row}
-        while more := set().union(*(g for g in groups if g & reached)) - reached:
-            reached |= more
-        if min(reached) == row:
-            expected.append(sorted(reached))
-    assert [part.tolist() for part in np.split(pairs._order, pairs._ends[:-1])] == expected
-    assert 1 < len(expected) < len({image for image, _ in asked})
 
 
 @pytest.mark.parametrize("contested", [False, True])

@@ -1,13 +1,8 @@
 """What is said before a run."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
-from evaluator.scoring.batches import announce_time
-from evaluator.scoring.distributed import Process
 from evaluator.scoring.score import describe_cost, describe_limits
 from tests.evaluator.needs import needs_of
 from tests.evaluator.scorers import Reader, TorchBag
@@ -29,21 +24,3 @@ def test_what_is_not_asked_is_said_with_its_option() -> None:
     assert "'grid' is sampled" in sampled
     assert "'systematicity' is left out" in left_out
     assert all("--full-pools" in said for said in (sampled, left_out))
-
-
-@pytest.mark.parametrize(
-    ("process", "seconds", "said"),
-    [
-        (Process(), 95, "About 1 min 35 s: an estimate"),
-        (Process(0, 2), 95, "About 1 min 35 s for this process's share, one of 2"),
-        (Process(), 0, "Nothing is left to compute (7 were cached)."),
-        (Process(1, 2), 95, ""),
-    ],
-)
-def test_the_main_process_tells_the_time(
-    process: Process, seconds: float, said: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    runner: Any = SimpleNamespace(seconds=seconds, known=7)
-    announce_time([runner], process)
-    assert said in (heard := caplog.text)
-    assert bool(heard) == bool(said)

@@ -28,7 +28,7 @@ def corpus(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("text_encoder", [True, False])
 def test_a_pipeline_is_trained_and_scored_as_its_family(corpus: Path, tmp_path: Path, text_encoder: bool) -> None:
-    base = f"diffusion:{diffusers_folders.stable_diffusion(tmp_path / 'sd')}@fixed,samples=4"
+    base = f"diffusion:{diffusers_folders.stable_diffusion(tmp_path / 'sd')},samples=4"
     more = () if text_encoder else ("--no-text-encoder",)
     given = ("train", "dreambooth", base, corpus, "--steps", "8", "--rate", "1e-3", "--device", "cpu", *more)
     done = score_command(*given, "--out", tmp_path / "out")
@@ -44,8 +44,8 @@ def test_a_pipeline_is_trained_and_scored_as_its_family(corpus: Path, tmp_path: 
         load_model(each, "cpu")
         for each in (
             base,
-            f"jackalope:{tmp_path / 'out'}@fixed,samples=4",
-            f"diffusion:{tmp_path / 'out'}@fixed,samples=4",
+            f"jackalope:{tmp_path / 'out'},samples=4",
+            f"diffusion:{tmp_path / 'out'},samples=4",
         )
     )
     assert record["base"] == {"model": base, "weights_sha256": before.info["weights_sha256"]}

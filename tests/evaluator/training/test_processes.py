@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from evaluator.models.weights import weights_digest
+from evaluator.models.network import weights_digest
 from evaluator.provenance.exposure import RECORD
 from evaluator.training import networks
 from evaluator.training.data import TrainingData

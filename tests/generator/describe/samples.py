@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from generator.base.streams import Stream
-from generator.describe.captioner import Captioner
-from generator.describe.items import Candidate, Item
+from generator.describe.captioner import Candidate, Captioner, Item
 from generator.describe.protocol import Protocol
 from generator.describe.protocols.registry import find_protocol, protocol_names
 from generator.describe.scenes import DescribedScene
@@ -62,6 +61,16 @@ def samples(
             for item in protocol.items(shown, Stream("texts", seed, protocol.name, number)):
                 assert item.kind in protocol.kinds
                 yield Sample(scene, shown, item)
+
+
+def asked(
+    protocol: Protocol, n: int, seed: int, least: int = 2, most: int = 9, split: str = "seen"
+) -> Iterator[tuple[DescribedScene, Item]]:
+    """The items of a protocol over `n` random scenes of a split, each with its scene."""
+    for number, scene in scenes(n, seed, least, most):
+        shown = described(scene, split, f"{number:06d}")
+        shown.salience = tuple(random.Random(number).random() for _ in scene.objects)
+        yield from ((shown, item) for item in protocol.items(shown, Stream("texts", number)))
 
 
 def items_of(found: Sequence[Sample], protocol: str, kind: str | None = None) -> list[Item]:

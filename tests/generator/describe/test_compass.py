@@ -2,13 +2,12 @@ import random
 from collections import Counter
 
 from generator.base.streams import Stream
-from generator.describe.captioner import Captioner
-from generator.describe.items import Item
+from generator.describe.captioner import Captioner, Item
 from generator.describe.protocols.compass import Integration, Skill
 from generator.holdout.blocks import draw_block
 from generator.language.complexity import cells
 from generator.language.truth import Axes
-from tests.generator.describe.samples import CELLS, Sample, by_slot, items_of, scenes, sizes
+from tests.generator.describe.samples import CELLS, Sample, asked, by_slot, items_of, scenes, sizes
 from tests.generator.scenes import RELATIONS, VOCABULARY, captioner, described, random_scene
 
 
@@ -88,17 +87,15 @@ def test_values_of_published_attribute_foils_are_on_no_object_of_the_scene(sampl
     """COMPASS, section 3.2; by default they may be another object's."""
     found = 0
     published = Skill(captioner(equal_familiarity=False), CELLS, absent_values=True)
-    for number, scene in scenes(150, 0):
-        shown = described(scene, scene_id=f"{number:06d}")
-        values = [set(thing.attributes.values()) for thing in scene.objects]
-        for item in published.items(shown, Stream("texts", number)):
-            if item.skill == "attribute":
-                found += 1
-                for foil in by_slot(item, "n"):
-                    _, _, change = foil.changed[0].split(":")
-                    old, new = change.split(">")
-                    assert not any(new in own for own in values)
-                    assert sum(old in own for own in values) == 1
+    for shown, item in asked(published, 150, 0):
+        values = [set(each.values()) for each in shown.facts.values]
+        if item.skill == "attribute":
+            found += 1
+            for foil in by_slot(item, "n"):
+                _, _, change = foil.changed[0].split(":")
+                old, new = change.split(">")
+                assert not any(new in own for own in values)
+                assert sum(old in own for own in values) == 1
     assert found > 10
     others = [
         any(change.split(">")[1] in thing.attributes.values() for thing in each.scene.objects)
@@ -129,9 +126,8 @@ def test_one_relation_may_be_changed_four_times() -> None:
                 _check_no_foil_is_told_by_its_text(item)
     assert relations[1] > 5
     few = Skill(captioner(), CELLS, any_relation=True)
-    for number, scene in scenes(20, 2):
-        for item in few.items(described(scene), Stream("texts", number)):
-            assert item.skill != "relation" or len(by_slot(item, "c")[0].text.form.relations) > 1
+    for _, item in asked(few, 20, 2):
+        assert item.skill != "relation" or len(by_slot(item, "c")[0].text.form.relations) > 1
 
 
 def _check_no_foil_is_told_by_its_text(item: Item) -> None:

@@ -2,26 +2,17 @@ from collections import Counter
 
 import pytest
 
-from generator.base.streams import Stream
-from generator.describe.captioner import Captioner
-from generator.describe.items import Candidate
+from generator.describe.captioner import Candidate, Captioner
 from generator.describe.protocols.crepe import Systematicity
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import UNSEEN_ATOMS
 from generator.language.familiarity import count_triples, names_absent
-from tests.generator.describe.samples import Sample, by_slot, items_of, samples, scenes, sizes
-from tests.generator.scenes import HOLDOUT, VOCABULARY, described
+from tests.generator.describe.samples import Sample, asked, by_slot, items_of, samples, sizes
+from tests.generator.scenes import HOLDOUT, VOCABULARY
 
 
 def test_sets_of_systematicity_have_the_published_sizes(sampled: list[Sample]) -> None:
     assert sizes(sampled, "systematicity") == {"raw": {0}, "atom": {4}, "comp": {6}, "both": {10}}
-
-
-def test_every_caption_is_asked_raw_too(sampled: list[Sample]) -> None:
-    captions: dict[str, set[object]] = {}
-    for item in items_of(sampled, "systematicity"):
-        captions.setdefault(item.kind, set()).update(c.text for c in by_slot(item, "c"))
-    assert captions["atom"] == captions["comp"] == captions["both"] <= captions["raw"]
 
 
 def test_captions_are_of_one_to_three_compounds_of_the_tested_kind(sampled: list[Sample]) -> None:
@@ -46,23 +37,21 @@ def test_held_out_relations_are_compounds_too(equal: bool) -> None:
     holdout = draw_block("relation:pair=2x40", VOCABULARY, 0)
     protocol = Systematicity(Captioner(VOCABULARY, holdout, equal))
     kinds: Counter[tuple[str | None, str]] = Counter()
-    for number, scene in scenes(120, 5):
-        shown = described(scene, scene_id=f"{number:06d}")
-        for item in protocol.items(shown, Stream("texts", number)):
-            kinds[item.skill, item.kind] += 1
-            caption = by_slot(item, "c")[0].text.form
-            assert (len(caption.relations) == 1) == (item.skill == "relation")
-            for foil in by_slot(item, "n"):
-                form = foil.text.form
-                if foil.kind == "comp" and item.skill == "relation":
-                    first, second = ({**caption_atoms(form, k)} for k in (0, 1))
-                    own = caption_atoms(caption, 0)
-                    wrong = [{name for name in own if part[name] != own[name]} for part in (first, second)]
-                    assert [len(names) for names in wrong] == [1, 1]
-                    assert wrong[0] != wrong[1]
-                    text = protocol.captioner.grammar.realise(form, foil.text.template)
-                    assert "second" not in text  # which no training text has
-                assert not equal or count_triples(form, holdout) == count_triples(caption, holdout)
+    for _, item in asked(protocol, 120, 5):
+        kinds[item.skill, item.kind] += 1
+        caption = by_slot(item, "c")[0].text.form
+        assert (len(caption.relations) == 1) == (item.skill == "relation")
+        for foil in by_slot(item, "n"):
+            form = foil.text.form
+            if foil.kind == "comp" and item.skill == "relation":
+                first, second = ({**caption_atoms(form, k)} for k in (0, 1))
+                own = caption_atoms(caption, 0)
+                wrong = [{name for name in own if part[name] != own[name]} for part in (first, second)]
+                assert [len(names) for names in wrong] == [1, 1]
+                assert wrong[0] != wrong[1]
+                text = protocol.captioner.grammar.realise(form, foil.text.template)
+                assert "second" not in text  # which no training text has
+            assert not equal or count_triples(form, holdout) == count_triples(caption, holdout)
     assert min(kinds["relation", kind] for kind in ("raw", "atom", "comp", "both")) > 10
     assert not equal or kinds["relation", "raw"] > kinds["relation", "atom"]  # a caption may lack foils
 
@@ -77,12 +66,10 @@ def test_unseen_atoms_are_asked_raw_alone_and_each_caption_names_one() -> None:
     holdout = draw_block(["3x3", "atoms=1x2"], VOCABULARY, 0)
     captioner = Captioner(VOCABULARY, holdout)
     found = 0
-    for number, scene in scenes(60, 6):
-        shown = described(scene, UNSEEN_ATOMS, f"{number:06d}")
-        for item in Systematicity(captioner).items(shown, Stream("texts", number)):
-            found += 1
-            assert (item.kind, len(item.candidates)) == ("raw", 1)
-            assert names_absent(item.candidates[0].text.form, holdout)
+    for _, item in asked(Systematicity(captioner), 60, 6, split=UNSEEN_ATOMS):
+        found += 1
+        assert (item.kind, len(item.candidates)) == ("raw", 1)
+        assert names_absent(item.candidates[0].text.form, holdout)
     assert found > 10
 
 

@@ -25,15 +25,12 @@ def scene(task: str, split: str, n: int) -> DescribedScene:
     holdout = HOLDOUTS[task]
     labels = [each for each in holdout.classes if each.split == split]
     if task == "relational":
-        triple = labels[0].triple
-        assert triple is not None
-        subject, relation, other = triple
+        subject, relation, other = labels[0].label
         names = [subject, other] if relation == "left" else [other, subject]
         shown = scene_of((names[0], {}), (names[1], {}), positions=[(-1.0, -1.0), (1.0, 1.0)])
     else:
-        bindings = [each.bindings[0] for each in labels]
         chosen: list[Binding] = []
-        for binding in bindings:
+        for binding in [(value, thing) for value, thing in (each.label for each in labels)]:
             if len(chosen) < n and all(binding[0] != one[0] and binding[1] != one[1] for one in chosen):
                 chosen.append(binding)
         shown = scene_of(*((category, {holdout.kind: value}) for value, category in chosen))
@@ -77,7 +74,7 @@ def test_three_objects_have_two_hard_negatives_for_each_of_the_others() -> None:
         [("color", (value, own[1])) for value, _ in objects[1:]]
         + [("shape", (own[0], thing)) for _, thing in objects[1:]]
     )
-    listed = {each.bindings[0] for each in HOLDOUTS["three-object"].classes if each.split == "ood_test"}
+    listed = {each.label for each in HOLDOUTS["three-object"].classes if each.split == "ood_test"}
     drawn = [label for kind, label in false[4:] if kind == "distractor"]
     assert len({*drawn}) == 2
     assert {*drawn} <= listed - {*objects} - {label for _, label in false[:4]}

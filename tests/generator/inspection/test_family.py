@@ -12,8 +12,8 @@ from generator.inspection.appearance import SIDE, light_on_ball, mask, surface_p
 from generator.inspection.family_check import check_family, misspelt, unreadable
 from generator.scene.scene import Camera
 from generator.vocabulary.families import shipped_families
-from generator.vocabulary.objects import ObjectSpec
 from generator.vocabulary.schema import read_vocabulary
+from generator.vocabulary.tables import ObjectSpec
 from tests.conftest import run_command
 
 MISTAKEN = """

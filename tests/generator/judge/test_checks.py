@@ -34,9 +34,9 @@ from tests.generator.judge.datasets import (
 from tests.generator.judge.hand_made_scenes import CLEVR, LEXICON, scene
 
 CLASSES: list[dict[str, Any]] = [
-    {"split": "train", "triple": ["cube", "left", "cone"]},
-    {"split": "ood_test", "triple": ["cone", "right", "cube"]},
-    {"split": "ood_val", "triple": ["cube", "left", "sphere"]},
+    {"split": "train", "label": ["cube", "left", "cone"]},
+    {"split": "ood_test", "label": ["cone", "right", "cube"]},
+    {"split": "ood_val", "label": ["cube", "left", "sphere"]},
 ]
 
 
@@ -54,7 +54,7 @@ def test_an_arrangement_and_its_converse_in_two_lists_are_one() -> None:
 
 def test_scenes_of_three_objects_have_three_labels_of_their_list() -> None:
     bound = [("train", "red cube"), ("train", "green sphere"), ("train", "blue cone"), ("ood_test", "red cone")]
-    held_out = lists("three-object", [{"split": name, "bindings": [label.split()]} for name, label in bound])
+    held_out = lists("three-object", [{"split": name, "label": label.split()} for name, label in bound])
 
     def fault(split: str, *objects: str) -> str | None:
         return _scene_fault(scene(*objects), split, held_out, frozenset())
@@ -390,8 +390,8 @@ def test_a_text_names_what_it_asserts_or_denies(text: str, named: Named) -> None
 
 def test_class_lists_are_read_by_list() -> None:
     classes = [
-        {"split": "train", "bindings": [["red", "cube"]]},
-        {"split": "ood_test", "triple": ["cube", "left", "cone"]},
+        {"split": "train", "label": ["red", "cube"]},
+        {"split": "ood_test", "label": ["cube", "left", "cone"]},
     ]
     read = HeldOut.of(json.loads(json.dumps({**HOLDOUT, "classes": classes})), CLEVR)
     assert read.labels == {"train": [("red", "cube")], "ood_test": [("cube", "left", "cone")]}

@@ -963,7 +963,7 @@ def a_distractor_is_a_label_of_another_list(data: Planted) -> Fault:
 
 
 def _related(data: Planted) -> str:
-    subject, relation, thing = data.choose(each for each in data.block["classes"] if each["split"] == "train")["triple"]
+    subject, relation, thing = data.choose(each for each in data.block["classes"] if each["split"] == "train")["label"]
     return f"{subject} {PHRASES[relation]} a {thing}"
 
 

@@ -4,13 +4,11 @@ from generator.language.foils import Atom, Foils, Substitutes
 from generator.language.form import Form, Link, Mention
 from generator.language.grammar import Grammar
 from generator.scene.layouts import can_carry
-from tests.generator.scenes import CATEGORIES, HOLDOUT, RELATIONS, VOCABULARY, facts_of, scene_of
+from tests.generator.scenes import CATEGORIES, HOLDOUT, RELATIONS, VOCABULARY, facts_of, form_of, scene_of
 
 FOILS = Foils(VOCABULARY, Substitutes(VOCABULARY))
 GRAMMAR = Grammar(VOCABULARY)
-RED, BLUE = (("color", "red"),), (("color", "blue"),)
-PAIR = Form((Mention("cube", RED), Mention("cone", BLUE)))
-RELATED = Form((Mention("cube"), Mention("cone")), (Link(0, "left", 1),))
+PAIR, RELATED = form_of("a red cube and a blue cone"), form_of("a cube that is to the left of a cone")
 
 
 def words(form: Form) -> str:
@@ -49,7 +47,7 @@ def test_a_compound_is_split_over_two_objects_and_later_relations_move() -> None
     foil = FOILS.split_compound(PAIR, Atom("attribute", 0, "color"), "gray", "torus")
     assert words(foil.form) == "a gray cube, a red torus and a blue cone"
     assert (foil.changed, foil.kind) == (("0:color:red>gray", "0:shape:cube>torus"), "comp")
-    related = Form((Mention("cube", RED), Mention("cone")), (Link(1, "left", 0),))
+    related = form_of("There is a red cube and a cone. The cone is to the left of the cube.")
     assert FOILS.split_compound(related, Atom("attribute", 0, "color"), "gray", "torus").form.relations == (
         Link(2, "left", 0),
     )
@@ -64,26 +62,20 @@ def test_atoms_are_denied_but_not_objects_in_relations() -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "texts"),
+    ("text", "texts"),
     [
-        (Form((Mention("cube"), Mention("cone"))), {"a cone and a cube"}),
-        (Form((Mention("cube", RED), Mention("cone"))), {"a red cone and a cube", "a cube and a red cone"}),
-        (  # four atoms: the permutation of two objects is their exchange
-            PAIR,
-            {"a red cone and a blue cube", "a blue cube and a red cone"},
-        ),
-        (RELATED, {"a cone that is to the left of a cube"}),
+        ("a cube and a cone", {"a cone and a cube"}),
+        ("a red cube and a cone", {"a red cone and a cube", "a cube and a red cone"}),
+        # four atoms: the permutation of two objects is their exchange
+        ("a red cube and a blue cone", {"a red cone and a blue cube", "a blue cube and a red cone"}),
+        ("a cube that is to the left of a cone", {"a cone that is to the left of a cube"}),
     ],
 )
-def test_swaps_exchange_objects_and_values_and_move_attributes(form: Form, texts: set[str]) -> None:
-    found = FOILS.all_swaps(form)
+def test_swaps_exchange_objects_and_values_and_move_attributes(text: str, texts: set[str]) -> None:
+    found = FOILS.all_swaps(form_of(text))
     assert {words(foil.form) for foil in found} == texts
     assert {foil.kind for foil in found} == {"swap"}
-
-
-def test_forms_of_four_atoms_have_every_permutation_of_their_objects() -> None:
-    form = Form(tuple(Mention(name) for name in ("cube", "cone", "torus", "star")))
-    assert len(FOILS.all_swaps(form)) == 23
+    assert len(FOILS.all_swaps(form_of("a cube, a cone, a torus and a star"))) == 23  # every permutation
 
 
 def test_stacks_that_no_scene_can_have_are_impossible_said_either_way() -> None:
@@ -96,9 +88,9 @@ def test_stacks_that_no_scene_can_have_are_impossible_said_either_way() -> None:
     assert foils.possible(RELATED)
 
 
-FORM = Form(
-    (Mention("cube", (("color", "red"), ("size", "large"))), Mention("cone"), Mention("torus", count=0)),
-    (Link(0, "left", 1), Link(1, "front", 0, False)),
+FORM = form_of(
+    "There is a large red cube, a cone and no torus. The cube is to the left of the cone. The cone is not in front of "
+    "the cube."
 )
 FACTS = facts_of(scene_of(("cube", {"color": "red"}), ("cone", {})))
 ANY = Substitutes(VOCABULARY)
@@ -117,12 +109,9 @@ def test_atoms_are_asserted_of_single_objects_in_order_of_mention() -> None:
     assert ANY.atoms(FORM, ("attribute",)) == atoms[1:3]
 
 
-def test_substitute_categories_are_neither_in_the_scene_nor_named() -> None:
+def test_substitutes_are_all_other_values_and_categories_neither_in_the_scene_nor_named() -> None:
     found = ANY.of(FORM, Atom("object", 0, "shape"), FACTS)
     assert set(found) == set(CATEGORIES) - {"cube", "cone", "torus"}
-
-
-def test_substitute_values_are_all_others_of_the_kind() -> None:
     assert set(ANY.of(FORM, Atom("attribute", 0, "color"), FACTS)) == set(VOCABULARY.values("color")) - {"red"}
 
 

@@ -2,13 +2,11 @@ import pytest
 
 from generator.base.streams import Stream
 from generator.language.complexity import LeastUsed
-from generator.language.form import Form, Link, Mention
 from generator.language.grammar import Grammar
-from generator.language.wording import Dialect, rephrased, synonyms, words_of
-from tests.generator.scenes import VOCABULARY
+from generator.language.wording import Dialect, conversely, rephrased, synonyms, words_of
+from tests.generator.scenes import VOCABULARY, form_of
 
-RED, BLUE = (("color", "red"),), (("color", "blue"),)
-FORM = Form((Mention("cube", RED), Mention("sphere", BLUE)), (Link(0, "left", 1),))
+FORM = form_of("a red cube that is to the left of a blue sphere")
 
 
 def test_what_a_form_says_and_by_which_words_else() -> None:
@@ -27,7 +25,7 @@ def test_what_a_form_says_and_by_which_words_else() -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_a_name_has_one_word_in_every_text_of_a_dialect(seed: int) -> None:
     dialect = Dialect(VOCABULARY, LeastUsed(), Stream(seed))
-    swapped = Form((Mention("cube", BLUE), Mention("sphere", RED)), FORM.relations)
+    swapped = form_of("a blue cube that is to the left of a red sphere")
     one, other = (
         {name: dict(dialect.wording(form)).get(place) for place, _, name in words_of(form, VOCABULARY)}
         for form in (FORM, swapped)
@@ -49,14 +47,18 @@ def test_one_word_is_said_otherwise(seed: int) -> None:
     assert other is not None
     assert len({*wording} ^ {*other}) in (1, 2)  # a synonym for the usual word or back, or one for another
     assert len({place for place, _ in {*wording} ^ {*other}}) == 1
-    assert grammar.realise(FORM, "clauses", dict(other)) != grammar.realise(FORM, "clauses", dict(wording))
+    assert grammar.realise(FORM, "clauses", other) != grammar.realise(FORM, "clauses", wording)
 
 
 def test_a_declared_plural_has_no_synonym() -> None:
-    assert [
-        name for _, _, name in words_of(Form((Mention("cross", count=2), Mention("sphere", count=2))), VOCABULARY)
-    ] == ["sphere"]
+    assert [name for _, _, name in words_of(form_of("two crosses and two spheres"), VOCABULARY)] == ["sphere"]
+
+
+def test_a_relation_is_said_from_its_other_end() -> None:
+    other = form_of("a blue sphere that is to the right of a red cube")
+    assert conversely(FORM, 0, VOCABULARY) == other
+    assert conversely(other, 0, VOCABULARY) == FORM
 
 
 def test_words_without_synonyms_stay() -> None:
-    assert rephrased(Form((Mention("cone"),)), (), VOCABULARY, LeastUsed(), Stream(0)) is None
+    assert rephrased(form_of("a cone"), (), VOCABULARY, LeastUsed(), Stream(0)) is None

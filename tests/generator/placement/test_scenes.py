@@ -1,11 +1,9 @@
-import json
 import math
 import os
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict
 from functools import cache
 from itertools import combinations, permutations
 
@@ -18,7 +16,6 @@ from generator.base.errors import UserError
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import SplitPlan
 from generator.placement.scenes import place_scene
-from generator.plan.packed import Plan
 from generator.plan.plan import plan_scenes
 from generator.scene.planned import Planned
 from generator.scene.relations import scene_graph
@@ -31,13 +28,13 @@ MANY = read_vocabulary("clevr-many")
 
 
 @cache
-def pairs() -> Plan:
+def pairs() -> list[Planned]:
     """Planned scenes of two objects."""
     return plan_scenes(VOCABULARY, SPLITS, COUNTS, 0)
 
 
 @cache
-def many() -> Plan:
+def many() -> list[Planned]:
     """Planned scenes of three to ten objects."""
     return plan_scenes(MANY, SPLITS, COUNTS, 0, (3, 10))
 
@@ -47,7 +44,7 @@ def split_of(planned: Planned) -> str | None:
 
 
 @pytest.mark.parametrize("plan_of", [pairs, many])
-def test_every_split_gets_its_number(plan_of: Callable[[], Plan]) -> None:
+def test_every_split_gets_its_number(plan_of: Callable[[], list[Planned]]) -> None:
     plan = plan_of()
     assert Counter(split_of(planned) for planned in plan) == COUNTS
     assert len({planned.scene_id for planned in plan}) == len(plan)
@@ -76,12 +73,12 @@ def test_a_scene_number_says_nothing_of_its_split() -> None:
 
 @pytest.mark.parametrize("plan_of", [pairs, many])
 @pytest.mark.parametrize("split", ["train", "seen", "partial", "unseen"])
-def test_what_is_not_tested_is_balanced(split: str, plan_of: Callable[[], Plan]) -> None:
+def test_what_is_not_tested_is_balanced(split: str, plan_of: Callable[[], list[Planned]]) -> None:
     chosen = [planned for planned in plan_of() if split_of(planned) == split]
     for slot in range(max(len(planned.objects) for planned in chosen)):
         for kind in ("material", "size"):
             counts = Counter(planned.objects[slot][1][kind] for planned in chosen if slot < len(planned.objects))
-            assert abs(counts.most_common()[0][1] - counts.most_common()[-1][1]) <= 1
+            assert abs(counts.most_common()[0][1] - counts.most_common()[-1][1]) <= 2  # docs/splits.md, Balance
             assert len(counts) == 2
 
 
@@ -178,8 +175,3 @@ def test_plans_do_not_depend_on_the_hash_seed() -> None:
         for seed in ("0", "1", "random")
     }
     assert len(printed) == 1
-
-
-def test_a_plan_survives_json() -> None:
-    for planned in (pairs()[0], many()[0]):
-        assert Planned.from_dict(json.loads(json.dumps(asdict(planned)))) == planned

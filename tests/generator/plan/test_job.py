@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from generator.base.errors import UserError
-from generator.plan.job import Job, as_tuple, folder_name, parse_objects, parse_resolution, plan_world, prepare
+from generator.plan.job import Job, folder_name, parse_objects, parse_resolution, plan_world, prepare
 from generator.vocabulary.schema import parse_vocabulary
 
 
@@ -23,10 +23,6 @@ def test_a_wrong_resolution_is_refused(spec: str) -> None:
 def test_a_wrong_number_of_objects_is_refused(spec: str) -> None:
     with pytest.raises(UserError, match="--objects"):
         parse_objects(spec)
-
-
-def test_one_value_is_a_tuple_of_one() -> None:
-    assert (as_tuple("3x3"), as_tuple(["3x3", "atoms=1x2"]), as_tuple(())) == (("3x3",), ("3x3", "atoms=1x2"), ())
 
 
 COUNTS = {"train": 6, "val": 2, "seen": 3, "partial": 3, "unseen": 3}

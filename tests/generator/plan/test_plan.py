@@ -1,13 +1,12 @@
 """Plans of whole worlds: order, the grid, and how even they are."""
 
-from collections import Counter
 from functools import cache
 
 import numpy as np
 import pytest
 
 from generator.holdout.blocks import draw_block
-from generator.holdout.membership import SplitPlan, arrangements
+from generator.holdout.membership import arrangements
 from generator.holdout.request import WorldPart, draw_holdouts
 from generator.plan.plan import plan_parts
 from generator.vocabulary.schema import read_vocabulary
@@ -26,27 +25,6 @@ def test_a_plan_does_not_depend_on_the_order_of_its_counts() -> None:
         for order in (counts.items(), sorted(counts.items()))
     ]
     assert list(plans[0]) == list(plans[1])
-
-
-@pytest.mark.full
-def test_the_grid_of_spare_is_split_as_published() -> None:
-    """Protocols, section 1: 6,042 scenes without a held-out binding, of which 810 only train; 504 and 810 with one;
-    36 with two."""
-    parts = [WorldPart(draw_block("3x3", CLEVR, 0), None)]
-    plan = plan_parts(CLEVR, parts, 0)
-    for seed in range(3):
-        rule = SplitPlan(CLEVR, draw_block("3x3", CLEVR, seed))
-        counts: Counter[tuple[bool, int, bool]] = Counter()
-        for planned in plan:
-            placing = rule.place(tuple((values["color"], thing) for thing, values in planned.objects))
-            counts[placing.split in ("train", "val", "seen"), len(placing.held_out), placing.symmetric] += 1
-        assert counts == {
-            (True, 0, True): 5232,
-            (True, 0, False): 810,
-            (False, 1, True): 504,
-            (False, 1, False): 810,
-            (False, 2, True): 36,
-        }
 
 
 @pytest.mark.full
@@ -113,33 +91,3 @@ def test_a_place_that_says_something_is_noticed() -> None:
     names = ["red", "blue"] * 40
     biased: list[object] = [int(name == "red") if i % 4 else 0 for i, name in enumerate(names)]
     assert told([([*names], biased)]) * 18 < 0.01
-
-
-def spreads(plan: list[Seen]) -> list[int]:
-    """By how much the most frequent value, and object, exceeds the least frequent one: in all, and on either side."""
-    found = []
-    for name in (0, 1):
-        for places in ((0, 1), (0,), (1,)):
-            counts = Counter(each[name] for each in plan if each[2]["place"] in places)
-            missing = {each[name] for each in plan} - {*counts}
-            found.append(max(counts.values()) - (0 if missing else min(counts.values())))
-    return found
-
-
-@pytest.mark.parametrize("split", ["train", "unseen"])
-def test_values_and_objects_are_as_frequent_as_each_other(split: str) -> None:
-    """The unseen split has the names of the block alone. The seen one of so few objects has too few groups to be
-    even."""
-    assert max(max(spreads(plan)) for plan in plans(split)) <= 1
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_values_and_objects_of_the_seen_split_are_as_frequent_as_each_other(seed: int) -> None:
-    plan = plan_parts(CLEVR, [WorldPart(draw_block("3x3", CLEVR, seed), {"seen": 61})], seed)
-    rows = [
-        (values["color"], thing, {"place": place})
-        for scene in plan
-        for place, (thing, values) in enumerate(scene.objects)
-    ]
-    assert {value for value, _, _ in rows} == {*CLEVR.values("color")}
-    assert max(spreads(rows)) <= 1

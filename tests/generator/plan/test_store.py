@@ -1,6 +1,7 @@
 """world/plan.parquet: what is written is what was planned, the same bytes, and nothing else is taken for a plan."""
 
 import hashlib
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,9 @@ import pytest
 
 from generator.base.errors import UserError
 from generator.plan.job import Job, plan_world, prepare
-from generator.plan.packed import Plan
-from generator.plan.store import StoredPlan, is_planned, write_plan
+from generator.plan.store import StoredPlan, is_planned
+from generator.scene.planned import Recorded, read_job
+from tests.generator.designs import family as small_family
 
 COUNTS = {"train": 9, "val": 2, "seen": 3, "partial": 3, "unseen": 3}
 JOBS: dict[str, dict[str, Any]] = {
@@ -30,9 +32,10 @@ def job(**more: Any) -> Job:
 def test_what_is_read_is_what_was_planned(name: str, tmp_path: Path) -> None:
     prepared = prepare(job(**JOBS[name]))
     stored = plan_world(prepared, tmp_path)
-    assert isinstance(prepared.planned, Plan)
-    assert list(stored) == list(prepared.planned)
+    assert list(stored) == prepared.planned
     assert len(stored) == len(prepared.planned)
+    for each in (*prepared.planned, Recorded("000001", "{}", "c", "000000")):
+        assert read_job(json.loads(json.dumps(each.to_row()))) == each
     found = {scene_id: (part, each) for part, of in stored.assigned().items() for scene_id, each in of.items()}
     assert {scene_id: (part, each.split, each.named) for scene_id, (part, each) in found.items()} == {
         each.scene_id: (each.part, each.split, each.named) for each in prepared.planned
@@ -50,10 +53,8 @@ def test_scenes_are_planned_for_their_splits(tmp_path: Path) -> None:
 
 
 def test_a_grid_is_planned_for_no_split(tmp_path: Path) -> None:
-    family = Path(tmp_path / "small.toml")
-    from tests.generator.designs import family as text
-
-    family.write_text(text(4, 4), encoding="utf-8")
+    family = tmp_path / "small.toml"
+    family.write_text(small_family(4, 4), encoding="utf-8")
     stored = plan_world(prepare(job(family=str(family), holdout="2x2", scenes="grid")), tmp_path / "world")
     assert (len(stored), stored.counts(), stored.assigned()) == (4 * 3 * 4 * 3, {}, {})
 
@@ -85,7 +86,7 @@ def test_another_plan_and_other_files_are_left_alone(tmp_path: Path) -> None:
 
 def test_a_request_names_no_path(tmp_path: Path) -> None:
     first = prepare(job(**JOBS["pairs"]))
-    (tmp_path / "theirs.json").write_text(__import__("json").dumps(first.holdout.to_dict()))
+    (tmp_path / "theirs.json").write_text(json.dumps(first.holdout.to_dict()))
     again = prepare(job(**{**JOBS["pairs"], "holdout": (str(tmp_path / "theirs.json"),)}))
     assert str(tmp_path) not in str(again.request)
     assert again.request["holdouts"] == first.request["holdouts"]
@@ -120,17 +121,3 @@ def test_a_damaged_plan_is_refused_in_one_sentence(tmp_path: Path, harm: str) ->
 def test_a_folder_without_a_plan_says_how_to_make_one(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="has no plan; make one with `gen plan --out"):
         StoredPlan(tmp_path)
-
-
-def test_rows_are_written_as_they_come(tmp_path: Path) -> None:
-    """No more than a row group is in memory."""
-    prepared, given = prepare(job(**JOBS["pairs"])), 0
-
-    def scenes() -> Any:
-        nonlocal given
-        for each in prepared.planned:
-            given += 1
-            yield each
-
-    write_plan(tmp_path, prepared.request, scenes())
-    assert given == len(StoredPlan(tmp_path))

@@ -84,8 +84,6 @@ def test_what_is_stored_needs_no_other_file(tmp_path: Path) -> None:
             'extends = "clevr"\n[attributes.color]\nteal = { srgb = "#0b7a75", linear = [1, 2, 3] }',
             "two ways to give one colour",
         ),
-        ('extends = "clevr"\npaints = ["color", "coat"]', "paints names 'coat', which is no attribute kind"),
-        ('extends = "clevr"\npaints = ["color"]', "should name two or more attribute kinds"),
         ('extends = "clevr"\npaints = ["color", "size"]', "no attribute kind sets 'scale'"),
     ],
 )
@@ -116,11 +114,6 @@ def test_a_world_is_painted_with_one_of_the_kinds_that_paint(
     assert painted.tested == tested
     assert {*painted.adjective_order} == {*painted.attributes}
     assert parse_vocabulary(painted.toml(), "world/vocabulary.toml") == painted
-
-
-def test_a_removed_table_is_replaced(tmp_path: Path) -> None:
-    text = 'extends = "clevr"\nremove = ["objects"]\n[objects]\ncone = {}\ncube = {}\n'
-    assert [*read_vocabulary(written(tmp_path, text)).objects] == ["cone", "cube"]
 
 
 @pytest.mark.parametrize("family", ["clevr-many", "clevr-original", "clevr-relations", "pearson2025"])

@@ -5,7 +5,6 @@ from pydantic import ValidationError
 from skimage.color import rgb2lab
 
 from generator.vocabulary.materials import AttributeValue, Colored, FloorSpec, check_inputs, linear_of
-from generator.vocabulary.schema import read_vocabulary
 
 
 def test_a_colour_is_linear_or_srgb_and_not_both() -> None:
@@ -31,17 +30,6 @@ BODY = {"plain": AttributeValue(metallic=0.0, roughness=0.7, scale=0.5)}
 
 def textured(*colors: str) -> AttributeValue:
     return AttributeValue.model_validate({"texture": {"pattern": "dots", "scale": 0.1, "colors": colors or None}})
-
-
-def test_srgb_and_linear_set_the_same_input() -> None:
-    assert COLOR["red"].inputs() == {"linear": (255, 0, 0)}
-    assert COLOR["red"].inputs().keys() == COLOR["blue"].inputs().keys()
-    assert AttributeValue(synonyms=("matte",), article="an", roughness=1.0).inputs() == {"roughness": 1.0}
-
-
-def test_every_input_set_once_is_accepted() -> None:
-    check_inputs({"color": COLOR, "body": BODY}, ())
-    check_inputs(read_vocabulary("pug").attributes, ("color", "texture"))
 
 
 def test_a_value_of_textures_may_be_plain() -> None:

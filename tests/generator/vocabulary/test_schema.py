@@ -1,29 +1,19 @@
-"""Checks across the tables of a family, each on its own."""
+"""Families as files declare them: each mistake is named in one sentence."""
 
 import re
-from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 
 from generator.base.errors import UserError
-from generator.vocabulary import consistency
-from generator.vocabulary.environments import Environment, LampSpec, PropSpec, ReliefSpec, color_of
+from generator.vocabulary.environments import Environment, PropSpec, ReliefSpec, color_of
 from generator.vocabulary.families import vocabulary_text
-from generator.vocabulary.objects import ObjectSpec, Phrasing, Top
 from generator.vocabulary.schema import parse_vocabulary, read_vocabulary
+from generator.vocabulary.tables import ObjectSpec
 
 CLEVR, RELATIONS = vocabulary_text("clevr"), vocabulary_text("clevr-relations")
-
-
-def test_clevr_is_what_the_readme_says() -> None:
-    vocabulary = read_vocabulary("clevr")
-    assert vocabulary.values("color") == ["gray", "red", "blue", "green", "brown", "purple", "cyan", "yellow"]
-    assert len(vocabulary.objects) == 12
-    assert {"cube", "sphere", "cylinder", "cone", "torus", "pyramid"} < set(vocabulary.objects)
-    assert [len(vocabulary.attributes[kind]) for kind in ("material", "size")] == [2, 2]
-    assert set(vocabulary.relations) == {"left", "right", "front", "behind"}
 
 
 def test_relations_have_the_converses_and_opposites_that_their_rules_have_in_space() -> None:
@@ -59,6 +49,15 @@ def test_relations_have_the_converses_and_opposites_that_their_rules_have_in_spa
         ('side of"], margin = 0.2', 'side of"], margin = 0.3', "differ in margin or distance"),
         ("left = { phrase", "lft = { phrase", "unknown relation 'lft'; did you mean 'left'"),
         ("[relations]", "[relations", "is not valid TOML"),
+        ('category = "shape"', 'category = "size"', "category = 'size' is also an attribute kind"),
+        (
+            'name = "clevr"',
+            'name = "clevr"\npaints = ["color", "coat"]',
+            "paints names 'coat', which is no attribute kind",
+        ),
+        ('name = "clevr"', 'name = "clevr"\npaints = ["color", "color"]', "should name two or more attribute kinds"),
+        ("[objects]", "[kinds.sise]\n[objects]", "kinds.sise is about no attribute kind; did you mean 'size'"),
+        ("[objects]", '[kinds.size]\nphrase = "the {value}"\n[objects]', "begins with 'the', which captions need"),
     ],
 )
 def test_mistakes_are_named(old: str, new: str, said: str) -> None:
@@ -79,6 +78,11 @@ def test_mistakes_are_named(old: str, new: str, said: str) -> None:
         (r"\.top\]", ".tip]", "did you mean 'top'"),
         (r"radius = ", "extent = 1.0\nradius = ", "unknown key 'objects.cube.top.extent'"),
         (r"most = 4", "most = 0", "placement.most"),
+        (
+            r'(?s)orders = "planned"|\[placement\]',
+            '[placement]\norders = "free"',
+            "is planned with the orders",
+        ),
         (r"\[objects\.\w+\.top\]\n.*\n.*\n", "", "the rule 'on' needs an object to rest on"),
         (r"foot = [\d.]+\n", "", "the rule 'on' needs an object that rests"),
     ],
@@ -105,6 +109,24 @@ def test_unknown_family_is_suggested() -> None:
 
 
 @pytest.mark.parametrize(
+    ("lamp", "said"),
+    [
+        ("son = { type", "environments.night.lamps.son stands in for no lamp; did you mean 'sun'"),
+        ("key = { type", "should have the type of the lamp 'key', area"),
+        ("sun = { type", ""),
+    ],
+)
+def test_lamps_of_an_environment_stand_in_for_the_family_s(lamp: str, said: str, tmp_path: Path) -> None:
+    text = f'{lamp} = "sun", energy = 1, color = [1, 1, 1], position = [0, 0, 1] }}'
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        f'extends = "clevr"\n[environments.night]\nphrase = "at night"\n[environments.night.lamps]\n{text}\n'
+    )
+    with pytest.raises(UserError, match=re.escape(said)) if said else nullcontext():
+        assert read_vocabulary(str(path)).environments["night"].lamps["sun"].energy == 1
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [
         ('near = { phrase = "near", margin = 0.2, distance = 2.5 }', "the opposite 'far', which is not declared"),
@@ -116,77 +138,6 @@ def test_mistakes_about_relations_are_named(text: str, said: str, tmp_path: Path
     (tmp_path / "mine.toml").write_text(f'extends = "clevr"\n[relations]\n{text}\n', encoding="utf-8")
     with pytest.raises(UserError, match=re.escape(said)):
         read_vocabulary(str(tmp_path / "mine.toml"))
-
-
-STACKED = read_vocabulary("clevr-relations").relations
-SUN = LampSpec(type="sun", energy=1, color=(1, 1, 1), position=(0, 0, 1))
-FLAT, ROUND = ObjectSpec(top=Top(height=1, radius=1)), ObjectSpec(foot=0)
-KINDS, OBJECTS, PLACES = ["color", "size"], ["cube", "cone"], ["studio"]
-
-
-@pytest.mark.parametrize(
-    "check",
-    [
-        lambda: consistency.check_names("color", "shape", ["size", "color"], KINDS, OBJECTS, PLACES),
-        lambda: consistency.check_words([("red", "color.red", ["crimson"]), ("cube", "shape.cube", [])]),
-        lambda: consistency.check_phrasings({"size": Phrasing(phrase="of {value} build")}, KINDS),
-        lambda: consistency.check_paints([], KINDS),
-        lambda: consistency.check_paints(["color", "size"], KINDS),
-        lambda: consistency.check_lamps({"night": Environment(phrase="at night", lamps={"sun": SUN})}, {"sun": SUN}),
-        lambda: consistency.check_orders("planned", STACKED),
-        lambda: consistency.check_distances(STACKED, [0.5], 0.1),
-        lambda: consistency.check_stacks(STACKED, {"cube": FLAT, "ball": ROUND}, [0.5]),
-        lambda: consistency.check_stacks({}, {}, [0.5]),
-    ],
-)
-def test_tables_that_fit_are_accepted(check: Callable[[], None]) -> None:
-    check()
-
-
-@pytest.mark.parametrize(
-    ("check", "message"),
-    [
-        (lambda: consistency.check_names("colour", "shape", [], KINDS, OBJECTS, PLACES), "did you mean 'color'"),
-        (lambda: consistency.check_names("color", "size", [], KINDS, OBJECTS, PLACES), "is also an attribute kind"),
-        (
-            lambda: consistency.check_names("color", "shape", ["color"], KINDS, OBJECTS, PLACES),
-            "should name every attribute kind once",
-        ),
-        (lambda: consistency.check_names("color", "shape", [], KINDS, ["cube"], PLACES), "at least two objects"),
-        (lambda: consistency.check_names("color", "shape", [], KINDS, OBJECTS, []), "at least one environment"),
-        (
-            lambda: consistency.check_words([("red", "color.red", []), ("cube", "shape.cube", ["red"])]),
-            "'red' means both color.red and shape.cube",
-        ),
-        (lambda: consistency.check_phrasings({"sise": Phrasing()}, KINDS), "did you mean 'size'"),
-        (lambda: consistency.check_paints(["color", "coat"], KINDS), "paints names 'coat'"),
-        (lambda: consistency.check_paints(["color", "color"], KINDS), "two or more attribute kinds"),
-        (
-            lambda: consistency.check_lamps(
-                {"night": Environment(phrase="at night", lamps={"son": SUN})}, {"sun": SUN}
-            ),
-            "did you mean 'sun'",
-        ),
-        (
-            lambda: consistency.check_lamps(
-                {"night": Environment(phrase="at night", lamps={"sun": SUN})},
-                {"sun": SUN.model_copy(update={"type": "area"})},
-            ),
-            "should have the type of the lamp 'sun', area",
-        ),
-        (lambda: consistency.check_orders("free", STACKED), "relation 'near' is planned with the orders"),
-        (lambda: consistency.check_distances(STACKED, [1.5], 0.1), "could not be near"),
-        (lambda: consistency.check_stacks(STACKED, {"cube": FLAT}, [0.5]), "needs an object that rests"),
-        (lambda: consistency.check_stacks(STACKED, {"ball": ROUND}, [0.5]), "needs an object to rest on"),
-        (
-            lambda: consistency.check_stacks(STACKED, {"cube": FLAT, "ball": ROUND}, [0.1]),
-            "no more than the margin of 'on'",
-        ),
-    ],
-)
-def test_mistakes_between_tables_are_named(check: Callable[[], None], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        check()
 
 
 GROUND = {"colors": ["#d9b57c", "#c79d63"]}
@@ -220,11 +171,6 @@ def test_ranges_rise() -> None:
         ReliefSpec(height=1, breadth=1, begins=5, full=5)
     with pytest.raises(ValidationError, match="should have the lesser number first"):
         PropSpec(type="rock", count=1, between=(9, 5), size=(1, 1), colors=("#000000",))
-
-
-def test_an_object_turns_freely_shows_its_front_and_rests_on_nothing() -> None:
-    spec = ObjectSpec()
-    assert (spec.turn, spec.shows, spec.top, spec.foot, spec.mesh) == (360, "front", None, None, None)
 
 
 @pytest.mark.parametrize(

@@ -37,9 +37,6 @@ def test_the_least_recently_used_go_first(monkeypatch: pytest.MonkeyPatch) -> No
     network: Any = Network()
     cache = ConditionCache(network)
     monkeypatch.setattr(conditions, "_KEPT_BYTES", 2 * 4 * 4)
-    cache.stacked(["aa"], CPU)
-    cache.stacked(["b"], CPU)
-    cache.stacked(["aa"], CPU)
-    cache.stacked(["ccc"], CPU)
-    cache.stacked(["aa", "b"], CPU)
+    for texts in (["aa"], ["b"], ["aa"], ["ccc"], ["aa", "b"]):
+        assert cache.stacked(texts, CPU)["states"][:, 0].tolist() == [len(text) for text in texts]
     assert network.encoded == ["aa", "b", "ccc", "b"]

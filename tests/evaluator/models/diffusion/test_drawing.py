@@ -19,7 +19,7 @@ KINDS = ("stable_diffusion", "stable_diffusion_xl", "stable_diffusion_3", "flux"
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_drawing_is_that_of_the_pipeline(folders: Callable[[str], Path], kind: str) -> None:
     """As the library draws it, whatever was drawn or scored before."""
-    model = load_diffusion(f"{folders(kind)}@fixed,samples=2", "cpu")
+    model = load_diffusion(str(folders(kind)), "cpu", samples=2)
     model.score_pairs(pictures(1), [(0, TEXTS[0])])
     first, _, again = (draw_image(model, text, 3, 7.0, 4) for text in (TEXTS[0], TEXTS[1], TEXTS[0]))
     pipe = diffusers.DiffusionPipeline.from_pretrained(folders(kind), safety_checker=None)
@@ -43,7 +43,9 @@ def test_a_model_of_pixels_sees_the_image_that_it_scores() -> None:
 
 def test_a_preset_that_crops_sees_the_centre(folders: Callable[[str], Path]) -> None:
     image = pictures(1, (64, 32))[0]
-    whole, crop = (load_diffusion(f"{folders('stable_diffusion_3')}@{preset}", "cpu") for preset in ("fixed", "li2023"))
+    whole, crop = (
+        load_diffusion(str(folders("stable_diffusion_3")), "cpu", preset=preset) for preset in ("fixed", "li2023")
+    )
     centre = image.crop((16, 0, 48, 32))
     assert seen_image(whole, image).size == (44, 24)
     assert np.array_equal(seen_image(crop, image), seen_image(whole, centre))

@@ -4,7 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from evaluator.models.diffusion.schedules import EXHAUSTIVE, PRESETS, Schedule, parse_preset
+from evaluator.models.diffusion.schedules import EXHAUSTIVE, PRESETS, Schedule, settings_of
 from evaluator.models.diffusion.scorer import _agreeing, eliminate
 
 
@@ -50,7 +50,7 @@ def test_scores_hold_every_decision() -> None:
     """However contests overlap: who was beaten in a contest is behind in the end, at whatever sample the other
     stopped."""
     rng = np.random.default_rng(1)
-    schedule = parse_preset("sequential,samples=128,confidence=0.5").schedule
+    schedule = settings_of(preset="sequential", samples=128, confidence=0.5).schedule
     turned = 0
     for seed in range(300):
         errors = rng.normal(size=(6, 1)) * 0.15 + rng.normal(size=(6, 128))
@@ -76,7 +76,7 @@ def test_scores_hold_every_decision() -> None:
 def test_of_contradictory_decisions_the_later_holds() -> None:
     """0 beats 1 after 16 samples in one contest; in another, with many rivals, 1 beats 0 after all."""
     errors = np.zeros((8, 32))
-    order = parse_preset("sequential,samples=32").schedule.order(0)
+    order = settings_of(preset="sequential", samples=32).schedule.order(0)
     errors[1, order[:16]] = 1 + np.linspace(0, 0.1, 16)
     errors[0, order[16:]] = 2 + np.linspace(0, 0.1, 16)
     errors[2:] = 3
@@ -94,7 +94,7 @@ def test_of_contradictory_decisions_the_later_holds() -> None:
 def test_error_rate_of_many_rivals() -> None:
     """The best of eight, by a hair, is dropped no more often than stated."""
     rng = np.random.default_rng(5)
-    schedule = parse_preset("sequential,samples=256,confidence=0.9").schedule
+    schedule = settings_of(preset="sequential", samples=256, confidence=0.9).schedule
     dropped = 0
     for i in range(300):
         errors = rng.normal(size=(8, 256))

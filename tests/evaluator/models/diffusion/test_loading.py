@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
-from safetensors.torch import load, load_file, save, save_file
+from safetensors.torch import load_file, save_file
 
 from evaluator.models.diffusion.loading import load_diffusion
 from generator.base.errors import UserError
@@ -20,7 +19,6 @@ def test_a_moved_folder_is_the_same_model(folders: Callable[[str], Path], tmp_pa
     copy = tmp_path / "model@home"
     shutil.copytree(folders("epsilon"), copy)
     assert load_diffusion(str(copy), "cpu").key == load_diffusion(str(folders("epsilon")), "cpu").key
-    assert load_diffusion(f"{copy}@li2023", "cpu").info["preset"] == "li2023"
 
 
 def refused(name: str) -> str:
@@ -50,11 +48,7 @@ def test_bad_places(folders: Callable[[str], Path], tmp_path: Path, monkeypatch:
     assert "There is no folder 'a/b/c'" in refused("a/b/c")
     assert "no model_index.json" in refused(str(tmp_path))
     assert "cannot be downloaded" in refused("somebody/some-model")
-    assert "'somebody/some-model@v1' is not on this machine" in refused("somebody/some-model@v1@fixed")
-    assert "did you mean 'sequential'?" in refused(f"{folders('epsilon')}@sequentiel")
     assert "'somebody/some-model@v1' is not on this machine" in refused("somebody/some-model@v1")
-    assert "'somebody/some-model' is not on this machine" in refused("somebody/some-model@fixed,samples=3")
-    assert "did you mean 'fixed'?" in refused("somebody/some-model@v1@fixd")
     (tmp_path / "model_index.json").write_text("{")
     assert "cannot be loaded" in refused(str(tmp_path))
 
@@ -78,7 +72,7 @@ def test_other_pipelines(folders: Callable[[str], Path], tmp_path: Path) -> None
 
 
 def test_incomplete_pipelines(folders: Callable[[str], Path], tmp_path: Path) -> None:
-    """A component that is not listed, has no folder, no weights, weights that are more than tensors, or too few."""
+    """A component that is not listed, has no folder, or has too few tensors."""
     assert "has no vae; give one that is complete" in refused(
         str(changed(folders("epsilon"), tmp_path / "a", vae=None))
     )
@@ -87,20 +81,6 @@ def test_incomplete_pipelines(folders: Callable[[str], Path], tmp_path: Path) ->
     shutil.move(folder / "unet", tmp_path / "unet")
     assert "lacks the folder 'unet'" in refused(str(folder))
     shutil.move(tmp_path / "unet", folder / "unet")
-    weights = folder / "unet" / "diffusion_pytorch_model.safetensors"
-    whole = weights.read_bytes()
-    weights.unlink()
-    assert "cannot be loaded" in refused(str(folder))
-    torch.save({"weight": torch.zeros(1)}, folder / "unet" / "diffusion_pytorch_model.bin")
-    assert "safetensors" in refused(str(folder))
-    weights.write_bytes(whole[: len(whole) // 2])
-    assert "cannot be loaded" in refused(str(folder))
-    tensors = load(whole)
-    tensors.pop("conv_out.weight")
-    weights.write_bytes(save(tensors))
-    assert "The weights of the unet" in (said := refused(str(folder)))
-    assert "lack conv_out.weight (1 in all)" in said
-    weights.write_bytes(whole)
     encoder = folder / "text_encoder" / "model.safetensors"
     tensors = load_file(encoder)
     tensors.pop(next(name for name in tensors if name.endswith("fc1.weight")))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from evaluator.models.diffusion.samples import image_digest, levels, nested_order, noise, staged_order
+from evaluator.models.diffusion.noising import image_digest, levels, nested_order, noise, staged_order
 
 TIMESTEPS = 1000
 

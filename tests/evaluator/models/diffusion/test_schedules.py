@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from evaluator.models.diffusion.samples import levels
-from evaluator.models.diffusion.schedules import PRESETS, parse_preset
+from evaluator.models.diffusion.noising import levels
+from evaluator.models.diffusion.schedules import PRESETS, settings_of
+from evaluator.models.registry import load_model
 from generator.base.errors import UserError
 from tests.evaluator.models.diffusion.test_samples import TIMESTEPS, timesteps_of
 
@@ -29,33 +30,30 @@ def test_every_stage_covers_the_whole_range(name: str, seed: int) -> None:
 
 def test_presets() -> None:
     """As published, and options change what they say."""
-    li, pearson = parse_preset("li2023"), parse_preset("pearson2025")
+    li, pearson = settings_of(preset="li2023"), settings_of(preset="pearson2025")
     assert (li.schedule.stages, li.schedule.keep, li.loss) == ((50, 500), (5, 1), "l2")
     assert (pearson.schedule.stages, pearson.schedule.keep, pearson.loss) == ((75, 200), (5, 1), "l1")
-    changed = parse_preset("sequential,confidence=0.99,samples=256,loss=huber,seed=3")
+    changed = settings_of(preset="sequential", confidence=0.99, samples=256, loss="huber", seed=3)
     assert (changed.schedule.total, changed.schedule.confidence, changed.loss, changed.seed) == (256, 0.99, "huber", 3)
-    assert str(parse_preset("fixed,samples=8").schedule) == "8 samples"
+    assert str(settings_of(samples=8).schedule) == "8 samples"
     assert str(li.schedule) == "50 samples keep 5 → 500 samples keep 1"
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("options", "said"),
     [
-        ("li2032", "did you mean 'li2023'?"),
-        ("fixed,los=l1", "did you mean 'loss'?"),
-        ("fixed,loss=l3", "input should be 'l2', 'l1' or 'huber'."),
-        ("fixed,loss", "as NAME=VALUE, such as dtype=bfloat16, got 'loss'"),
-        ("fixed,samples=0", "greater than or equal to 1"),
-        ("fixed,seed=x", "valid integer"),
-        ("li2023,samples=9", "as published"),
-        ("fixed,confidence=0.9", "Only the preset 'sequential'"),
-        ("sequential,confidence=1", "less than 1"),
-        ("sequential,confidence=high", "valid number"),
+        ("preset=li2032", "input should be 'fixed', 'exhaustive', 'sequential', 'li2023' or 'pearson2025'."),
+        ("los=l1", "did you mean 'loss'?"),
+        ("samples=0", "greater than or equal to 1"),
+        ("seed=-1", "greater than or equal to 0"),
+        ("preset=li2023,samples=9", "as published"),
+        ("confidence=0.9", "Only preset=sequential"),
+        ("preset=sequential,confidence=1", "less than 1"),
+        ("preset=sequential,confidence=0.4", "greater than or equal to 0.5"),
     ],
 )
-def test_wrong_presets(text: str, said: str) -> None:
-    """One sentence that names the mistake and the mend."""
+def test_wrong_options_are_refused_before_a_model_is_looked_for(options: str, said: str) -> None:
     with pytest.raises(UserError) as raised:
-        parse_preset(text)
+        load_model(f"diffusion:nowhere,{options}", "cpu")
     assert said in raised.value.message
     assert raised.value.message.endswith((".", "?"))

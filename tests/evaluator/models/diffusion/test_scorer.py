@@ -7,22 +7,24 @@ import numpy as np
 import pytest
 import torch
 
+from evaluator.models.contracts import BatchSize
 from evaluator.models.diffusion.loading import load_diffusion
-from evaluator.models.diffusion.schedules import Preset, Schedule, parse_preset
+from evaluator.models.diffusion.schedules import Schedule, Settings, settings_of
 from evaluator.models.diffusion.scorer import DiffusionClassifier
-from evaluator.models.memory import BatchSize
+from evaluator.models.registry import load_model
 from tests.evaluator.diffusers_folders import TEXTS, pictures
 
 
 @pytest.mark.parametrize(
-    "schedule", [Schedule((12,), (1,)), Schedule((5, 12), (2, 1)), parse_preset("sequential,samples=24").schedule]
+    "schedule",
+    [Schedule((12,), (1,)), Schedule((5, 12), (2, 1)), settings_of(preset="sequential", samples=24).schedule],
 )
 def test_batch_size_and_order_do_not_matter(folders: Callable[[str], Path], schedule: Schedule) -> None:
     """Nor what else is scored, nor where the image stands; pairs given twice are scored once."""
     images = pictures(2)
     pairs = [(i, text) for i in range(2) for text in TEXTS]
     loaded = load_diffusion(str(folders("epsilon")), "cpu")
-    one = DiffusionClassifier(loaded.adapter, Preset("tried", schedule), torch.device("cpu"), "tried")
+    one = DiffusionClassifier(loaded.adapter, Settings("tried", schedule), torch.device("cpu"), "tried")
     scores = one.score_pairs(images, pairs)
     one.batch = BatchSize(5, "evaluation")
     assert one.score_pairs(images, pairs) == pytest.approx(scores, abs=1e-5)
@@ -34,50 +36,13 @@ def test_batch_size_and_order_do_not_matter(folders: Callable[[str], Path], sche
     assert alone == pytest.approx(scores[3:], abs=1e-5)
 
 
-def test_noise_is_shared_by_texts_and_texts_are_read_once(
-    folders: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What the network is shown differs between images and samples, never between texts of an image."""
-    classifier = load_diffusion(f"{folders('epsilon')}@fixed,samples=4", "cpu")
-    shown: list[tuple[bytes, int, bytes]] = []
-    read: list[str] = []
-    network = classifier.adapter
-    predict, encode = network.predict, network.encode_texts
-
-    def watched_predict(
-        noisy: torch.Tensor, timesteps: torch.Tensor, condition: dict[str, torch.Tensor]
-    ) -> torch.Tensor:
-        rows = zip(noisy, timesteps, condition["states"], strict=True)
-        shown.extend((x.numpy().tobytes(), int(t), states.numpy().tobytes()) for x, t, states in rows)
-        return predict(noisy, timesteps, condition)
-
-    def watched_encode(texts: list[str]) -> dict[str, torch.Tensor]:
-        read.extend(texts)
-        return encode(texts)
-
-    monkeypatch.setattr(network, "predict", watched_predict)
-    monkeypatch.setattr(network, "encode_texts", watched_encode)
-    images = pictures(2)
-    classifier.score_pairs(images, [(i, text) for i in range(2) for text in TEXTS])
-    classifier.score_pairs(images, [(0, TEXTS[0])])
-    assert sorted(read) == sorted([*TEXTS, ""])
-    first = shown[: 2 * 4 * 4]
-    by_text: dict[bytes, list[tuple[bytes, int]]] = {}
-    for noisy, t, states in first:
-        by_text.setdefault(states, []).append((noisy, t))
-    assert len(by_text) == 4
-    assert len({tuple(seen) for seen in by_text.values()}) == 1
-    assert len({noisy for noisy, _, _ in first}) == 2 * 4
-    assert sorted({t for _, t, _ in first}) == [125, 375, 625, 875]
-
-
 def test_sequential_is_the_exhaustive_on_fewer(folders: Callable[[str], Path]) -> None:
     """Same noise and timesteps: texts that got all samples have the exhaustive score, and contests the same winner."""
     images = pictures(3)
     pairs = [(i, text) for i in range(3) for text in TEXTS]
     contests = [[0, 1, 2], [3, 4], [4, 5], [6, 7, 8]]
-    every = load_diffusion(f"{folders('epsilon')}@exhaustive,samples=64", "cpu")
-    some = load_diffusion(f"{folders('epsilon')}@sequential,samples=64", "cpu")
+    every = load_diffusion(str(folders("epsilon")), "cpu", preset="exhaustive", samples=64)
+    some = load_diffusion(str(folders("epsilon")), "cpu", preset="sequential", samples=64)
     full, quick = every.score_pairs(images, pairs, contests), some.score_pairs(images, pairs, contests)
     assert every.counts["evaluations"] == 64 * (9 + 3)  # of each image as many again without a text
     assert some.counts["evaluations"] < every.counts["evaluations"]
@@ -90,14 +55,13 @@ def test_sequential_is_the_exhaustive_on_fewer(folders: Callable[[str], Path]) -
 
 def test_info_and_key(folders: Callable[[str], Path]) -> None:
     """All that decides a score is said and is in the key; where the files lie is not."""
-    one = load_diffusion(f"{folders('v_prediction')}@li2023", "cpu")
+    one = load_diffusion(str(folders("v_prediction")), "cpu", preset="li2023")
     assert (
         one.info
         | {
             "pipeline": "StableDiffusionPipeline",
             "scheduler": "PNDMScheduler",
             "prediction": "v_prediction",
-            "resolution": "32 × 32",
             "preset": "li2023",
             "samples": "50 samples keep 5 → 500 samples keep 1",
             "loss": "l2",
@@ -109,18 +73,17 @@ def test_info_and_key(folders: Callable[[str], Path]) -> None:
     )
     assert len(one.info["weights_sha256"]) == 64
     assert (one.channels, one.passes) == (("conditional", "relative"), 500)
-    changed = load_diffusion(f"{folders('v_prediction')}@sequential,confidence=0.9,samples=64", "cpu").info
-    assert changed["preset"] == "sequential,samples=64,confidence=0.9"
+    changed = load_diffusion(str(folders("v_prediction")), "cpu", preset="sequential", confidence=0.9, samples=64).info
     assert changed["samples"] == "16 to 64 samples, until decided with 90% confidence"
     keys = {
-        load_diffusion(f"{folders('v_prediction')}{preset}", "cpu").key
-        for preset in (
+        load_model(f"diffusion:{folders('v_prediction')}{options}", "cpu").key
+        for options in (
             "",
-            "@li2023,seed=1",
-            "@li2023,loss=l1",
-            "@sequential",
-            "@sequential,confidence=0.9",
-            "@exhaustive",
+            ",preset=li2023,seed=1",
+            ",preset=li2023,loss=l1",
+            ",preset=sequential",
+            ",preset=sequential,confidence=0.9",
+            ",preset=exhaustive",
         )
     }
     assert len({*keys, one.key}) == 7

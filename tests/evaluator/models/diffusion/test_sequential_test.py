@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from evaluator.models.diffusion.samples import levels
+from evaluator.models.diffusion.noising import levels
 from evaluator.models.diffusion.schedules import (
     EXHAUSTIVE,
     PRESETS,
     Schedule,
     critical_value,
     looks,
-    parse_preset,
+    settings_of,
     z_score,
 )
 
@@ -90,7 +90,7 @@ def test_agreement_and_evaluations(smooth: float, length: float) -> None:
 @pytest.mark.parametrize(("smooth", "length"), [(0.0, 1), (0.5, 50), (1.0, 50)])
 def test_error_rate_without_a_difference(confidence: float, smooth: float, length: float) -> None:
     """The hardest case, when all samples together show no difference: stopping for one side is as rare as stated."""
-    schedule = parse_preset(f"sequential,confidence={confidence}").schedule
+    schedule = settings_of(preset="sequential", confidence=confidence).schedule
     none = differences(np.random.default_rng(3), 4000, 0.0, smooth, length)
     wrong, _ = sequential(none - 1e-9, schedule)
     assert wrong <= (1 - confidence) + 2.6 * np.sqrt((1 - confidence) * confidence / 4000)

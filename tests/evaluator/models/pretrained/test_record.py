@@ -5,11 +5,8 @@ from pathlib import Path
 
 from transformers import AutoTokenizer, CLIPImageProcessor, GPT2LMHeadModel, ViltImageProcessor
 
-from evaluator.models.pretrained import (
-    activations,
-    describe_preprocessing,
-    tokenizer_digest,
-)
+from evaluator.models.network import activations
+from evaluator.models.pretrained import describe_preprocessing, tokenizer_digest
 
 
 def test_steps_stand_in_their_order_with_their_settings() -> None:

@@ -19,9 +19,8 @@ from evaluator.models.registry import load_model
 from generator.base.errors import UserError
 from tests.evaluator.conftest import Tiny
 from tests.evaluator.diffusers_folders import stable_diffusion
-from tests.evaluator.models.test_open_clip import _folder
 from tests.evaluator.models.test_vqa import make_llava
-from tests.evaluator.tiny_models import make_blip, make_gpt2, make_vilt
+from tests.evaluator.tiny_models import make_blip, make_gpt2, make_vilt, open_clip_folder
 
 MEND = "give vilt: a folder that save_pretrained wrote, or OWNER/NAME of the Hugging Face Hub"
 HUB = Source("owner/name", "owner/name", None, MEND)
@@ -120,7 +119,7 @@ def test_every_family_of_the_hub_takes_a_revision(tiny: Callable[..., Tiny], tmp
         "vqa:": make_llava,
         "blind:lm:": make_gpt2,
         "diffusion:": lambda folder: shutil.copytree(stable_diffusion(tmp_path / folder.name), folder),
-        "open_clip:hf-hub:": lambda folder: _folder(tiny(), folder),
+        "open_clip:hf-hub:": lambda folder: open_clip_folder(tiny(), folder),
     }
     expected: dict[str, str] = {}
     for family, make in makers.items():
@@ -134,7 +133,7 @@ def test_every_family_of_the_hub_takes_a_revision(tiny: Callable[..., Tiny], tmp
             refs.mkdir(exist_ok=True)
             (refs / tag).write_text(folder.name)
             expected[f"{family}{owner}/tiny@{tag}"] = str(folder)
-    specs = [*expected, "diffusion:diffusion/tiny@v2@fixed,samples=4"]
+    specs = [*expected, "diffusion:diffusion/tiny@v2,samples=4"]
     local = {spec: f"{spec.partition(':')[0]}:{folder}" for spec, folder in expected.items()}
     local = {
         spec: each.replace("blind:", "blind:lm:").replace("open_clip:", "open_clip:local-dir:")

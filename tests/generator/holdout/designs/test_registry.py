@@ -38,18 +38,8 @@ class TwoBlocks(Design):
         values = stream.shuffled(vocabulary.values(vocabulary.tested))[:4]
         objects = stream.shuffled(list(vocabulary.objects))[:4]
         bindings = tuple((values[i], objects[j]) for i in range(4) for j in range(4) if i // 2 == j // 2)
-        return [
-            Holdout(
-                vocabulary.tested,
-                vocabulary.category,
-                tuple(values),
-                tuple(objects),
-                block_seed,
-                bindings,
-                design=self.name,
-                asked=tuple(asked),
-            )
-        ]
+        block = tuple(values), tuple(objects), block_seed, bindings
+        return [Holdout(vocabulary.tested, vocabulary.category, *block, design=self.name, asked=tuple(asked))]
 
 
 class AnyOrNone:
@@ -87,26 +77,8 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_design_in_one_file_is_rendered_described_split_and_verified(tmp_path: Path) -> None:
     root = tmp_path / "world"
-    scenes = "train=10,val=1,seen=2,partial=2,unseen=2"
-    done = run_command(
-        "gen",
-        "render",
-        "--design",
-        "two-blocks",
-        "--scenes",
-        scenes,
-        "--resolution",
-        "64x64",
-        "--quality",
-        "draft",
-        "--device",
-        "cpu",
-        "--workers",
-        "1",
-        "--out",
-        root,
-        "--json",
-    )
+    asked = "--design two-blocks --scenes train=10,val=1,seen=2,partial=2,unseen=2 --resolution 64x64 --json"
+    done = run_command(*f"gen render {asked} --quality draft --device cpu --workers 1 --out".split(), root)
     assert done.returncode == 0, done.stderr
     assert "Held out: 8 bindings of color and shape." in done.stderr
     assert json.loads(done.stdout)["benchmark"] == "two-color-shape-2x2-b0"

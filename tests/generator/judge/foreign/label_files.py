@@ -8,8 +8,8 @@ from typing import Any
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import SplitPlan
 from generator.judge.foreign.verify import verify_splits
-from generator.vocabulary.objects import ObjectSpec
 from generator.vocabulary.schema import Vocabulary, read_vocabulary
+from generator.vocabulary.tables import ObjectSpec
 from tests.paths import SHARED
 
 SHARED = SHARED / "data"

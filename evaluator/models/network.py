@@ -1,6 +1,9 @@
-"""Devices and precisions that models compute in."""
+"""Networks of torch: the device and precision that they compute in, and what identifies their weights."""
 
+import hashlib
 import os
+import re
+from typing import Any
 
 import torch
 
@@ -53,3 +56,36 @@ def chosen_precision(asked: str, device: torch.device, is_dual_encoder: bool) ->
 def autocast(device: torch.device, precision: str) -> torch.autocast:
     """Autocast to bfloat16 for `bfloat16`. For `float32` the model computes in its own precision."""
     return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16")
+
+
+def describe_network(weights: str, network: torch.nn.Module, device: torch.device) -> dict[str, Any]:
+    """What run.json records of a network that was loaded as `weights`."""
+    parameters = list(network.parameters())
+    dtype = next((each.dtype for each in parameters if each.is_floating_point()), torch.float32)
+    return {
+        "weights": weights,
+        "weights_sha256": weights_digest(network),
+        "activation": activations(network),
+        "parameters": sum(each.numel() for each in parameters),
+        "precision": str(dtype).removeprefix("torch."),
+        "device": str(device),
+    }
+
+
+def weights_digest(network: torch.nn.Module) -> str:
+    """SHA-256 (hex) over the names, dtypes, shapes and bytes of all parameters and buffers of the state dict.
+
+    The digest does not depend on the file format that the weights came in.
+    """
+    digest = hashlib.sha256()
+    for name, tensor in sorted(network.state_dict().items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        if tensor.numel():
+            digest.update(tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()
+
+
+def activations(network: torch.nn.Module) -> str:
+    """Class names of the activation functions among a network's modules, such as `QuickGELU`."""
+    names = {type(module).__name__ for module in network.modules()}
+    return ", ".join(sorted(name for name in names if re.search("GELU|ReLU|SiLU|Swish|Tanh|Activation", name)))

@@ -1,0 +1,141 @@
+"""The tables of a family as a file declares them: objects, phrases, placement and camera, and all of them together."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator
+
+from generator.assets.sets import BUILTIN, NAME
+from generator.base.declarations import Declared, Positive, Words
+from generator.vocabulary.environments import Environment, LampSpec, Vector
+from generator.vocabulary.materials import AttributeValue, FloorSpec
+from generator.vocabulary.relations import Relation
+
+
+class Top(Declared):
+    """A flat top on which others can rest: its height above the foot, and the radius of the disc on which it is flat.
+
+    Both are in units of the object's scale.
+    """
+
+    height: Positive
+    radius: Positive
+
+
+class ObjectSpec(Declared):
+    """A category of objects: its words, its mesh (by default that of its name), and how it stands.
+
+    `turn` is the range of its random heading in degrees, about the direction in which it shows the camera its front
+    or either side (`shows`). `top` is where others can rest on it. `foot`, in units of its scale, is the radius of
+    the disc about its axis that has to be supported when it rests on another; None: it rests on nothing.
+    """
+
+    mesh: str | None = None
+    synonyms: tuple[str, ...] = ()
+    article: Literal["a", "an"] | None = None
+    plural: str | None = None
+    turn: Annotated[float, Field(ge=0, le=360)] = 360
+    shows: Literal["front", "side"] = "front"
+    top: Top | None = None
+    foot: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+
+
+ADJECTIVE = "{value}"
+_GRAMMAR = ("a", "an", "and", "the", "is", "are", "that", "not", "no", "there", "it", "in the image")
+
+
+class Phrasing(Declared):
+    """How captions say the values of an attribute kind.
+
+    The phrase "{value}" alone makes adjectives: "a red fox". Any other phrase stands after the noun and after "is":
+    "made of {value}" gives "a fox made of wood" and "the fox is made of wood".
+    """
+
+    phrase: Annotated[str, Field(pattern=r"^([a-z][a-z'-]* )*\{value\}( [a-z][a-z'-]*)*$")] = ADJECTIVE
+
+    def of(self, value: str) -> str:
+        """A value in the phrase.
+
+        >>> Phrasing(phrase="made of {value}").of("wood")
+        'made of wood'
+        """
+        return self.phrase.replace(ADJECTIVE, value)
+
+
+def check_phrasing(kind: str, phrasing: Phrasing) -> None:
+    """Raise ValueError where captions could not tell the phrase of an attribute kind from the words around it."""
+    first = phrasing.phrase.split()[0]
+    if first in _GRAMMAR:
+        raise ValueError(
+            f"kinds.{kind}: the phrase '{phrasing.phrase}' begins with '{first}', which captions need for themselves; "
+            f"begin "
+            f'with another word, as in "made of {ADJECTIVE}".'
+        )
+
+
+class Placement(Declared):
+    """Where objects may stand and how much of each has to be seen (docs/vocabularies.md, placement)."""
+
+    extent: Positive
+    frame: Literal["image", "square"]
+    orders: Literal["planned", "free"] = "planned"
+    gap: Annotated[float, Field(ge=0)]
+    clearance: Annotated[float, Field(ge=0)]
+    min_pixels: Annotated[float, Field(ge=0)]
+    min_visible: Annotated[float, Field(ge=0, le=1)]
+    most: Annotated[int, Field(ge=1)] | None = None
+
+
+class CameraSpec(Declared):
+    """The camera: position and target in metres, lens and sensor width in millimetres, jitter in metres."""
+
+    position: Vector
+    target: Vector
+    lens: Positive
+    sensor: Positive
+    jitter: Annotated[float, Field(ge=0)]
+
+
+class Tables(Declared):
+    """What a file declares of a family."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")]
+    category: str
+    generic: Words = "object"
+    tested: str
+    adjectives: tuple[str, ...] = ()
+    assets: Annotated[str, Field(pattern=f"^{NAME.pattern}$")] = BUILTIN
+    paints: tuple[str, ...] = ()
+    kinds: dict[str, Phrasing] = Field(default_factory=dict)
+    attributes: dict[str, dict[str, AttributeValue]]
+    objects: dict[str, ObjectSpec]
+    relations: dict[str, Relation]
+    environments: dict[str, Environment]
+    placement: Placement
+    camera: CameraSpec
+    sky: Annotated[float, Field(ge=0)]
+    caustics: bool = False
+    floor: FloorSpec = FloorSpec()
+    lamps: dict[str, LampSpec]
+
+    @field_validator("relations", mode="before")
+    @classmethod
+    def _named(cls, relations: Any) -> Any:
+        """Each relation with its name, which says what decides it."""
+        if not isinstance(relations, dict):
+            return relations
+        return {name: {**told, "name": name} if isinstance(told, dict) else told for name, told in relations.items()}
+
+    @property
+    def pair_relations(self) -> dict[str, Relation]:
+        """The relations of two objects, which plans decide, holdouts hold out and captions combine."""
+        return {name: relation for name, relation in self.relations.items() if relation.axis.arity == 2}
+
+    @property
+    def scales(self) -> list[float]:
+        """All scales that an object may have, metres."""
+        return [value.scale for values in self.attributes.values() for value in values.values() if value.scale]
+
+    @property
+    def phrases(self) -> dict[str, Phrasing]:
+        """The phrasing of each attribute kind that captions say after the noun."""
+        return {kind: phrasing for kind, phrasing in self.kinds.items() if phrasing.phrase != ADJECTIVE}
