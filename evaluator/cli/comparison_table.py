@@ -7,7 +7,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from evaluator.cli.console import print_line, print_table
-from evaluator.report.cells import signed
+from evaluator.report.table import number
 
 SHORT = 10
 _LABELS = ("protocol", "metric", "kind", "split")
@@ -110,14 +110,15 @@ def _rows_table(rows: Sequence[Row], letters: dict[str, str], detect: float | No
     ):
         table.add_column(column, justify="right", no_wrap=True)
     for row in rows:
+        gap, low, high = (number(row[name], "difference") for name in ("difference", "low", "high"))
         numbers = [_or_never(row["block_seeds_needed"]), _or_never(row["items_needed"])] if needed else []
         table.add_row(
             *(row[name] or "" for name in labels),
             f"{letters[row['first']]} − {letters[row['second']]}",
             f"{100 * row['first_mean']:.1f}",
             f"{100 * row['second_mean']:.1f}",
-            f"{signed(row['difference'])}{'*' if row['leader'] else ' '}",
-            "none" if row["low"] is None else f"{signed(row['low'])}, {signed(row['high'])}",
+            f"{gap}{'*' if row['leader'] else ' '}",
+            "none" if row["low"] is None else f"{low}, {high}",
             f"{row['items']:,}",
             f"{row['clusters']:,}",
             _p(row["p"]),

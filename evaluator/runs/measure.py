@@ -18,7 +18,7 @@ from evaluator.protocols.pools import Pool, item_pools
 from evaluator.protocols.records import Results
 from evaluator.protocols.registry import find_protocol, protocol_names
 from evaluator.protocols.results import Outcome, ProtocolResults
-from evaluator.protocols.scores import Candidates, Scores
+from evaluator.protocols.scores import Scores
 from evaluator.provenance.contamination import MARK, mark_of, unknown_training
 from evaluator.runs.factors import factors_of
 from evaluator.runs.folder import Run, open_run, tables_folder
@@ -197,7 +197,6 @@ def read_scores(run: Run, channel: str, tolerance: float = TOLERANCE, level: flo
     if not path.exists():
         raise UserError(f"{run.folder} has lost its scores.parquet; run `score run` again.")
     table = _of_channel(read_table(path, SCORES), channel)
-    candidates = Candidates(benchmark, record["protocols"], table, record["indistinct_texts"], tolerance)
     sampled = table if record.get("sampled_pools") else None  # a table of millions is not kept for nothing
 
     def matrix(pool: Pool) -> PoolScores:
@@ -208,7 +207,8 @@ def read_scores(run: Run, channel: str, tolerance: float = TOLERANCE, level: flo
     return Scores(
         benchmark,
         record["indistinct_texts"],
-        candidates,
+        table,
+        record["protocols"],
         item_pools(benchmark, record["protocols"], record.get("sampled_pools", {})),
         {name: find_protocol(name).folds(benchmark) for name in record.get("raw_retrieval", [])},
         matrix,
