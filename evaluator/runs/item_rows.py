@@ -1,7 +1,6 @@
 """The questions of a run, a row each: the words, every candidate with its score, and what came out."""
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -42,14 +41,9 @@ def write_items(
     The arguments are those of `evaluator.runs.measure.measure`.
     """
     run, path = open_run(folder), folder / "items.jsonl"
-    draft = draft_of(path)
-    try:
-        with draft.open("w", encoding="utf-8") as file:
-            for row in item_rows(run, measure_protocols(run, channel, tolerance, level)):
-                file.write(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n")
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
+    with draft_of(path) as draft, draft.open("w", encoding="utf-8") as file:
+        for row in item_rows(run, measure_protocols(run, channel, tolerance, level)):
+            file.write(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n")
     return path
 
 
