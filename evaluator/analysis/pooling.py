@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import numpy as np
 
+from evaluator.protocols.compass import pooled_loads
 from evaluator.protocols.items import COUNTS
-from evaluator.protocols.loads import pooled_loads
 from evaluator.protocols.records import Results, Row
 from evaluator.provenance.contamination import mark_of
 from evaluator.statistics.mixed import SMALLEST_P

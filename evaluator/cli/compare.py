@@ -125,21 +125,22 @@ def _shortest(rows: Sequence[Row]) -> list[Row]:
 
 
 def _rows_table(rows: Sequence[Row], letters: dict[str, str], detect: float | None) -> "Table":
-    from evaluator.report.cells import signed
+    from evaluator.report.table import number
 
     labels = [name for name in _LABELS if any(row[name] for row in rows)]
     needed = [] if detect is None else [f"block seeds for {100 * detect:g}", f"items for {100 * detect:g}"]
     shares = ["first %", "second %", "difference", "95% interval", "items", "groups"]
     table = new_table([*labels, "models"], [*shares, "p", "q", "McNemar", "detectable", *needed])
     for row in rows:
+        gap, low, high = (number(row[name], "difference") for name in ("difference", "low", "high"))
         numbers = [_or_never(row["block_seeds_needed"]), _or_never(row["items_needed"])] if needed else []
         table.add_row(
             *(row[name] or "" for name in labels),
             f"{letters[row['first']]} − {letters[row['second']]}",
             f"{100 * row['first_mean']:.1f}",
             f"{100 * row['second_mean']:.1f}",
-            f"{signed(row['difference'])}{'*' if row['leader'] else ' '}",
-            "none" if row["low"] is None else f"{signed(row['low'])}, {signed(row['high'])}",
+            f"{gap}{'*' if row['leader'] else ' '}",
+            "none" if row["low"] is None else f"{low}, {high}",
             f"{row['items']:,}",
             f"{row['clusters']:,}",
             _p(row["p"]),

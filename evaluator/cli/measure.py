@@ -82,7 +82,7 @@ def measure(
         if jsonl:
             write_items(run, channel, tolerance, level)
     if model_card is not None:
-        from evaluator.report.model_card import write_model_card
+        from evaluator.report.files import write_model_card
 
         say(f"{write_model_card(results, model_card):,} values in {model_card}.")
     print_results(results, full, as_json)

@@ -11,9 +11,8 @@ from evaluator.benchmarks.reading import reading_said
 from evaluator.cli.console import new_table, print_line
 from evaluator.cli.console import print_table as print_wide
 from evaluator.provenance.contamination import mark_of, training_said
-from evaluator.report.cells import confidence
 from evaluator.report.overview import Line, every_row, read_lines, side_by_side
-from evaluator.report.table import Column, Table, plain
+from evaluator.report.table import Column, Table, confidence, plain
 from evaluator.runs.parts import limit_said, splits_said
 from generator.base.commands import result
 

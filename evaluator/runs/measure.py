@@ -2,7 +2,6 @@
 
 import json
 import logging
-import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -19,7 +18,7 @@ from evaluator.protocols.pools import Pool, item_pools
 from evaluator.protocols.records import Results
 from evaluator.protocols.registry import find_protocol, protocol_names
 from evaluator.protocols.results import ProtocolResults
-from evaluator.protocols.scores import Candidates, Scores
+from evaluator.protocols.scores import Scores
 from evaluator.provenance.contamination import unknown_training
 from evaluator.runs.folder import Run, factors_of, open_run
 from evaluator.runs.tables import item_rows, write_tables
@@ -68,14 +67,9 @@ def write_items(
     The arguments are those of `measure`.
     """
     run, path = open_run(folder), folder / "items.jsonl"
-    draft = draft_of(path)
-    try:
-        with draft.open("w", encoding="utf-8") as file:
-            for row in item_rows(run, measure_protocols(run, rules_of(run, channel, tolerance, level))):
-                file.write(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n")
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
+    with draft_of(path) as draft, draft.open("w", encoding="utf-8") as file:
+        for row in item_rows(run, measure_protocols(run, rules_of(run, channel, tolerance, level))):
+            file.write(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n")
     return path
 
 
@@ -200,7 +194,6 @@ def read_scores(run: Run, channel: str, tolerance: float = TOLERANCE, level: flo
     if not path.exists():
         raise UserError(f"{run.folder} has lost its scores.parquet; run `score run` again.")
     table = _of_channel(read_table(path, SCORES), channel)
-    candidates = Candidates(benchmark, record["protocols"], table, record["indistinct_texts"], tolerance)
     sampled = table if record.get("sampled_pools") else None  # a table of millions is not kept for nothing
 
     def matrix(pool: Pool) -> PoolScores:
@@ -211,7 +204,8 @@ def read_scores(run: Run, channel: str, tolerance: float = TOLERANCE, level: flo
     return Scores(
         benchmark,
         record["indistinct_texts"],
-        candidates,
+        table,
+        record["protocols"],
         item_pools(benchmark, record["protocols"], record.get("sampled_pools", {})),
         {name: find_protocol(name).folds(benchmark) for name in record.get("raw_retrieval", [])},
         matrix,

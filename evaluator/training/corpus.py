@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError
 
-from evaluator.benchmarks.pictures import FileBytes, Picture, Pictures
+from evaluator.benchmarks.pictures import Picture, Pictures
 from evaluator.provenance.exposure import Exposure
 from evaluator.training.data import Described, TrainingData, check_kinds, collect
 from evaluator.training.recipe import Recipe, listed
@@ -75,7 +75,7 @@ def corpus_source(path: Path, recipe: Recipe) -> Source:
     for file in files.values():
         if not file.is_file():
             raise UserError(f"The corpus names {file}, which does not exist; add it, or remove its lines.")
-    pictures = Pictures(path.parent, {name: Picture(FileBytes(file)) for name, file in files.items()})
+    pictures = Pictures(path.parent, {name: Picture(file) for name, file in files.items()})
     data = collect(
         [(pictures, name, described[name]) for name in files], {text: text for text in words}, mirrored=False
     )
