@@ -160,20 +160,20 @@ def ragged(texts: Sequence[str]) -> Any:
     [
         (
             returns(encode_texts=ragged),
-            r"encode_texts of Mine to give floating point embeddings of shape \(8, width\), got object of shape \(8,\)",
+            r"encode_texts of Mine to give floating point embeddings of shape \(\d+, width\), got object of shape \(\d+,\)",
         ),
         (
             returns(encode_images=lambda images: np.ones((len(images), 2), int)),
-            r"encode_images of Mine to give floating point embeddings of shape \(8, width\), got int64 of shape \(8, "
+            r"encode_images of Mine to give floating point embeddings of shape \(\d+, width\), got int64 of shape \(\d+, "
             r"2\)",
         ),
         (
             returns(encode_images=lambda images: np.ones((1, 2))),
-            r"of shape \(8, width\), got float64 of shape \(1, 2\)",
+            r"of shape \(\d+, width\), got float64 of shape \(1, 2\)",
         ),
         (
             returns(encode_texts=lambda texts: np.eye(len(texts))[:, :4]),
-            r"nothing but zeros for input 5 of 8 \('.*'\); such",
+            r"nothing but zeros for input 5 of \d+ \('.*'\); such",
         ),
     ],
     ids=["widths", "whole", "one", "zeros"],

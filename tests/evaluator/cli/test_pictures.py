@@ -11,7 +11,7 @@ from PIL import Image
 from evaluator.audits.embeddings import on_plane
 from evaluator.models.registry import load_model
 from generator.dataset.reader import Dataset
-from tests.evaluator.conftest import assert_one_sentence, score_command
+from tests.evaluator.conftest import score_command
 from tests.evaluator.tiny_models import make_clip
 
 
@@ -31,10 +31,6 @@ def test_a_trained_model_draws_seen_and_unseen_captions(class_lists: Path, tmp_p
     assert record["request"]["guidance"] == 7.0
     for entry in record["captions"]:
         assert Image.open(out / entry["images"]["scratch"]["drawn"]).size == (16, 16)
-    again = score_command(
-        "generate", class_lists, "--model", model, "--out", out, "--captions", "2", "--steps", "2", *name
-    )
-    assert_one_sentence(again, "holds drawings of another request")
 
 
 def test_captions_and_images_are_placed_by_their_embeddings(class_lists: Path, tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def test_a_disk_that_fills_loses_no_finished_epoch(
         done = score_command(*command)
     assert done.exit_code == 2, done.output
     last = done.stderr.strip().splitlines()[-1]
-    assert "no space is left there" in last
+    assert "no space left on device" in last
     assert "run the same command again" in last
     assert sorted(path.name for path in disk.iterdir()) == [".model.training", "ballast"]
     (disk / "ballast").unlink()
