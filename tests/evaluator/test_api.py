@@ -160,12 +160,11 @@ def ragged(texts: Sequence[str]) -> Any:
     [
         (
             returns(encode_texts=ragged),
-            r"encode_texts of Mine to give floating point embeddings of shape \(\d+, width\), got object of shape \(\d+,\)",
+            r"encode_texts of Mine to give floating point .* of shape \(\d+, width\), got object of shape \(\d+,\)",
         ),
         (
             returns(encode_images=lambda images: np.ones((len(images), 2), int)),
-            r"encode_images of Mine to give floating point embeddings of shape \(\d+, width\), got int64 of shape \(\d+, "
-            r"2\)",
+            r"encode_images of Mine to give floating .* of shape \(\d+, width\), got int64 of shape \(\d+, 2\)",
         ),
         (
             returns(encode_images=lambda images: np.ones((1, 2))),
