@@ -19,10 +19,10 @@ from evaluator.report.overview import read_lines, side_by_side
 from evaluator.report.table import confidence, plain
 from evaluator.runs.dataset import Dataset
 from evaluator.runs.folder import open_run
-from evaluator.runs.item_rows import COLUMNS, item_rows
-from evaluator.runs.limit import limit_said
 from evaluator.runs.measure import measure_protocols
+from evaluator.runs.parts import limit_said
 from evaluator.runs.request import Request
+from evaluator.runs.tables import COLUMNS, item_rows
 from generator.base.errors import UserError, did_you_mean
 from generator.base.extras import extras_named
 from generator.base.progress import SILENT, Callback, Progress
@@ -46,7 +46,7 @@ class Evaluation:
 
     @cached_property
     def items(self) -> pd.DataFrame:
-        """A row for each question with its words, all candidates, scores and margin (evaluator.runs.item_rows)."""
+        """A row for each question with its words, all candidates, scores and margin (evaluator.runs.tables)."""
         run = open_run(self.folder)
         return pd.DataFrame(item_rows(run, measure_protocols(run)), columns=list(COLUMNS))
 

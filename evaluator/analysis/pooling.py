@@ -28,7 +28,7 @@ _LONG = 60
 
 def pool_runs(runs: Sequence[Results]) -> list[Results]:
     """One entry for each model, treatment and design in the results of runs, which have `factors`
-    (evaluator.runs.factors).
+    (evaluator.runs.folder).
 
     An entry is shaped like the results of a run. `model` names what tells it from the other entries, `benchmark` all
     its benchmarks, `runs` and `blocks` count them, `first` is the results of its first run. A row's `value` is the mean

@@ -20,7 +20,7 @@ INCOMPLETE = "it lacks a true or a false text"
 MISSING = "the run has no score of one of its texts"
 FULL, MIXED, EXCLUDED, UNPARSED = "full", "mixed", "excluded", "unparsed"
 PARTITIONS = ("seen", MIXED, "unseen")
-"""The splits of partitioned items (evaluator.runs.partitions). FULL is all of these and EXCLUDED; UNPARSED are in
+"""The splits of partitioned items (evaluator.runs.parts). FULL is all of these and EXCLUDED; UNPARSED are in
 neither."""
 SPLITS = (FULL, "seen", "partial", MIXED, "unseen")
 """The splits that are reported, in their order, with those that designs or tables of others have."""

@@ -18,11 +18,12 @@ from evaluator.report.table import (
     interval,
     number,
     p_value,
+    population,
     result_cell,
     spread,
 )
 from evaluator.report.table import Line as TableLine
-from evaluator.runs.partitions import splits_said
+from evaluator.runs.parts import splits_said
 
 _GAP = "seen - unseen"
 
@@ -149,7 +150,8 @@ def notes_of(entries: Sequence[Results]) -> list[str]:
     unknown = [each for each in entries if (each.get("training") or unknown_training())["status"] == UNKNOWN]
     names = ", ".join(dict.fromkeys(entry["model"] for entry in unknown))
     return [
-        f"In %, differences in points, {confidence(entries[0])} intervals of bindings like these.",
+        f"In %, differences in points. The {confidence(entries[0])} intervals speak of "
+        f"{population(row for entry in entries for row in entry['rows'])}.",
         f"Scores within {tolerance:g} of one another (relative to scores above 1) tie; a tie is never correct.",
         f"Datasets: {_by_value([(entry, entry['certificate']) for entry in entries])}.",
         *([f"Pooled: {_by_value(pooled)}."] if pooled else []),

@@ -23,9 +23,9 @@ from evaluator.provenance.contamination import CLEAN, MARK, mark_of, training_sa
 from evaluator.report.figures import figures
 from evaluator.report.files import write_pooled
 from evaluator.report.overview import every_row, main_lines, side_by_side
-from evaluator.report.table import Table, loads
+from evaluator.report.table import Table, loads, population
 from evaluator.runs.folder import NamedRun, Run, tables_folder
-from evaluator.runs.partitions import splits_said
+from evaluator.runs.parts import splits_said
 from generator.base.csv_tables import read_csv
 from generator.base.errors import UserError, visible
 from generator.base.files import write_text
@@ -54,6 +54,7 @@ def write_page(runs: Sequence[NamedRun], out: Path) -> list[Results]:
     own = [each.run.benchmark for each in runs if not splits_said(each.results["rules"])]
     page = environment.get_template("page.html.jinja").render(
         entries=entries,
+        population=population(row for entry in entries for row in entry["rows"]),
         overview=side_by_side(entries, main_lines(entries)),
         tables=[_tables(entry) for entry in entries],
         splits_said=about_splits(own, all(each["training"]["status"] == CLEAN for each in entries)),

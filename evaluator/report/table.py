@@ -1,7 +1,7 @@
 """A table: labels to the left, heads with groups above, and cells with a statistic or the reason why there is none;
 and how numbers of results are written."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, count
 from string import ascii_lowercase
@@ -197,6 +197,21 @@ def confidence(results: Mapping[str, Any]) -> str:
     ('99.9%', '95%')
     """
     return f"{100 * results['rules'].get('level', LEVEL):.4g}%"
+
+
+def population(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Of what the intervals of some rows speak, and on which splits where that differs; without gaps and `val`.
+
+    >>> population([{"split": "seen", "speaks_of": "a"}, {"split": "unseen", "speaks_of": "b"}])
+    'on seen: a; on unseen: b'
+    """
+    found: dict[str, dict[str, None]] = {}
+    for row in rows:
+        if row["speaks_of"] and not row.get("is_gap") and row["split"] != "val":
+            found.setdefault(row["speaks_of"], {})[row["split"] or "all items"] = None
+    if len(found) == 1:
+        return next(iter(found))
+    return "; ".join(f"on {', '.join(splits)}: {of}" for of, splits in found.items())
 
 
 def _deviation(sd: float, row: Row, decimals: int) -> str:
