@@ -127,7 +127,9 @@ class TestNotes:
     def test_models_are_named_where_what_is_said_differs(self) -> None:
         said = self._said({"model": "a", "certificate": "clean"}, {"model": "b", "certificate": "not verified"})
         assert "Datasets: clean (a); not verified (b)." in said
-        assert said[0].startswith("In %, differences in points, 95% intervals of bindings like these.")
+        assert said[0].startswith(
+            "In %, differences in points. The 95% intervals speak of bindings like these, of these 3 values"
+        )
         assert "Datasets: clean." in self._said({"model": "a"}, {"model": "b"})
 
     def test_runs_limits_and_unknown_training_are_said(self) -> None:
