@@ -7,15 +7,16 @@ bindings. Every draw has new effects, so a test that speaks of bindings like the
 """
 
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 from multiprocessing import get_context
 
 import numpy as np
+from scipy import stats
 from scipy.special import expit
 
 from bench.figures import Figure
-from evaluator.statistics.clusters import Clusters
+from evaluator.statistics.clusters import ENOUGH, Clusters
 from evaluator.statistics.difference import Difference, detectable, model_difference
 
 DRAWS = 400
@@ -59,59 +60,72 @@ class Study:
         return float(first - second)
 
 
+_WITH_VALUES = ((3, 3, 22, 1), (4, 4, 6, 1), (7, 7, 2, 1), (3, 3, 22, 3))
 HARD = [
     Study(values, objects, each, runs, 1, effect, 0.3, 0.3)
-    for (values, objects, each), runs, effect in product(((3, 3, 22), (4, 4, 6), (4, 7, 3)), (1, 3), (0.3, 0.5, 1.0))
-] + [Study(3, 3, 22, runs, blocks, 0.5, 0.3, 0.3) for blocks, runs in product((2, 3, 5), (1, 3))]
+    for (values, objects, each), runs, effect in product(((3, 3, 22), (4, 4, 6), (4, 7, 3)), (1, 3), (0.3, 1.0))
+] + [
+    Study(values, objects, each, runs, blocks, 0.5, 0.3, 0.3, of_values=0.5)
+    for (values, objects, each, blocks), runs in product(_WITH_VALUES, (1, 3))
+]
 
 
 def figures() -> list[Figure]:
-    """Errors of the first kind, coverage, and power where 80% is printed; over all hard cases (median and range), in
-    percent."""
+    """How often an interval misses the true difference, and how often a difference is found where 80% is printed; over
+    all hard cases (median and range), in percent."""
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        equal = list(pool.map(case, HARD, range(len(HARD))))
+        missed = list(pool.map(misses, HARD, range(len(HARD))))
         ahead = list(pool.map(shown_at_detectable, HARD, range(len(HARD))))
     found = []
-    for name, rows in (("one training", 1), ("three trainings", 3)):
-        chosen = [i for i, study in enumerate(HARD) if study.runs == rows]
+    for name, runs in (("one training", 1), ("three trainings", 3)):
+        chosen = [i for i, study in enumerate(HARD) if study.runs == runs]
         found += [
-            Figure(f"equal models found different at .05, {name}", "%", tuple(equal[i][0] for i in chosen)),
-            Figure(f"the same at .01, {name}", "%", tuple(equal[i][1] for i in chosen)),
+            Figure(f"95% intervals that miss the true difference, {name}", "%", tuple(missed[i][0] for i in chosen)),
+            Figure(f"99% intervals that miss it, {name}", "%", tuple(missed[i][1] for i in chosen)),
             Figure(f"a difference found where 80% is printed, {name}", "%", tuple(ahead[i] for i in chosen)),
         ]
     return found
 
 
-def case(study: Study, seed: int, draws: int = DRAWS) -> tuple[float, float]:
-    """How often two equal models are found different at .05 and at .01, in percent."""
-    p = np.array([each.p for each in drawn(study, seed, draws)])
+def misses(study: Study, seed: int, draws: int = DRAWS) -> tuple[float, float]:
+    """How often the 95% and the 99% interval of two models that are equal in the mean misses their true difference, in
+    percent.
+
+    Of blocks with few values and objects that is the difference with the effects that these have; else it is 0.
+    """
+    found = drawn(study, seed, draws)
+    t = np.array([abs(each.value - true) / np.sqrt(each.variance) for each, true in found])
+    p = 2 * stats.t.sf(t, [each.freedom for each, _ in found])
     return 100 * float((p < 0.05).mean()), 100 * float((p < 0.01).mean())
 
 
 def shown_at_detectable(study: Study, seed: int, draws: int = DRAWS) -> float:
     """How often a model is found ahead that is by as much as equal models are said to detect in the median, in
     percent."""
-    least = [detectable(each) for each in drawn(study, seed + 1000, 100)]
+    study = replace(study, of_values=0.0)
+    least = [detectable(each) for each, _ in drawn(study, seed + 1000, 100)]
     wanted = float(np.median([1.0 if each is None else each for each in least]))
     leads = np.linspace(0, 6, 601)
-    differences = [Study(**{**vars(study), "lead": lead}).difference for lead in leads]
+    differences = [replace(study, lead=lead).difference for lead in leads]
     lead = float(np.interp(wanted, differences, leads))
-    found = drawn(Study(**{**vars(study), "lead": lead}), seed + 2000, draws)
-    return 100 * float(np.mean([each.p < 0.05 and each.value > 0 for each in found]))
+    found = drawn(replace(study, lead=lead), seed + 2000, draws)
+    return 100 * float(np.mean([each.p < 0.05 and each.value > 0 for each, _ in found]))
 
 
-def drawn(study: Study, seed: int, draws: int) -> list[Difference]:
-    """What is found of two models in each draw."""
+def drawn(study: Study, seed: int, draws: int) -> list[tuple[Difference, float]]:
+    """What is found of two models in each draw, and their true difference."""
     rng = np.random.default_rng(seed)
     pairings, clusters = items_of(study)
-    return [
-        model_difference([(*outcomes(study, pairings, rng), clusters) for _ in range(study.blocks)])
-        for _ in range(draws)
-    ]
+    found = []
+    for _ in range(draws):
+        blocks = [outcomes(study, pairings, rng) for _ in range(study.blocks)]
+        true = float(np.mean([each[2] for each in blocks])) if study.blocks == 1 else study.difference
+        found.append((model_difference([each[:2] for each in blocks], clusters), true))
+    return found
 
 
 def items_of(study: Study) -> tuple[np.ndarray, Clusters]:
-    """Cluster and two bindings (n, 3) of each item, as numbers, and what the items share."""
+    """Cluster and two bindings (n, 3) of each item of a block, as numbers, and what the items of all blocks share."""
     groups = product(combinations(range(study.values), 2), combinations(range(study.objects), 2))
     cells = [
         (code, a[0] * study.objects + x, a[1] * study.objects + y)
@@ -119,18 +133,26 @@ def items_of(study: Study) -> tuple[np.ndarray, Clusters]:
         for x, y in (b, b[::-1])
     ]
     items = np.repeat(np.array(cells), study.each, axis=0)
-    return items, Clusters.of(items[:, 0], [f"{one};{other}" for one, other in items[:, 1:]])
+    shown = [
+        ";".join(f"{block} {code // study.objects}:{block} {code % study.objects}" for code in codes)
+        for block, codes in product(range(study.blocks), items[:, 1:].tolist())
+    ]
+    return items, Clusters.of([f"{block} {code}" for block, code in product(range(study.blocks), items[:, 0])], shown)
 
 
-def outcomes(study: Study, items: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """The outcomes (runs, n) of two models in a block, with new effects."""
+def outcomes(study: Study, items: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, float]:
+    """The outcomes (runs, n) of two models in a block with new effects, and their true difference with the effects of
+    its values and objects, where these are few and so held."""
     n_clusters, n_bindings = items[:, 0].max() + 1, study.values * study.objects
     shared = rng.normal(0, SHARED, n_bindings)
-    found = []
+    held = [(study.values, study.objects)[i] < ENOUGH for i in range(2)]
+    of_rest = np.sqrt(study.spread**2 - 2 * study.of_values**2 * sum(held))
+    found, true = [], []
     for lead in (BASE + study.lead / 2, BASE - study.lead / 2):
         of_cluster = rng.normal(0, study.of_clusters, n_clusters)
         of_value, of_object = (rng.normal(0, study.of_values, size) for size in (study.values, study.objects))
-        own = shared + rng.normal(0, study.of_bindings, n_bindings) + np.add.outer(of_value, of_object).ravel()
+        mains = np.add.outer(of_value, of_object).ravel()
+        own = shared + rng.normal(0, study.of_bindings, n_bindings) + mains
         runs = []
         for _ in range(study.runs):
             spread = study.of_trainings if study.runs > 1 else 0.0
@@ -138,4 +160,7 @@ def outcomes(study: Study, items: np.ndarray, rng: np.random.Generator) -> tuple
             logits = lead + rng.normal(0, spread) + here[items[:, 1:]].sum(axis=1) + of_cluster[items[:, 0]]
             runs.append(rng.random(len(items)) < expit(logits))
         found.append(np.array(runs, dtype=float))
-    return found[0], found[1]
+        known = np.add.outer(held[0] * of_value, held[1] * of_object).ravel()
+        at, times = np.unique(lead + known[items[:, 1:]].sum(axis=1), return_counts=True)
+        true.append(float(times @ (expit(at[:, None] + of_rest * _POINTS) @ _WEIGHTS / _WEIGHTS.sum()) / times.sum()))
+    return found[0], found[1], true[0] - true[1]

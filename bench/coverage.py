@@ -1,15 +1,13 @@
 """How often the intervals of shares hold: a simulation of unseen splits (docs/statistics.md).
 
-Scenes of a block of r values and c objects are in a cluster for each two values and two objects. Clusters and bindings
-have effects in logits, normal with a standard deviation of 0, 1 or 2, and so have several blocks, with .5; the mean
-over the population is known. Each draw has new effects, so that an interval that speaks of bindings like these must
-hold that mean.
+Scenes of a block of values × objects are in a cluster for each two values and two objects. Values, objects, bindings
+and clusters have effects in logits, and every draw has new ones. An interval must hold the mean of the population of
+which it speaks: with the values and objects of the block where these are few, else with others.
 """
 
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import cache
-from itertools import combinations, product
+from itertools import combinations
 from multiprocessing import get_context
 
 import numpy as np
@@ -17,163 +15,150 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from bench.figures import Figure
-from evaluator.statistics.clusters import Clusters
-from evaluator.statistics.intervals import LEVEL, Estimate, cluster_mean
+from evaluator.statistics.clusters import ENOUGH, Clusters
+from evaluator.statistics.intervals import LEVEL, cluster_mean
 from evaluator.statistics.pooled import pool
 
-MEANS = (0.5, 0.8, 0.9, 0.97, 0.99)
+MEANS = (0.5, 0.8, 0.95)
 EACH = 11  # items of each pairing, 22 of a cluster
-_POINTS, _WEIGHTS = np.polynomial.hermite_e.hermegauss(80)
+SAMPLES = 4000  # of effects, of which the mean of a population is computed
 
 
 @dataclass(frozen=True)
 class Study:
-    """Blocks of values x objects, of each of which some clusters are used, and the number of draws for each mean and
-    effect.
+    """A block of values × objects of which some clusters are used, and how many blocks are pooled.
 
-    pooled: how many blocks are pooled; of a draw of the most, consecutive ones make several of fewer. of_blocks: the
-    standard deviation of the effects of blocks, in logits. effects: those of clusters and bindings.
+    of_mains, of_bindings, of_clusters: standard deviations in logits of what a scene's values, and its objects, its
+    bindings, and its cluster add. shape: `normal`, `tails` (Student's t with 3 degrees of freedom) or `failing` (a
+    fifth of the bindings fail altogether).
     """
 
+    name: str
     values: int
     objects: int
     clusters: int
-    draws: int
-    pooled: tuple[int, ...] = (1,)
-    of_blocks: float = 0
-    effects: tuple[tuple[int, int], ...] = tuple(product((0, 1, 2), (0, 1, 2)))
+    of_mains: float = 0.0
+    of_bindings: float = 1.0
+    of_clusters: float = 0.5
+    shape: str = "normal"
+    blocks: int = 1
+    draws: int = 100
 
     @property
-    def blocks(self) -> int:
-        """How many blocks a draw has."""
-        return max(self.pooled)
+    def held(self) -> tuple[bool, bool]:
+        """Whether the interval holds the values, and the objects, of the block."""
+        return self.blocks == 1 and self.values < ENOUGH, self.blocks == 1 and self.objects < ENOUGH
 
 
-SOME = ((0, 0), (0, 1), (1, 0), (2, 2))
 STUDIES = (
-    Study(3, 3, 9, 400),
-    Study(3, 4, 18, 400),
-    Study(4, 4, 36, 400),
-    Study(4, 7, 126, 200),
-    Study(6, 8, 405, 100),
-    Study(3, 3, 9, 100, (2, 3, 5, 10), 0, SOME),
-    Study(3, 3, 9, 100, (2, 3, 5, 10), 0.5, SOME),
+    Study("nothing varies, 9 clusters", 3, 3, 9, 0, 0, 0),
+    Study("bindings, 9 clusters", 3, 3, 9),
+    Study("values and objects too, 9 clusters", 3, 3, 9, 1),
+    Study("values and objects alone, 9 clusters", 3, 3, 9, 1, 0, 0),
+    Study("heavy tails, 9 clusters", 3, 3, 9, 0.5, shape="tails"),
+    Study("a fifth of bindings fails, 9 clusters", 3, 3, 9, 0, 0, 0.5, "failing"),
+    Study("values and objects too, 36 clusters", 4, 4, 36, 1),
+    Study("values and objects too, 126 clusters", 4, 7, 126, 1, draws=40),
+    Study("values and objects too, 147 clusters of 7 x 7", 7, 7, 147, 1, draws=40),
+    Study("values and objects too, 300 clusters of 8 x 12", 8, 12, 300, 1, draws=40),
+    Study("two blocks, bindings", 3, 3, 9, blocks=2),
+    Study("two blocks, values and objects too", 3, 3, 9, 0.5, blocks=2),
+    Study("three blocks, bindings", 3, 3, 9, blocks=3),
+    Study("three blocks, values and objects too", 3, 3, 9, 0.5, blocks=3),
+    Study("five blocks, values and objects too", 3, 3, 9, 0.5, blocks=5),
 )
 
 
-@dataclass(frozen=True)
-class Covered:
-    """Of one mean, one pair of effects and one number of blocks: the share of intervals that hold the mean, and their
-    mean width, of ours and of the percentile bootstrap over clusters; all in percent."""
-
-    mean: float
-    effects: tuple[int, int]
-    blocks: int
-    ours: float
-    our_width: float
-    bootstrap: float
-    bootstrap_width: float
-
-
 def figures() -> list[Figure]:
-    """Coverage over all means and effects (median and range), and the width beside the bootstrap's."""
-    found = []
-    for study, blocks in ((each, blocks) for each in STUDIES for blocks in each.pooled):
-        rows = [row for row in covered(study) if row.blocks == blocks]
-        name = f"{blocks} x {study.clusters} clusters, {blocks * study.values * study.objects} bindings"
-        name += f", blocks {study.of_blocks}" * (blocks > 1) + f", {study.draws * (study.blocks // blocks)} draws each"
-        found += [
-            Figure(f"coverage of 95% intervals, {name}", "%", tuple(row.ours for row in rows)),
-            Figure("the same, cluster bootstrap", "%", tuple(row.bootstrap for row in rows)),
-            Figure("width", "points", tuple(row.our_width for row in rows)),
-            Figure("the same, cluster bootstrap", "points", tuple(row.bootstrap_width for row in rows)),
-        ]
-    return found
-
-
-@cache
-def covered(study: Study) -> list[Covered]:
-    """Every mean, pair of effects and number of blocks of a study, in several processes."""
-    cases = [
-        (study, mean, effects, seed)
-        for seed, (mean, effects) in enumerate((m, e) for m in MEANS for e in study.effects)
-    ]
-    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        return [row for rows in pool.map(case, *zip(*cases, strict=True)) for row in rows]
-
-
-def case(study: Study, mean: float, effects: tuple[int, int], seed: int) -> list[Covered]:
-    """One mean and pair of effects, a row for each number of blocks that are pooled."""
-    rng = np.random.default_rng(seed)
-    cells, clusters = cells_of(study)
-    parts = np.split(np.arange(len(clusters.codes)), study.blocks)
-    ours: dict[int, list[tuple[float, float]]] = {blocks: [] for blocks in study.pooled}
-    others: dict[int, list[tuple[float, float]]] = {blocks: [] for blocks in study.pooled}
-    for _ in range(study.draws):
-        right = drawn(study, cells, mean, effects, rng)
-        outcomes = (np.arange(EACH) < right[:, None]).astype(float).ravel()
-        each = [cluster_mean(outcomes[rows], clusters.take(rows)) for rows in parts]
-        for blocks in study.pooled:
-            for first in range(0, study.blocks - blocks + 1, blocks):
-                ours[blocks].append(_pooled(each[first : first + blocks]))
-                rows = np.concatenate(parts[first : first + blocks])
-                others[blocks].append(bootstrap(outcomes[rows], clusters.codes[rows], seed))
+    """For each study the coverage of 95% intervals, over all means (median and range), and their mean width."""
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as executor:
+        found = list(executor.map(covered, STUDIES))
     return [
-        Covered(
-            mean, effects, blocks, *_summary(np.array(ours[blocks]), mean), *_summary(np.array(others[blocks]), mean)
-        )
-        for blocks in study.pooled
+        Figure(f"{study.name}: {of} of 95% intervals", unit, numbers)
+        for study, (shares, widths) in zip(STUDIES, found, strict=True)
+        for of, unit, numbers in (("coverage", "%", shares), ("width", "points", widths))
     ]
 
 
-def bootstrap(outcomes: np.ndarray, codes: np.ndarray, seed: int) -> tuple[float, float]:
-    """The percentile interval over 10,000 draws of whole clusters."""
-    code = np.unique(codes, return_inverse=True)[1]
-    sums, sizes = np.bincount(code, weights=outcomes), np.bincount(code)
-    drawn = np.random.default_rng(seed).multinomial(len(sums), np.full(len(sums), 1 / len(sums)), 10_000)
-    low, high = np.quantile((drawn @ sums) / (drawn @ sizes), [0.025, 0.975])
-    return float(low), float(high)
+def covered(study: Study) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """For each mean the share of intervals that hold it, in percent, and their mean width in points."""
+    cells, clusters = cells_of(study)
+    shares, widths = [], []
+    for mean in MEANS:
+        rng = np.random.default_rng(round(100 * mean))
+        constant = _constant(study, mean)
+        held = []
+        for _ in range(study.draws):
+            each, true = zip(*(drawn(study, cells, constant, rng) for _ in range(study.blocks)), strict=True)
+            low, high = _interval(study, [np.ravel(np.arange(EACH) < right[:, None]) for right in each], clusters)
+            held.append((low <= np.mean(true) + 1e-9 and np.mean(true) - 1e-9 <= high, high - low))
+        share, width = np.mean(held, axis=0)
+        shares.append(100 * float(share))
+        widths.append(100 * float(width))
+    return tuple(shares), tuple(widths)
 
 
-def _pooled(each: list[Estimate]) -> tuple[float, float]:
-    """The evaluator's interval of the mean over some blocks."""
-    names = [str(block) for block in range(len(each))]
-    found = pool([e.value for e in each], [e.low for e in each], [e.high for e in each], names, LEVEL)
-    return found.low, found.high
-
-
-def _summary(found: np.ndarray, mean: float) -> tuple[float, float]:
-    inside = (found[:, 0] <= mean + 1e-9) & (mean - 1e-9 <= found[:, 1])
-    return 100 * float(inside.mean()), 100 * float((found[:, 1] - found[:, 0]).mean())
+def _interval(study: Study, outcomes: list[np.ndarray], clusters: Clusters) -> tuple[float, float]:
+    found = [cluster_mean(each.astype(float), clusters) for each in outcomes]
+    if study.blocks == 1:
+        return found[0].low, found[0].high
+    values, lows, highs = ([getattr(e, name) for e in found] for name in ("value", "low_drawn", "high_drawn"))
+    pooled = pool(values, lows, highs, [str(i) for i in range(study.blocks)], LEVEL)
+    return pooled.low, pooled.high
 
 
 def cells_of(study: Study) -> tuple[np.ndarray, Clusters]:
-    """Cluster, two bindings and block (cells, 4) of each pairing, and the clusters of all items in the same order."""
+    """Cluster, two values and two objects (cells, 5) of each pairing, and what the items share."""
     groups = [(a, b) for a in combinations(range(study.values), 2) for b in combinations(range(study.objects), 2)]
     chosen = np.sort(np.random.default_rng(0).permutation(len(groups))[: study.clusters])
-    bindings = study.values * study.objects
-    cells = []
-    for block, (code, place) in product(range(study.blocks), enumerate(chosen)):
-        (a, b), (c, d) = groups[place]
-        for pairs in (((a, c), (b, d)), ((a, d), (b, c))):
-            shown = [block * bindings + value * study.objects + thing for value, thing in pairs]
-            cells.append((block * study.clusters + code, *shown, block))
-    table = np.array(cells)
-    items = np.repeat(table, EACH, axis=0)
-    shown = [f"{one};{other}" for one, other in items[:, 1:3]]
-    return table, Clusters.of(items[:, 0], shown)
+    cells = np.array([(code, *groups[i][0], *pair) for code, i in enumerate(chosen) for pair in _both(groups[i][1])])
+    items = np.repeat(cells, EACH, axis=0)
+    return cells, Clusters.of(items[:, 0], [f"{a}:{c};{b}:{d}" for _, a, b, c, d in items])
 
 
-def drawn(
-    study: Study, cells: np.ndarray, mean: float, effects: tuple[int, int], rng: np.random.Generator
-) -> np.ndarray:
-    """How many of the items of each cell are right, for new effects of clusters, bindings and blocks."""
-    of_cluster, of_binding = effects
-    spread = float(np.sqrt(of_cluster**2 + 2 * of_binding**2 + study.of_blocks**2))
-    weights = _WEIGHTS / _WEIGHTS.sum()
-    constant = brentq(lambda m: float(expit(m + spread * _POINTS) @ weights) - mean, -10, 40)
-    clusters = rng.normal(0, 1, cells[:, 0].max() + 1) * of_cluster
-    bindings = rng.normal(0, 1, cells[:, 1:3].max() + 1) * of_binding
-    blocks = rng.normal(0, 1, study.blocks) * study.of_blocks
-    logits = constant + clusters[cells[:, 0]] + bindings[cells[:, 1:3]].sum(axis=1) + blocks[cells[:, 3]]
-    return rng.binomial(EACH, expit(logits))
+def _both(pair: tuple[int, int]) -> tuple[tuple[int, int], tuple[int, int]]:
+    return pair, (pair[1], pair[0])
+
+
+def drawn(study: Study, cells: np.ndarray, constant: float, rng: np.random.Generator) -> tuple[np.ndarray, float]:
+    """How many items of each cell are right, with new effects, and the mean of the population of the interval."""
+    cluster, values, objects = cells[:, 0], cells[:, 1:3], cells[:, 3:5]
+    of_values, of_objects = (_effects(study, study.of_mains, n, rng) for n in (study.values, study.objects))
+    of_bindings = _of_bindings(study, study.values * study.objects, rng)
+    shown = values * study.objects + objects
+    mains = [of_values[values].sum(axis=1), of_objects[objects].sum(axis=1)]
+    rest = of_bindings[shown].sum(axis=1) + rng.normal(0, study.of_clusters, cluster.max() + 1)[cluster]
+    right = rng.binomial(EACH, expit(constant + sum(mains) + rest))
+    known = sum(each for each, held in zip(mains, study.held, strict=True) if held) + np.zeros(len(cells))
+    return right, float(expit(constant + known[:, None] + _others(study)).mean())
+
+
+def _effects(study: Study, of_scene: float, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Of n values, or objects, two of which add `of_scene` to a scene."""
+    unit = rng.standard_t(3, n) / 3**0.5 if study.shape == "tails" else rng.standard_normal(n)
+    return np.asarray(unit * of_scene / 2**0.5)
+
+
+def _of_bindings(study: Study, n: int, rng: np.random.Generator) -> np.ndarray:
+    if study.shape == "failing":
+        return np.where(rng.random(n) < 0.2, -20.0, 0.0)
+    return _effects(study, study.of_bindings, n, rng)
+
+
+def _others(study: Study) -> np.ndarray:
+    """Sums (SAMPLES,) of the effects of a scene that the interval takes as drawn anew."""
+    rng = np.random.default_rng(7)
+    total = rng.normal(0, study.of_clusters, SAMPLES) + _of_bindings(study, 2 * SAMPLES, rng).reshape(2, -1).sum(axis=0)
+    for held in study.held:
+        if not held:
+            total += _effects(study, study.of_mains, 2 * SAMPLES, rng).reshape(2, -1).sum(axis=0)
+    return total
+
+
+def _constant(study: Study, mean: float) -> float:
+    """The constant at which the mean over all effects is `mean`; where bindings fail, over the others."""
+    rng = np.random.default_rng(8)
+    others = rng.normal(0, study.of_clusters, SAMPLES)
+    for of_scene in (study.of_mains, study.of_mains, 0 if study.shape == "failing" else study.of_bindings):
+        others += _effects(study, of_scene, 2 * SAMPLES, rng).reshape(2, -1).sum(axis=0)
+    return float(brentq(lambda constant: expit(constant + others).mean() - mean, -20, 20))

@@ -10,7 +10,7 @@ from bench.figures import Figure
 from evaluator.statistics.clusters import Clusters
 from evaluator.statistics.intervals import LEVEL, cluster_mean
 from evaluator.statistics.pooled import Pooled, pool
-from generator.plan.power import ACCURACIES, BINDING_EFFECT, CLUSTER_EFFECT, SplitSize, half_width
+from generator.plan.power import ACCURACIES, BINDING_EFFECT, CLUSTER_EFFECT, MAIN_EFFECT, SplitSize, half_width
 
 BLOCKS = ((2, 3, 1), (3, 3, 1), (3, 4, 1), (4, 4, 1), (4, 6, 1), (6, 6, 1), (8, 8, 1), (3, 3, 3), (3, 3, 5), (4, 4, 3))
 """Values, objects, block seeds."""
@@ -28,7 +28,7 @@ class Unseen:
         self._seeds = seeds
         pairings = [
             [
-                [(f"{seed} {a} {b}", f"{seed} {a[0]} {x}", f"{seed} {a[1]} {y}") for x, y in (b, b[::-1])]
+                [(f"{seed} {a} {b}", f"{seed} {a[0]}:{seed} {x}", f"{seed} {a[1]}:{seed} {y}") for x, y in (b, b[::-1])]
                 for a in combinations(range(r), 2)
                 for b in combinations(range(c), 2)
             ]
@@ -42,16 +42,18 @@ class Unseen:
         self.clusters = Clusters.of([cell[0] for cell in dealt], [";".join(cell[1:]) for cell in dealt])
         self._bindings = np.unique([cell[1:] for cell in dealt], return_inverse=True)[1].reshape(-1, 2)
         n_clusters, n_bindings = (int(codes.max()) + 1 for codes in (self.clusters.codes, self._bindings))
-        self.size = SplitSize("unseen", len(dealt), n_clusters, n_bindings, 2.0)
-        self.block = SplitSize("unseen", scenes, n_clusters // seeds, n_bindings // seeds, 2.0)
+        self.block = SplitSize("unseen", scenes, n_clusters // seeds, n_bindings // seeds, 2.0, (r, c))
+        self.size = self.block.times(seeds)
 
     def outcomes(self, accuracy: float, rng: np.random.Generator) -> np.ndarray:
         """Outcomes (scenes,) of a model with the assumed effects, drawn anew; its accuracy is that over all such
         scenes."""
-        spread = np.hypot(BINDING_EFFECT, CLUSTER_EFFECT)
+        spread = np.sqrt(2 * MAIN_EFFECT**2 + BINDING_EFFECT**2 + CLUSTER_EFFECT**2)
         constant = brentq(lambda m: float(expit(m + spread * _POINTS) @ _MASS / _MASS.sum()) - accuracy, -10, 10)
         of_binding = rng.normal(0, BINDING_EFFECT / 2**0.5, self.size.bindings)
         of_cluster = rng.normal(0, CLUSTER_EFFECT, self.size.clusters)
+        of_factors = [rng.normal(0, MAIN_EFFECT / 2**0.5, codes.max() + 1)[codes] for codes in self.clusters.factors.T]
+        of_binding += sum(of_factors)
         logits = constant + of_cluster[self.clusters.codes] + of_binding[self._bindings].sum(axis=1)
         return (rng.random(len(logits)) < expit(logits)).astype(float)
 
@@ -65,7 +67,9 @@ class Unseen:
         blocks = np.split(np.arange(len(outcomes)), self._seeds)
         each = [cluster_mean(outcomes[rows], self.clusters.take(rows)) for rows in blocks]
         names = [str(block) for block in range(self._seeds)]
-        return pool([e.value for e in each], [e.low for e in each], [e.high for e in each], names, LEVEL)
+        if self._seeds == 1:
+            return pool([each[0].value], [each[0].low], [each[0].high], names, LEVEL)
+        return pool([e.value for e in each], [e.low_drawn for e in each], [e.high_drawn for e in each], names, LEVEL)
 
 
 def figures() -> list[Figure]:

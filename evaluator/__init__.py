@@ -8,14 +8,13 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from evaluator.api import evaluate
-    from evaluator.report.evaluation import Evaluation
+    from evaluator.api import Evaluation, evaluate
     from evaluator.runs.dataset import Dataset
 
 __all__ = ["Dataset", "Evaluation", "evaluate"]
 _PLACES = {
     "Dataset": "evaluator.runs.dataset:Dataset",
-    "Evaluation": "evaluator.report.evaluation:Evaluation",
+    "Evaluation": "evaluator.api:Evaluation",
     "evaluate": "evaluator.api:evaluate",
 }
 

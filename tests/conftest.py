@@ -1,6 +1,7 @@
 """A small rendered dataset, made once a test run and read by many tests."""
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -27,13 +28,32 @@ FEWEST = ["--scenes", "train=2,val=1,seen=1,partial=1,unseen=1"]
 
 
 def run_command(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Run `gen` or `score` in this process; an unforeseen error is an error of the test."""
-    name, *rest = map(str, arguments)
+    """Run `gen` or `score` in this process; an unforeseen error is an error of the test.
+
+    The first argument may be several words, as on a command line.
+    """
+    name, *rest = [*shlex.split(str(arguments[0])), *map(str, arguments[1:])]
     with chdir(cwd or Path.cwd()):
         done = CliRunner().invoke(import_module(MODULES[name]).main, rest, prog_name=name)
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
     return subprocess.CompletedProcess([name, *rest], done.exit_code, done.stdout, done.stderr)
+
+
+def succeed(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """As run_command, for a command that must succeed."""
+    done = run_command(*arguments, cwd=cwd)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def refuse(said: str, *arguments: str | Path, cwd: Path | None = None) -> None:
+    """As run_command, for a command that must be refused: exit code 2, and one sentence that has `said`."""
+    done = run_command(*arguments, cwd=cwd)
+    assert (done.returncode, done.stdout) == (2, "")
+    (error,) = [line for line in done.stderr.splitlines() if line.startswith("Error: ")]
+    assert error == done.stderr.splitlines()[-1]
+    assert said in error
 
 
 def run_process(

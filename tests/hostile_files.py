@@ -6,6 +6,7 @@ import subprocess
 import sys
 import zlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -37,57 +38,21 @@ def sparse(path: Path, size: int = 64 << 30) -> Path:
     return path
 
 
-def dictionary_bomb(path: Path, column: str = "scene_id", rows: int = 1_000_000) -> Path:
-    """A table of some KB: one text of half a MB, a million times."""
-    codes = pa.array(np.zeros(rows, np.int32))
-    table = pa.table({column: pa.DictionaryArray.from_arrays(codes, pa.array(["x" * 500_000]))})
-    pq.write_table(table, path, compression="zstd")
-    return path
-
-
-def page_bomb(path: Path, column: str = "scene_id") -> Path:
-    """A table of some KB with one page of a GiB."""
-    pq.write_table(
-        pa.table({column: ["x" * (1 << 20)] * 1024}),
-        path,
-        compression="zstd",
-        use_dictionary=False,
-        data_page_size=1 << 30,
-    )
-    return path
-
-
-def row_bomb(path: Path, column: str = "scene_id", rows: int = 200_000_000) -> Path:
-    """A table of half a MB with as many empty cells."""
-    pq.write_table(pa.table({column: pa.nulls(rows, pa.string())}), path, compression="zstd")
-    return path
-
-
-def list_bomb(path: Path, column: str = "scene_id") -> Path:
-    """A table of some KB with one row, a list of a hundred million numbers."""
-    numbers = pa.array(np.zeros(100_000_000, np.int32))
-    pq.write_table(
-        pa.table({column: pa.ListArray.from_arrays(pa.array([0, len(numbers)], pa.int32()), numbers)}),
-        path,
-        compression="zstd",
-    )
-    return path
-
-
-def prefix_bomb(path: Path, column: str = "scene_id") -> Path:
-    """A table of some hundred bytes whose texts of a MiB each repeat the one before."""
-    texts = ["x" * (1 << 20)] * 1024
-    pq.write_table(
-        pa.table({column: texts}),
-        path,
-        compression="zstd",
-        use_dictionary=False,
-        column_encoding={column: "DELTA_BYTE_ARRAY"},
-    )
-    return path
-
-
-PARQUET = (dictionary_bomb, page_bomb, row_bomb, list_bomb, prefix_bomb)
+def parquet_bombs(folder: Path) -> list[Path]:
+    """Tables of up to some hundred KB: one text a million times, one page of 400 MiB, a hundred million empty cells, a
+    list of as many numbers in one row, and texts that each repeat the one before."""
+    texts = ["x" * (1 << 20)] * 400
+    codes, numbers = (pa.array(np.zeros(n, np.int32)) for n in (1_000_000, 100_000_000))
+    columns: dict[str, tuple[Any, dict[str, Any]]] = {
+        "dictionary": (pa.DictionaryArray.from_arrays(codes, pa.array(["x" * 500_000])), {}),
+        "page": (texts, {"use_dictionary": False, "data_page_size": 1 << 30}),
+        "rows": (pa.nulls(100_000_000, pa.string()), {}),
+        "list": (pa.ListArray.from_arrays([0, len(numbers)], numbers), {}),
+        "prefix": (texts, {"use_dictionary": False, "column_encoding": {"scene_id": "DELTA_BYTE_ARRAY"}}),
+    }
+    for name, (column, options) in columns.items():
+        pq.write_table(pa.table({"scene_id": column}), folder / f"{name}.parquet", compression="zstd", **options)
+    return [folder / f"{name}.parquet" for name in columns]
 
 
 def png(width: int, height: int, *chunks: tuple[bytes, bytes], pixels: bytes = b"") -> bytes:

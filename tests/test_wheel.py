@@ -2,11 +2,13 @@
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,29 +29,29 @@ class Model:
 one = two = Model
 """
 
-QUICK = [
-    "render",
-    "--scenes",
-    "train=4,val=1,seen=1,partial=1,unseen=1",
-    "--resolution",
-    "32x32",
-    "--quality",
-    "draft",
-    "--workers",
-    "1",
-    "--out",
-    "world",
-]
+QUICK = shlex.split(
+    "render --scenes train=4,val=1,seen=1,partial=1,unseen=1 --resolution 32x32 --quality draft --workers 1 --out world"
+)
+
+
+def run(*command: str | Path, **more: Any) -> str:
+    """Run a command that must succeed; returns what it prints."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **more)
+    assert done.returncode == 0, f"{command}\n{done.stderr}"
+    return done.stdout
+
+
+def refused(*command: str | Path, **more: Any) -> str:
+    """Run a command that must be refused; returns its last line of stderr."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **more)
+    assert done.returncode == 2, done.stderr
+    return done.stderr.splitlines()[-1]
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("wheel")
-    subprocess.run(
-        [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", out, CHECKOUT],
-        check=True,
-        capture_output=True,
-    )
+    run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", out, CHECKOUT)
     return next(out.glob("*.whl"))
 
 
@@ -57,6 +59,7 @@ def test_it_carries_the_declarations_and_nothing_else(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert {
         "generator/_data/scenes/clevr.toml",
+        "generator/dataset/card.md.jinja",
         "evaluator/experiments/recipes/pearson2025.py",
         "generator/_data/blender_assets/quality.toml",
         "evaluator/report/page.html.jinja",
@@ -68,30 +71,16 @@ def test_it_carries_the_declarations_and_nothing_else(wheel: Path) -> None:
 @pytest.mark.full
 def test_it_renders_and_verifies_outside_the_checkout(wheel: Path, tmp_path: Path) -> None:
     site = tmp_path / "site"
-    subprocess.run(
-        [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", site, wheel],
-        check=True,
-        capture_output=True,
-    )
-    env = {**os.environ, "PYTHONPATH": str(site), "PYTHONSAFEPATH": "1"}
-    gen = site / "bin" / "gen"
-    where = subprocess.run(
-        [sys.executable, "-c", "import generator; print(generator.__file__)"],
-        env=env,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert where.stdout.startswith(str(site))
-    subprocess.run([sys.executable, gen, *QUICK], env=env, cwd=tmp_path, check=True, capture_output=True)
-    done = subprocess.run(
-        [sys.executable, gen, "verify", "world"], env=env, cwd=tmp_path, check=True, capture_output=True, text=True
-    )
-    assert done.stdout.strip() == "color-shape-3x3-b0: clean"
-    subprocess.run(
-        [sys.executable, site / "bin" / "score", "models"], env=env, cwd=tmp_path, check=True, capture_output=True
-    )
+    run(sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", site, wheel)
+    there: dict[str, Any] = {
+        "env": {**os.environ, "PYTHONPATH": str(site), "PYTHONSAFEPATH": "1"},
+        "cwd": tmp_path,
+    }
+    assert run(sys.executable, "-c", "import generator; print(generator.__file__)", **there).startswith(str(site))
+    run(sys.executable, site / "bin" / "gen", *QUICK, **there)
+    judged = run(sys.executable, site / "bin" / "gen", "verify", "world", **there)
+    assert judged.strip() == "color-shape-3x3-b0: clean"
+    run(sys.executable, site / "bin" / "score", "models", **there)
 
 
 def python_at_hand(version: str) -> Path | None:
@@ -106,14 +95,12 @@ def python_at_hand(version: str) -> Path | None:
     return found[0] if found else None
 
 
-def environment(folder: Path, python: Path, *requirements: str | Path) -> tuple[Path, dict[str, str]]:
-    """The programs of a new environment with some packages, and the variables to run them with."""
-    env = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
-    uv = [sys.executable, "-m", "uv"]
-    subprocess.run([*uv, "venv", "--quiet", "--python", python, folder], check=True)
-    install = [*uv, "pip", "install", "--quiet", "--python", folder / "bin" / "python", *requirements]
-    subprocess.run(install, check=True)
-    return folder / "bin", env
+def environment(folder: Path, python: Path, *requirements: str | Path) -> tuple[Path, dict[str, Any]]:
+    """The programs of a new environment with some packages, and how to run them: its variables, and where."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    run(sys.executable, "-m", "uv", "venv", "--quiet", "--python", python, folder)
+    run(sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", folder / "bin/python", *requirements)
+    return folder / "bin", {"env": env, "cwd": folder.parent}
 
 
 @pytest.mark.full
@@ -124,26 +111,16 @@ def test_it_scores_with_the_extra_score_alone_beside_numpy_2(
     python = python_at_hand(version)
     if python is None:
         pytest.skip(f"there is no Python {version} on this machine")
-    bin_, env = environment(tmp_path / "venv", python, f"{wheel}[score]", "numpy>=2")
+    bin_, there = environment(tmp_path / "venv", python, f"{wheel}[score]", "numpy>=2")
     (tmp_path / "my_model.py").write_text(MODEL, encoding="utf-8")
-    run = ["run", rendered, "--model", "python:my_model:Model", "--device", "cpu", "--json", "--out"]
-    there = subprocess.run(
-        [bin_ / "score", *run, "there"], env=env, cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert there.returncode == 0, there.stderr
-    here = run_process("score", *run, "here", cwd=tmp_path)
-    found, expected = (json.loads(done.stdout)["rows"] for done in (there, here))
+    scoring = ["run", rendered, "--model", "python:my_model:Model", "--device", "cpu", "--json", "--out"]
+    found = json.loads(run(bin_ / "score", *scoring, "there", **there))["rows"]
+    expected = json.loads(run_process("score", *scoring, "here", cwd=tmp_path).stdout)["rows"]
     assert [row["value"] for row in found] == pytest.approx([row["value"] for row in expected])
     assert json.loads((tmp_path / "there" / "run.json").read_text())["versions"]["numpy"] >= "2"
-    code = first_python(tmp_path, rendered)
-    python_there = subprocess.run(
-        [bin_ / "python", "-c", code], env=env, cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert python_there.returncode == 0, python_there.stderr
-    assert python_there.stdout.startswith("CLIP on color-shape-3x3-b0")
-    refused = subprocess.run([bin_ / "gen", *QUICK], env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert refused.returncode == 2
-    assert "pip install 'jackalope[render]'" in refused.stderr.splitlines()[-1]
+    said = run(bin_ / "python", "-c", first_python(tmp_path, rendered), **there)
+    assert said.startswith("CLIP on color-shape-3x3-b0")
+    assert "pip install 'jackalope[render]'" in refused(bin_ / "gen", *QUICK, **there)
 
 
 @pytest.mark.full
@@ -156,10 +133,9 @@ def test_the_base_alone_reads_and_measures(version: str, wheel: Path, copied: Pa
     for name in ("one", "two"):
         done = run_process("score", "run", copied, "--model", f"python:my_model.py:{name}", "--out", name, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
-    bin_, env = environment(tmp_path / "venv", python, wheel)
-    listed = [sys.executable, "-m", "uv", "pip", "list", "--format", "json", "--python", bin_ / "python"]
-    installed = {each["name"] for each in json.loads(subprocess.run(listed, check=True, capture_output=True).stdout)}
-    assert not installed & {"torch", "bpy", "transformers", "diffusers"}
+    bin_, there = environment(tmp_path / "venv", python, wheel)
+    listed = run(sys.executable, "-m", "uv", "pip", "list", "--format", "json", "--python", bin_ / "python")
+    assert not {each["name"] for each in json.loads(listed)} & {"torch", "bpy", "transformers", "diffusers"}
     for line in (
         "score measure one",
         "score report one two",
@@ -169,23 +145,14 @@ def test_the_base_alone_reads_and_measures(version: str, wheel: Path, copied: Pa
         f"gen describe {copied} --benchmark other --name asked",
     ):
         name, *rest = line.split()
-        done = subprocess.run([bin_ / name, *rest], env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, f"{line}\n{done.stderr}"
-    run = ["run", copied, "--benchmark", "other", "--model", "open_clip:ViT-B-32@openai", "--out", "run"]
-    refused = subprocess.run([bin_ / "score", *run], env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert refused.returncode == 2
-    assert "pip install 'jackalope[score]'" in refused.stderr.splitlines()[-1]
+        run(bin_ / name, *rest, **there)
+    model = ["--benchmark", "other", "--model", "open_clip:ViT-B-32@openai", "--out", "run"]
+    assert "pip install 'jackalope[score]'" in refused(bin_ / "score", "run", copied, *model, **there)
 
 
 @pytest.mark.full
 def test_it_installs_into_an_empty_environment(wheel: Path, tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
-    bin_ = tmp_path / "venv" / "bin"
-    env = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
-    subprocess.run([bin_ / "pip", "install", "--quiet", f"{wheel}[all]"], check=True, env=env)
-    subprocess.run([bin_ / "gen", *QUICK], check=True, env=env, cwd=tmp_path)
-    subprocess.run([bin_ / "gen", "verify", "world"], check=True, env=env, cwd=tmp_path)
-    train = [bin_ / "score", "train", "scratch", "world", "--out", "model", "--epochs", "1"]
-    refused = subprocess.run(train, env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert refused.returncode == 2
-    assert "render more" in refused.stderr
+    bin_, there = environment(tmp_path / "venv", Path(sys.executable), f"{wheel}[all]")
+    run(bin_ / "gen", *QUICK, **there)
+    run(bin_ / "gen", "verify", "world", **there)
+    assert "render more" in refused(bin_ / "score", *shlex.split("train scratch world --out model --epochs 1"), **there)

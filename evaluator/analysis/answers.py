@@ -64,12 +64,6 @@ class Matched:
     left_out: dict[str, Any]
     partitioned: bool = False
 
-    def clusters(self, chosen: np.ndarray) -> Clusters:
-        """What the items of a mask (n,) share. An item without a scene is a scene of its own."""
-        cluster, bindings, scene = (self.labels[name][chosen] for name in ("cluster", "bindings", "scene"))
-        alone = np.array([f"item {i}" for i in range(len(scene))], dtype=object)
-        return Clusters.of(cluster, bindings, np.where(scene == "", alone, scene))
-
 
 def read_answers(source: str) -> list[Answers]:
     """The answers in a run's folder, a .csv or a .parquet; of a table with the column `model` one for each model.
@@ -86,6 +80,19 @@ def read_answers(source: str) -> list[Answers]:
     if name and len(found) > 1:
         raise UserError(f"{path} names its models in the column 'model'; leave out '{name}='.")
     return [replace(each, model=name or each.model) for each in found]
+
+
+def shared(asked: Sequence[tuple[Matched, np.ndarray]]) -> Clusters:
+    """What the items of some masks (n,) share, block after block. A binding is the same in every block; an item without
+    a scene is a scene of its own."""
+    found: dict[str, list[np.ndarray]] = {"cluster": [], "bindings": [], "scene": []}
+    for i, (block, chosen) in enumerate(asked):
+        cluster, bindings, scene = (block.labels[name][chosen] for name in found)
+        alone = np.array([f"item {j}" for j in range(len(scene))], dtype=object)
+        found["cluster"].append(f"{i} " + cluster)
+        found["bindings"].append(bindings)
+        found["scene"].append(f"{i} " + np.where(scene == "", alone, scene))
+    return Clusters.of(*(np.concatenate(each) for each in found.values()))
 
 
 def match_blocks(answers: Sequence[Answers]) -> list[Matched]:

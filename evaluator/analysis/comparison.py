@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from evaluator.analysis.answers import Matched, match_blocks, read_answers
+from evaluator.analysis.answers import Matched, match_blocks, read_answers, shared
 from evaluator.protocols.items import FULL, UNPARSED, split_rank
+from evaluator.statistics.clusters import Clusters
 from evaluator.statistics.difference import (
     Difference,
     Sides,
@@ -45,7 +46,7 @@ def compare(sources: Sequence[str], detect: float | None = None, progress: Progr
     - `items`: what is compared and what is left out (see `match`), a dict for each block.
     - `rows`: one for each pair of models and each question, which is a protocol, kind and split. Shares are 0..1;
       `difference` is `first` − `second`, means over trainings and blocks. `low`, `high`, `p` and `detectable` come from
-      one model of the difference (evaluator.statistics.difference); `varies` names what they take as drawn anew. `q` is
+      one model of the difference (evaluator.statistics.difference); `speaks_of` says of what population. `q` is
       p after Benjamini and Hochberg over the pairs of models; `leader` is the model that leads with q of at most .05,
       else None. `p_mcnemar` takes items as independent, None where a model has several runs.
     - `flips`: for each pair of models the splits between which the lead changes, with `p_flip`, the larger p of the
@@ -69,8 +70,9 @@ def compare(sources: Sequence[str], detect: float | None = None, progress: Progr
     rankings: list[Row] = []
     questions = _questions(blocks)
     for labels, asked in progress.each(questions, "comparing", len(questions)):
-        found = {pair: model_difference(_sides(asked, *pair)) for pair in combinations(models, 2)}
-        rows += _rows(labels, asked, found, detect)
+        clusters = shared(asked)
+        found = {pair: model_difference(_sides(asked, *pair), clusters) for pair in combinations(models, 2)}
+        rows += _rows(labels, asked, clusters, found, detect)
         rankings.append({**labels, "models": _ranking(list(models), asked, found)})
     return {
         "models": models,
@@ -86,7 +88,7 @@ def compare(sources: Sequence[str], detect: float | None = None, progress: Progr
 def write_rows(comparison: Comparison, path: Path) -> None:
     """Write the rows of a comparison as CSV."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_csv(path, pa.Table.from_pylist([{**row, "varies": ", ".join(row["varies"])} for row in comparison["rows"]]))
+    write_csv(path, pa.Table.from_pylist(comparison["rows"]))
 
 
 def _resolved(source: str) -> str:
@@ -121,19 +123,18 @@ def _questions(blocks: Sequence[Matched]) -> list[tuple[Row, Asked]]:
 def _sides(asked: Asked, first: str, second: str) -> list[Sides]:
     """The outcomes of two models in each block."""
     return [
-        (
-            block.correct[block.models[first]][:, chosen],
-            block.correct[block.models[second]][:, chosen],
-            block.clusters(chosen),
-        )
+        (block.correct[block.models[first]][:, chosen], block.correct[block.models[second]][:, chosen])
         for block, chosen in asked
     ]
 
 
-def _rows(labels: Row, asked: Asked, found: dict[tuple[str, str], Difference], detect: float | None) -> list[Row]:
+def _rows(
+    labels: Row, asked: Asked, clusters: Clusters, found: dict[tuple[str, str], Difference], detect: float | None
+) -> list[Row]:
     """The row of each pair of models on one question."""
     rows = [
-        {**labels, "first": a, "second": b, **_row(_sides(asked, a, b), each, detect)} for (a, b), each in found.items()
+        {**labels, "first": a, "second": b, **_row(_sides(asked, a, b), clusters, each, detect)}
+        for (a, b), each in found.items()
     ]
     for row, q in zip(rows, benjamini_hochberg([row["p"] for row in rows]), strict=True):
         row["q"] = q
@@ -142,53 +143,46 @@ def _rows(labels: Row, asked: Asked, found: dict[tuple[str, str], Difference], d
     return rows
 
 
-def _row(sides: Sequence[Sides], found: Difference, detect: float | None) -> Row:
+def _row(sides: Sequence[Sides], clusters: Clusters, found: Difference, detect: float | None) -> Row:
     """The numbers of two models."""
-    first = float(np.mean([outcomes.mean() for outcomes, _, _ in sides]))
-    second = float(np.mean([outcomes.mean() for _, outcomes, _ in sides]))
-    items = sum(len(clusters) for _, _, clusters in sides)
     row: Row = {
-        "blocks": len(sides),
-        "items": items,
-        "clusters": sum(len(np.unique(clusters.codes)) for _, _, clusters in sides),
-        "bindings": sum(clusters.weights.shape[1] for _, _, clusters in sides),
-        "first_runs": sum(len(side[0]) for side in sides),
-        "second_runs": sum(len(side[1]) for side in sides),
-        "first_mean": _number(first),
-        "second_mean": _number(second),
+        "blocks": found.blocks,
+        "items": len(clusters),
+        "clusters": len(np.unique(clusters.codes)),
+        "bindings": clusters.weights.shape[1],
+        **clusters.levels(),
+        "first_runs": sum(len(first) for first, _ in sides),
+        "second_runs": sum(len(second) for _, second in sides),
+        "first_mean": _number(float(np.mean([first.mean() for first, _ in sides]))),
+        "second_mean": _number(float(np.mean([second.mean() for _, second in sides]))),
         "difference": _number(found.value),
         "low": _number(found.low),
         "high": _number(found.high),
         "p": 1.0 if np.isnan(found.p) else found.p,
-        "varies": _varies(sides, found),
+        "speaks_of": _speaks_of(clusters, found),
         **_mcnemar(sides),
         "detectable": _number(detectable(found)),
     }
     if detect is not None:
         row |= {
             "block_seeds_needed": block_seeds_needed(found, detect),
-            "items_needed": items_needed(found, detect, items),
+            "items_needed": items_needed(found, detect, len(clusters)),
         }
     return row
 
 
-def _varies(sides: Sequence[Sides], found: Difference) -> list[str]:
-    """What the interval takes as drawn anew; all else is held as it is here."""
-    known = {
-        "blocks": found.of_blocks is not None,
-        "bindings": all(clusters.weights.shape[1] for _, _, clusters in sides),
-        "groups": True,
-        "trainings": found.of_trainings is not None,
-    }
-    return [name for name, varied in known.items() if varied]
+def _speaks_of(clusters: Clusters, found: Difference) -> str:
+    """The population of which the interval speaks."""
+    trainings = "these trainings" if found.of_trainings is None else "trainings like these"
+    return f"{clusters.speaks_of()}; {trainings}"
 
 
 def _mcnemar(sides: Sequence[Sides]) -> Row:
     """McNemar's test over the items of all blocks; None where a model has several runs on a block."""
-    if any(len(runs) > 1 for side in sides for runs in side[:2]):
+    if any(len(runs) > 1 for side in sides for runs in side):
         return {"only_first": None, "only_second": None, "p_mcnemar": None}
-    first = np.concatenate([outcomes[0] for outcomes, _, _ in sides])
-    second = np.concatenate([outcomes[0] for _, outcomes, _ in sides])
+    first = np.concatenate([outcomes[0] for outcomes, _ in sides])
+    second = np.concatenate([outcomes[0] for _, outcomes in sides])
     return {
         "only_first": int((first > second).sum()),
         "only_second": int((first < second).sum()),

@@ -8,10 +8,11 @@ from typing import Any, cast
 
 import numpy as np
 
+from evaluator.protocols.compass import pooled_loads
 from evaluator.protocols.items import COUNTS
-from evaluator.protocols.loads import pooled_loads
 from evaluator.protocols.records import Results, Row
 from evaluator.provenance.contamination import mark_of
+from evaluator.statistics.clusters import ALL_LIKE_THESE
 from evaluator.statistics.mixed import SMALLEST_P
 from evaluator.statistics.pooled import Spread, pool
 
@@ -27,7 +28,7 @@ _LONG = 60
 
 def pool_runs(runs: Sequence[Results]) -> list[Results]:
     """One entry for each model, treatment and design in the results of runs, which have `factors`
-    (evaluator.runs.factors).
+    (evaluator.runs.folder).
 
     An entry is shaped like the results of a run. `model` names what tells it from the other entries, `benchmark` all
     its benchmarks, `runs` and `blocks` count them, `first` is the results of its first run. A row's `value` is the mean
@@ -168,10 +169,11 @@ def _pooled_row(members: Sequence[tuple[str, Row]], level: float, runs: int) -> 
     if runs == 1 or not scored:
         return cast(Row, row)
     rows: list[Any] = [each for _, each in scored]
+    drawn = "_drawn" if row["blocks"] > 1 else ""
     found = pool(
         [each["value"] for each in rows],
-        _numbers(rows, "low"),
-        _numbers(rows, "high"),
+        _numbers(rows, f"low{drawn}"),
+        _numbers(rows, f"high{drawn}"),
         [block for block, _ in scored],
         level,
     )
@@ -184,6 +186,9 @@ def _pooled_row(members: Sequence[tuple[str, Row]], level: float, runs: int) -> 
         "high": _number(min(found.high, most)),
         "low_fixed": None,
         "high_fixed": None,
+        "low_drawn": None,
+        "high_drawn": None,
+        "speaks_of": ALL_LIKE_THESE if drawn else row["speaks_of"],
         "chance": _number(float(np.mean(chances))) if chances else None,
         **_spread("blocks", found.over_blocks),
         **_spread("runs", found.over_runs),

@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from evaluator.audits.blind import FEWEST_CLUSTERS, Blind, blind_test, centre, give_aways
+from evaluator.audits.blind import FEWEST_CLUSTERS, LEVEL, Blind, blind_test, centre, give_aways, p_above
 from evaluator.audits.features import make_pairs, ngram_differences, word_overlap, words
-from evaluator.audits.levels import LevelSample, draw_levels
 from evaluator.audits.perplexity import LanguageModel, hardest, load_language_model
-from evaluator.audits.sample import Sample, draw_samples, every_question
-from evaluator.audits.significance import LEVEL, p_above, rank_biserial, share_lower, size_of
+from evaluator.audits.sample import Sample, draw_levels, draw_samples, every_question
 from evaluator.audits.similarity import SentenceEncoder, audit_similarity, similar_items
 from evaluator.statistics.intervals import cluster_mean
 from generator.base.progress import SILENT, Progress
@@ -90,42 +88,40 @@ def decide(kinds: Sequence[dict[str, Any]]) -> None:
             kind["blind"].update(give_aways=[], examples=[])
 
 
-def _audit_level(sample: LevelSample, model: LanguageModel) -> dict[str, Any]:
+def _audit_kind(sample: Sample, model: LanguageModel, encoder: SentenceEncoder | None, seed: int) -> dict[str, Any]:
+    perplexities = model.judge(sample.questions)
+    nearest, measured = _against_hardest(sample, perplexities)
+    return {
+        "name": str(sample.kind),
+        **sample.kind._asdict(),
+        **measured,
+        "difference": _difference(nearest),
+        "similarity": audit_similarity(sample.questions, encoder) if encoder else None,
+        "centre": _centre(sample),
+        "blind": _blind(sample, None if model.own else perplexities, seed),
+    }
+
+
+def _audit_level(sample: Sample, model: LanguageModel) -> dict[str, Any]:
     """Length and perplexity of captions of one level, each against the hardest of all its negatives."""
+    names = {name: getattr(sample.kind, name) for name in ("protocol", "kind", "skill")}
+    return {**names, "level": sample.level, **_against_hardest(sample, model.judge(sample.questions))[1]}
+
+
+def _against_hardest(
+    sample: Sample, perplexities: Sequence[np.ndarray]
+) -> tuple[list[tuple[str, str]], dict[str, Any]]:
+    """The pairs of a true text and its hardest negative, and what the results of kinds and of levels say of them."""
     questions = sample.questions
-    perplexities = model.judge(questions)
     hard = np.array([hardest(values) for values in perplexities])
     nearest = [(q.caption, q.texts[place]) for q, place in zip(questions, hard, strict=True)]
-    return {
-        **dict(zip(("protocol", "kind", "skill", "level"), (name or None for name in sample.group), strict=True)),
+    return nearest, {
         "items": sample.available,
         "sampled": len(questions),
         "clusters": len({q.cluster for q in questions}),
         "negatives_an_item": float(np.mean([len(q.negatives) for q in questions])),
         "length": _length(nearest),
         "perplexity": _perplexity(perplexities, hard),
-    }
-
-
-def _audit_kind(sample: Sample, model: LanguageModel, encoder: SentenceEncoder | None, seed: int) -> dict[str, Any]:
-    questions = sample.questions
-    perplexities = model.judge(questions)
-    hard = np.array([hardest(values) for values in perplexities])
-    nearest = [(q.caption, q.texts[place]) for q, place in zip(questions, hard, strict=True)]
-    negatives = [len(q.negatives) for q in questions]
-    return {
-        "name": str(sample.kind),
-        **sample.kind._asdict(),
-        "items": sample.available,
-        "sampled": len(questions),
-        "clusters": len({q.cluster for q in questions}),
-        "negatives_an_item": float(np.mean(negatives)),
-        "length": _length(nearest),
-        "difference": _difference(nearest),
-        "perplexity": _perplexity(perplexities, hard),
-        "similarity": audit_similarity(questions, encoder) if encoder else None,
-        "centre": _centre(sample),
-        "blind": _blind(sample, None if model.own else perplexities, seed),
     }
 
 
@@ -147,6 +143,35 @@ def _compared(true: np.ndarray, false: np.ndarray, middle: Callable[[np.ndarray]
         "size": size_of(r),
         "lower": share_lower(true, false),
     }
+
+
+def rank_biserial(true: np.ndarray, false: np.ndarray) -> float:
+    """r = 1 − 2U/(n₁n₂), U = #(true > false) + ½ ties over all n₁·n₂ pairs; −1..1, above 0 where the true are lower.
+
+    COMPASS, appendix B.3. nan where a group is empty.
+
+    >>> rank_biserial(np.array([1.0, 2.0]), np.array([2.0, 3.0]))
+    0.75
+    """
+    if not (len(true) and len(false)):
+        return float("nan")
+    ordered = np.sort(false)
+    below = np.searchsorted(ordered, true, "left") + np.searchsorted(ordered, true, "right")
+    return float(1 - below.sum() / (len(true) * len(false)))
+
+
+def size_of(r: float) -> str:
+    """COMPASS' name for the size of an effect: |r| below .1 is negligible, below .3 small, else medium or large.
+
+    >>> size_of(-0.05), size_of(0.1), size_of(-0.3)
+    ('negligible', 'small', 'medium or large')
+    """
+    return "negligible" if abs(r) < 0.1 else "small" if abs(r) < 0.3 else "medium or large"
+
+
+def share_lower(true: np.ndarray, false: np.ndarray) -> float:
+    """Share of pairs (true[i], false[i]) in which the true number is lower; ties count half. nan without pairs."""
+    return float(np.mean((true < false) + 0.5 * (true == false))) if len(true) else float("nan")
 
 
 def _difference(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:

@@ -10,6 +10,8 @@ import numpy as np
 
 from evaluator.audits.features import Pairs
 
+LEVEL = 0.025
+DRAWS = 10_000
 FOLDS = 5
 FEWEST_CLUSTERS = 10
 SHOWN = 10
@@ -49,6 +51,29 @@ def blind_test(pairs: Pairs, seed: int) -> Blind:
             chosen[name] += 1
             decisions[test] = LEARNERS[name](pairs, train, test)
     return Blind(_outcomes(decisions), decisions, {name: chosen[name] for name in LEARNERS if chosen[name]})
+
+
+def p_above(outcomes: np.ndarray, clusters: np.ndarray, chance: float, seed: int = 0) -> float:
+    """p of a mean of outcomes (n,) above `chance`, by a sign-flip test over clusters (n,). 1 for a mean at or below
+    chance.
+
+    The sign of each cluster's excess is flipped at random in 10,000 draws; p is the share of draws with at least the
+    observed total on either side, or Hoeffding's bound where that is smaller. The test is two-sided because the
+    learners of a cross-validation share most of their pairs and all find the same chance imbalance: a one-sided test
+    would accuse twice as many clean benchmarks as its level allows.
+    """
+    excess = np.bincount(np.unique(clusters, return_inverse=True)[1].reshape(-1), weights=outcomes - chance)
+    total = excess.sum()
+    if total <= 0:
+        return 1.0
+    rng = np.random.default_rng(seed)
+    rows = max(1, 4_000_000 // len(excess))
+    reached = 0
+    for start in range(0, DRAWS, rows):
+        signs = rng.integers(0, 2, (min(rows, DRAWS - start), len(excess)), dtype=np.int8) * 2 - 1
+        reached += int((np.abs(signs @ excess) >= total - 1e-9).sum())
+    bound = float(2 * np.exp(-(total**2) / (2 * excess @ excess)))  # below what 10,000 draws can show
+    return min((reached + 1) / (DRAWS + 1), bound)
 
 
 def give_aways(pairs: Pairs) -> list[dict[str, Any]]:

@@ -2,7 +2,6 @@
 model."""
 
 import io
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,17 +11,14 @@ import matplotlib
 import numpy as np
 from matplotlib import pyplot as plt
 
-from evaluator.audits.prompts import captions_of, shown_splits
+from evaluator.audits.prompts import captions_of, models_shown, shown_splits
 from evaluator.models.contracts import DualEncoder
-from evaluator.models.registry import load_model, name_and_spec
-from evaluator.provenance.contamination import training_of
 from generator.base.errors import UserError
 from generator.base.files import write_json, write_text
 from generator.base.progress import SILENT, Progress
 from generator.base.streams import Stream
 from generator.dataset.reader import Benchmark, Images, World
 
-logger = logging.getLogger(__name__)
 RECORD = "embeddings.json"
 TEXTS, IMAGES = "texts", "images"
 _MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")
@@ -127,27 +123,20 @@ def draw_maps(
 
     A model is a spec, or NAME=SPEC for what it is called. Raises UserError for a model that is no dual encoder.
     """
-    names = [name_and_spec(model) for model in asked.models]
-    if len(dict(names)) < len(names):
-        raise UserError(f"Expected models with names of their own, got {', '.join(asked.models)}; write NAME=MODEL.")
     classes = choose_classes(benchmark, asked.splits, asked.captions, asked.images, asked.seed)
     shown = with_own_images(classes, benchmark)
     of = {TEXTS: list(range(len(classes))), IMAGES: [i for i, each in enumerate(shown) for _ in each.scenes]}
     scenes = [scene for each in shown for scene in each.scenes]
     places: dict[str, dict[str, np.ndarray]] = {TEXTS: {}, IMAGES: {}}
     models: dict[str, Any] = {}
-    for name, spec in progress.each(names, "embedding", len(names)):
-        model = load_model(spec, device)
+    held_out = [scene for each in shown if each.split != "train" for scene in each.scenes]
+    found = models_shown(asked.models, world, benchmark, held_out, device)
+    for name, model, models[name] in progress.each(found, "embedding", len(asked.models)):
         if not isinstance(model, DualEncoder):
             raise UserError(
-                f"'{spec}' does not embed images and texts apart; give a dual encoder, such as hf: or open_clip:."
+                f"'{models[name]['model']}' does not embed images and texts apart; give a dual encoder, such as hf: or "
+                "open_clip:."
             )
-        models[name] = {
-            "model": spec,
-            **model.info,
-            "training": training_of(model, world, benchmark, _held_out(shown)),
-        }
-        logger.info(f"{name}: {models[name]['training']['said']}")
         places[TEXTS][name] = on_plane(embed_texts(model, [each.caption for each in classes]), asked.seed)
         places[IMAGES][name] = on_plane(embed_images(model, world, scenes), asked.seed)
     out.mkdir(parents=True, exist_ok=True)
@@ -171,11 +160,6 @@ def draw_maps(
         },
     )
     return figures
-
-
-def _held_out(classes: Sequence[Class]) -> list[str]:
-    """The scenes that are none of train."""
-    return [scene for each in classes if each.split != "train" for scene in each.scenes]
 
 
 matplotlib.use("svg")

@@ -87,33 +87,21 @@ def make_pairs(true: Sequence[str], false: Sequence[str], clusters: Sequence[str
 
     A feature that differs in fewer than three pairs is left out.
     """
-    matrix, names = _matrix([_difference(a, b) for a, b in zip(true, false, strict=True)])
-    kept = np.flatnonzero(np.bincount(matrix.indices, minlength=len(names)) >= RAREST)
+    from sklearn.feature_extraction import DictVectorizer
+
+    vectorizer = DictVectorizer()
+    counts = vectorizer.fit_transform([text_features(text) for text in (*true, *false)])
+    differences = counts[: len(true)] - counts[len(true) :]
+    differences.eliminate_zeros()
+    kept = np.flatnonzero(np.bincount(differences.indices, minlength=differences.shape[1]) >= RAREST)
     logs = np.log(perplexities)
     return Pairs(
-        matrix[:, kept],
-        [names[i] for i in kept],
+        differences[:, kept],
+        [str(name) for name in vectorizer.get_feature_names_out()[kept]],
         _numbers(true, logs[:, 0]),
         _numbers(false, logs[:, 1]),
         np.unique(np.array(clusters), return_inverse=True)[1],
     )
-
-
-def _matrix(rows: list[dict[str, float]]) -> tuple[Any, list[str]]:
-    """Sparse (n, f) of the rows' values, and the names of the columns."""
-    from scipy.sparse import csr_matrix
-    from sklearn.feature_extraction import DictVectorizer
-
-    if not any(rows):
-        return csr_matrix((len(rows), 0)), []
-    vectorizer = DictVectorizer()
-    return vectorizer.fit_transform(rows), [str(name) for name in vectorizer.get_feature_names_out()]
-
-
-def _difference(true: str, false: str) -> dict[str, float]:
-    a, b = text_features(true), text_features(false)
-    found = {name: a.get(name, 0) - b.get(name, 0) for name in sorted({*a, *b})}
-    return {name: value for name, value in found.items() if value}
 
 
 def _numbers(texts: Sequence[str], logs: np.ndarray) -> np.ndarray:

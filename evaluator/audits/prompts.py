@@ -1,15 +1,21 @@
-"""The captions that are drawn: a few of each split, each with an image that it is true of."""
+"""What a figure shows: captions of each split with images that they are true of, and the models."""
 
+import logging
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from evaluator.models.registry import load_model, name_and_spec
 from evaluator.protocols.items import split_rank
+from evaluator.provenance.contamination import training_of
+from evaluator.runs.folder import folder_name
 from evaluator.training.source import default_kinds
 from generator.base.errors import UserError, did_you_mean
 from generator.base.streams import Stream
-from generator.dataset.reader import Benchmark
+from generator.dataset.reader import Benchmark, World
 
+logger = logging.getLogger(__name__)
 TRAIN, CAPTION = "train", "c"
 
 
@@ -62,3 +68,21 @@ def captions_of(benchmark: Benchmark) -> dict[str, dict[str, list[str]]]:
             if scene_id not in of_text:
                 of_text.append(scene_id)
     return found
+
+
+def models_shown(
+    models: Sequence[str], world: World, benchmark: Benchmark, scenes: Collection[str], device: str | None
+) -> Iterator[tuple[str, Any, dict[str, Any]]]:
+    """The name, the model and the record of each [NAME=]SPEC, loaded as they are asked for. The record says what is
+    known of its training, with `scenes` as those that no training should have had.
+
+    Raises UserError for two models of one name.
+    """
+    named = [name_and_spec(model) for model in models]
+    if len({folder_name(name) for name, _ in named}) < len(named):
+        raise UserError(f"Expected models with names of their own, got {', '.join(models)}; write NAME=MODEL.")
+    for name, spec in named:
+        model: Any = load_model(spec, device)
+        training = training_of(model, world, benchmark, scenes)
+        logger.info(f"{name}: {training['said']}")
+        yield name, model, {"model": spec, **model.info, "training": training}

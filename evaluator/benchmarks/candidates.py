@@ -1,12 +1,11 @@
 """Candidates of a file, one a row, as the tables of a benchmark and their scores."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 
 from evaluator.benchmarks.tables import numbers, require, scores, texts, truths
@@ -32,6 +31,8 @@ COLUMNS = (
     "score",
 )
 """The columns that are read; docs/models.md says what each means."""
+_OF_ITEMS = ("kind", "skill", "split", "cluster")
+_NAMES = ("item", "protocol", *_OF_ITEMS, "image", "slot", "candidate_kind", "text", "level")
 NO_SPLIT = "all"
 _SLOT = re.compile(r"c|n|p|context|zsl|[01]|d\d+")
 _TRUE, _FALSE = ("c", "p"), ("n",)
@@ -64,153 +65,114 @@ def benchmark_tables(table: pa.Table, path: Path, probabilities: bool) -> Tables
     require(table, ["item", "protocol"], path)
     if not {"slot", "truth"} & set(table.column_names):
         require(table, ["slot"], path)
-    names = texts(table, "item")
-    if "" in names:
-        raise UserError(f"Row {_first(names == '')} of {path} has no item; give each question an id.")
-    _, first, item = np.unique(names.astype(str), return_index=True, return_inverse=True)
-    protocol = _of_items(table, "protocol", item, first, path)
-    for name in sorted(set(protocol)):
-        find_protocol(name)  # raises UserError for an unknown one
-    slot, truth = _slots(table, protocol[item], path)
-    image = _images(table, names, protocol[item], slot, truth)
-    _check_pairs(names, item, protocol[item], slot, truth, path)
-    of_items = {name: _of_items(table, name, item, first, path) for name in ("kind", "skill", "split", "cluster")}
-    caption = first.copy()
-    own = np.flatnonzero(truth & np.isin(slot, ("c", "0")))[::-1]
-    caption[item[own]] = own
-    split, cluster = of_items["split"], of_items["cluster"]
-    rows = len(names)
-    text_ids = [f"{row:08d}" for row in range(rows)]
-    counts = {name: _counts(table, name, path) for name in COUNTS}
-    items = {
-        "item_id": names[first],
-        "protocol": protocol,
-        "kind": of_items["kind"],
-        "skill": of_items["skill"],
-        "split": np.where(split == "", NO_SPLIT, split),
-        "cluster_id": np.where(cluster == "", image[caption], cluster),
-    }
-    candidates = {
-        "item_id": names,
-        "scene_id": image,
-        "text_id": text_ids,
-        "slot": slot,
-        "truth": truth,
-        "kind": texts(table, "candidate_kind"),
-    }
-    described = {"text_id": text_ids, "text": texts(table, "text"), "level": texts(table, "level"), **counts}
+    rows = pd.DataFrame({name: texts(table, name) for name in _NAMES})
+    rows["truth"] = truths(table, "truth", path)
+    _check(rows["item"] != "", path, "has no item; give each question an id")
+    for name in (*_OF_ITEMS, "protocol"):
+        rows[name] = _of_items(rows, name, path)
+    _check(rows["protocol"] != "", path, "has no protocol")
+    for protocol in sorted(set(rows["protocol"])):
+        find_protocol(protocol)  # raises UserError for an unknown one
+    _complete(rows, path)
+    _check_pairs(rows, path)
+    rows = rows.rename(columns={"image": "scene_id", "item": "item_id", "cluster": "cluster_id"})
+    rows["text_id"] = [f"{row:08d}" for row in range(len(rows))]
+    for name in COUNTS:
+        there = name in table.column_names
+        rows[name] = pd.array(numbers(table, name, path) if there else np.full(len(rows), np.nan)).astype("Int64")
+    first = rows.drop_duplicates("item_id").set_index("item_id").sort_index()
+    captions = rows[rows["truth"] & rows["slot"].isin(("c", "0"))].drop_duplicates("item_id").set_index("item_id")
+    items = first.assign(scene_id=captions["scene_id"].reindex(first.index).fillna(first["scene_id"])).reset_index()
+    items["cluster_id"] = items["cluster_id"].where(items["cluster_id"] != "", items["scene_id"])
+    items["split"] = items["split"].replace("", NO_SPLIT)
+    candidates = rows.drop(columns="kind").rename(columns={"candidate_kind": "kind"})
     return Tables(
         _table(items, ITEMS),
         _table(candidates, CANDIDATES),
-        _table(described, TEXTS),
-        scores(table, path, probabilities) if "score" in table.column_names else np.full(rows, np.nan),
+        _table(rows, TEXTS),
+        scores(table, path, probabilities) if "score" in table.column_names else np.full(len(rows), np.nan),
     )
 
 
-def _of_items(table: pa.Table, name: str, item: np.ndarray, first: np.ndarray, path: Path) -> np.ndarray:
-    """The label of each item, "" where no row has one. Raises UserError where its rows differ, or it has no
-    protocol."""
-    values = texts(table, name)
-    labels = np.full(len(first), "", dtype=object)
-    known = np.flatnonzero(values != "")[::-1]
-    labels[item[known]] = values[known]
-    differs = (values != "") & (values != labels[item])
+def _check(right: pd.Series, path: Path, said: str) -> None:
+    """Raises UserError for the first row that is not right."""
+    if not right.all():
+        raise UserError(f"Row {right.argmin() + 1} of {path} {said}.")
+
+
+def _of_items(rows: pd.DataFrame, name: str, path: Path) -> pd.Series:
+    """The label of each row's item, "" where none of its rows has one. Raises UserError where its rows differ."""
+    known = rows[name].where(rows[name] != "")
+    labels = known.groupby(rows["item"]).transform("first")
+    differs = (known.notna() & (known != labels)).to_numpy()
     if differs.any():
-        row = int(np.flatnonzero(differs)[0])
+        row = int(differs.argmax())
         raise UserError(
-            f"Item '{texts(table, 'item')[row]}' of {path} has the {name} '{labels[item[row]]}' in one row and "
-            f"'{values[row]}' in another; give each question an id of its own."
+            f"Item '{rows['item'].iat[row]}' of {path} has the {name} '{labels.iat[row]}' in one row and "
+            f"'{known.iat[row]}' in another; give each question an id of its own."
         )
-    if name == "protocol" and "" in labels:
-        raise UserError(f"Row {_first(labels[item] == '')} of {path} has no protocol.")
-    return labels
+    return labels.fillna("")
 
 
-def _slots(table: pa.Table, protocol: np.ndarray, path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """The slot and the truth of each candidate. What a row lacks follows from the other. Raises UserError where it
-    does not."""
-    slot, told = texts(table, "slot"), truths(table, "truth", path)
-    pairs = protocol == _PAIRS
-    wrong = [i for i, name in enumerate(slot) if name and not _SLOT.fullmatch(name)]
-    if wrong:
+def _complete(rows: pd.DataFrame, path: Path) -> None:
+    """Complete the slot, the truth and the image of each candidate: what a row lacks follows from the others. An image
+    without an id is called after its item, of a pair of images with its number. Raises UserError where nothing
+    follows."""
+    pairs = rows["protocol"] == _PAIRS
+    slots = rows["slot"].map(lambda slot: not slot or _SLOT.fullmatch(slot) is not None)
+    if not slots.all():
         raise UserError(
-            f"Expected a slot c, n, p, context, zsl, 0, 1, d1, d2 … in row {wrong[0] + 1} of {path}, got "
-            f"'{slot[wrong[0]]}'."
+            f"Expected a slot c, n, p, context, zsl, 0, 1, d1, d2 … in row {slots.argmin() + 1} of {path}, got "
+            f"'{rows['slot'][slots.argmin()]}'."
         )
-    unnamed = slot == ""
-    slot = np.where(unnamed & (told == True) & ~pairs, "c", slot)  # noqa: E712
-    slot = np.where(unnamed & (told == False) & ~pairs, "n", slot)  # noqa: E712
-    if "" in slot:
-        need = "0 or 1, the number of the caption" if pairs[slot == ""][0] else "a slot or a truth"
-        raise UserError(f"Row {_first(slot == '')} of {path} needs {need}.")
-    untold = told == None  # noqa: E711
-    image = texts(table, "image")
-    numbered = pairs & np.isin(image, ("0", "1")) & np.isin(slot, ("0", "1"))
-    told = np.where(untold & ~pairs & np.isin(slot, _TRUE), True, told)
-    told = np.where(untold & ~pairs & np.isin(slot, _FALSE), False, told)
-    told = np.where(untold & numbered, image == slot, told)
-    if (told == None).any():  # noqa: E711
-        row = _first(told == None)  # noqa: E711
-        more = " or the number of its image, 0 or 1" if pairs[row - 1] else ""
-        raise UserError(f"Row {row} of {path} needs a truth{more}: slot '{slot[row - 1]}' can be true or false.")
-    return slot, told.astype(bool)
+    for slot, told in (("c", True), ("n", False)):
+        rows.loc[~pairs & (rows["slot"] == "") & (rows["truth"] == told), "slot"] = slot
+    _check(~pairs | (rows["slot"] != ""), path, "needs 0 or 1, the number of the caption")
+    _check(rows["slot"] != "", path, "needs a slot or a truth")
+    untold = rows["truth"].isna()
+    numbered = pairs & rows["image"].isin(("0", "1")) & rows["slot"].isin(("0", "1"))
+    rows.loc[untold & ~pairs & rows["slot"].isin(_TRUE), "truth"] = True
+    rows.loc[untold & ~pairs & rows["slot"].isin(_FALSE), "truth"] = False
+    rows.loc[untold & numbered, "truth"] = rows["image"] == rows["slot"]
+    untold = rows["truth"].isna()
+    if untold.any():
+        row = int(untold.argmax())
+        more = " or the number of its image, 0 or 1" if pairs.iat[row] else ""
+        raise UserError(
+            f"Row {row + 1} of {path} needs a truth{more}: slot '{rows['slot'].iat[row]}' can be true or false."
+        )
+    rows["truth"] = rows["truth"].astype(bool)
+    number = rows["slot"].where(rows["truth"], rows["slot"].map({"0": "1", "1": "0"}))
+    unnamed = pairs & rows["image"].isin(("", "0", "1"))
+    rows.loc[unnamed, "image"] = rows["item"] + "/" + number
+    rows["image"] = rows["image"].where(rows["image"] != "", rows["item"])
 
 
-def _images(
-    table: pa.Table, names: np.ndarray, protocol: np.ndarray, slot: np.ndarray, truth: np.ndarray
-) -> np.ndarray:
-    """The id of each candidate's image: its own; of a pair of images without ids the item and a number; else the
-    item."""
-    image = texts(table, "image")
-    numbered = (protocol == _PAIRS) & np.isin(image, ("", "0", "1"))
-    other = np.where(slot == "0", "1", "0")
-    image[numbered] = names[numbered] + "/" + np.where(truth, slot, other)[numbered]
-    return np.where(image == "", names, image)
-
-
-def _check_pairs(
-    names: np.ndarray, item: np.ndarray, protocol: np.ndarray, slot: np.ndarray, truth: np.ndarray, path: Path
-) -> None:
+def _check_pairs(rows: pd.DataFrame, path: Path) -> None:
     """Raises UserError where a caption of a pair of images has two scores with the same image."""
-    rows = np.flatnonzero(protocol == _PAIRS)
-    keys = 4 * item[rows] + 2 * (slot[rows] == "1") + truth[rows]
-    _, place, times = np.unique(keys, return_index=True, return_counts=True)
-    if (times > 1).any():
-        row = rows[place[times > 1][0]]
-        whose = "its own" if truth[row] else "the other"
+    pairs = rows[rows["protocol"] == _PAIRS]
+    again = pairs[pairs.duplicated(["item", "slot", "truth"])]
+    for row in again.head(1).to_dict("records"):
+        whose = "its own" if row["truth"] else "the other"
         raise UserError(
-            f"Item '{names[row]}' of {path} has several scores of caption {slot[row]} with {whose} image; give each "
-            f"item an id "
-            f"of its own."
+            f"Item '{row['item']}' of {path} has several scores of caption {row['slot']} with {whose} image; give each "
+            f"item an id of its own."
         )
 
 
-def _counts(table: pa.Table, name: str, path: Path) -> np.ndarray:
-    """A column of whole numbers as an object array, None where it is empty or missing."""
-    if name not in table.column_names:
-        return np.full(table.num_rows, None, dtype=object)
-    return np.array([None if np.isnan(value) else int(value) for value in numbers(table, name, path)], dtype=object)
-
-
-def _table(columns: Mapping[str, Any], schema: pa.Schema) -> pa.Table:
+def _table(rows: pd.DataFrame, schema: pa.Schema) -> pa.Table:
     """A table of a schema; columns that are not given, and empty strings but for texts, are null."""
-    n = len(next(iter(columns.values())))
     arrays = []
     for field in schema:
-        values = columns.get(field.name, [None] * n)
-        if pa.types.is_string(field.type) and field.name != "text":
-            values = [None if value in ("", None) else str(value) for value in values]
-        arrays.append(pa.array(values, field.type))
+        values = rows[field.name].replace("", None) if field.name in rows else None
+        if field.name == "text":
+            values = rows["text"]
+        arrays.append(pa.nulls(len(rows), field.type) if values is None else pa.array(values, field.type))
     return pa.table(arrays, schema=schema)
 
 
-def _first(mask: np.ndarray) -> int:
-    """The number of the first row of a mask, from 1."""
-    return int(np.flatnonzero(mask)[0]) + 1
-
-
-_PLACES = tuple((caption, image) for caption in "01" for image in "01")
-_LABEL = re.compile(r"(.+)_c([01])_i([01])")
+_PLACES = [f"c{caption}_i{image}" for caption in "01" for image in "01"]
+_LABEL = r"^(?P<item>.+)_c(?P<slot>[01])_i(?P<image>[01])$"
 
 
 def one_row_a_candidate(table: pa.Table, path: Path) -> pa.Table:
@@ -220,42 +182,23 @@ def one_row_a_candidate(table: pa.Table, path: Path) -> pa.Table:
     `id`). A column `label` such as 17_c0_i1 and one `score`: item 17, caption 0 with image 1, as Winoground's authors
     publish them. Raises UserError for a label of another form.
     """
-    names = table.column_names
-    if "id" in names and "item" not in names:
-        table = table.rename_columns(["item" if name == "id" else name for name in names])
-    wide = [f"c{caption}_i{image}" for caption, image in _PLACES]
-    if set(wide) <= set(names):
-        return _from_columns(table, wide)
-    if "label" in names and "score" in names and "item" not in table.column_names:
-        return _from_labels(table, path)
-    return table
-
-
-def _from_columns(table: pa.Table, wide: list[str]) -> pa.Table:
-    common = table.drop_columns(wide)
-    parts = []
-    for name, (caption, image) in zip(wide, _PLACES, strict=True):
-        columns = {name: common[name] for name in common.column_names if name not in ("protocol", "slot", "image")}
-        parts.append(
-            _of_pairs(columns, [caption] * len(table), [image] * len(table)).append_column("score", table[name])
-        )
-    return pa.concat_tables(parts, promote_options="permissive")
-
-
-def _from_labels(table: pa.Table, path: Path) -> pa.Table:
-    labels = table["label"].to_pylist()
-    found = [_LABEL.fullmatch(str(label)) for label in labels]
-    if None in found:
+    if "id" in table.column_names and "item" not in table.column_names:
+        table = table.rename_columns(["item" if name == "id" else name for name in table.column_names])
+    names = set(table.column_names)
+    if names.issuperset((*_PLACES, "item")):
+        rows = table.to_pandas().drop(columns=["protocol", "slot", "image"], errors="ignore")
+        others = [name for name in rows if name not in _PLACES]
+        rows = rows.melt(others, _PLACES, "label", "score")
+        rows["label"] = rows.pop("item").astype(str) + "_" + rows["label"]
+    elif {"label", "score"} <= names and "item" not in names:
+        rows = table.to_pandas()
+    else:
+        return table
+    found = rows["label"].astype(str).str.extract(_LABEL)
+    wrong = found["item"].isna()
+    if wrong.any():
         raise UserError(
             f"Expected labels such as 17_c0_i1 (item, caption, image) in the column 'label' of {path}, got "
-            f"'{labels[found.index(None)]}'."
+            f"'{rows['label'][wrong.argmax()]}'."
         )
-    items, captions, images = zip(*(match.groups() for match in found if match), strict=True)
-    columns = {name: table[name] for name in table.column_names if name not in ("label", "protocol", "slot", "image")}
-    return _of_pairs({"item": pa.array(items), **columns}, list(captions), list(images))
-
-
-def _of_pairs(columns: dict[str, pa.Array], captions: list[str], images: list[str]) -> pa.Table:
-    """A table of the protocol `pairs`."""
-    protocol = ["pairs"] * len(captions)
-    return pa.table({**columns, "protocol": protocol, "slot": captions, "image": images})
+    return pa.Table.from_pandas(rows.drop(columns="label").assign(**found, protocol=_PAIRS), preserve_index=False)

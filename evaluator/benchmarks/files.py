@@ -131,7 +131,7 @@ def _cells_of(batch: pa.RecordBatch, name: str, file: Path, before: int) -> list
         return list(column.to_pylist())
     images = column.field("bytes").to_pylist()
     return [
-        None if image is None else Cell(file, before + row, hashlib.sha256(image).hexdigest())
+        None if image is None else Cell(file, before + row, name, hashlib.sha256(image).hexdigest())
         for row, image in enumerate(images)
     ]
 
@@ -197,4 +197,4 @@ def box_of(record: Record, names: tuple[str, str, str, str]) -> Box | None:
 
 def _shown(record: Record, column: str, box: Box | None) -> Shown:
     value = record.value(column)
-    return Shown(cell=value, column=column, box=box) if isinstance(value, Cell) else Shown((str(value),), box=box)
+    return Shown(cell=value, box=box) if isinstance(value, Cell) else Shown((str(value),), box=box)

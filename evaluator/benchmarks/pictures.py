@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from PIL import Image
 
-from evaluator.benchmarks.question import Box, Shown
+from evaluator.benchmarks.question import Box, Cell, Shown
 from generator.base.errors import UserError
 from generator.base.limits import MOST_IN_SCENE, read_bytes
 from generator.base.paths import file_in, folder_in
@@ -25,78 +25,23 @@ MOST_PIXELS = 100_000_000
 """Of one image: 300 MB as RGB."""
 
 
-class Bytes(Protocol):
-    """Where the bytes of an image file lie."""
-
-    def read(self) -> bytes:
-        """The bytes. Raises OSError or UserError where they cannot be read."""
-        ...
-
-
-@dataclass(frozen=True)
-class FileBytes:
-    """A file."""
-
-    path: Path
-
-    def read(self) -> bytes:
-        """The bytes of the file."""
-        return read_bytes(self.path, MOST_IN_SCENE)
-
-
-class ParquetCells:
-    """The images in the cells of a Parquet file, as Hugging Face's datasets store them: `bytes` in columns of structs.
-
-    The last row groups are kept, since images are read in the order of the questions; another object reads the file
-    anew.
-    """
-
-    def __init__(self, path: Path):
-        metadata = pq.read_metadata(path)
-        sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
-        self._path, self._starts = path, list(accumulate(sizes[:-1], initial=0))
-        self._group = lru_cache(maxsize=4)(self._read_group)
-
-    def cell(self, row: int, column: str) -> bytes:
-        """The bytes of the image in a row, from 0, of a column."""
-        group = bisect_right(self._starts, row) - 1
-        image: bytes = self._group(group, column)[row - self._starts[group]].as_py()
-        return image
-
-    def _read_group(self, group: int, column: str) -> pa.Array:
-        with pq.ParquetFile(self._path) as file:
-            return file.read_row_group(group, columns=[f"{column}.bytes"])[column].combine_chunks().field("bytes")
-
-
-@dataclass(frozen=True)
-class CellBytes:
-    """A cell of a Parquet file."""
-
-    cells: ParquetCells
-    row: int
-    column: str
-
-    def read(self) -> bytes:
-        """The bytes of the cell."""
-        return self.cells.cell(self.row, self.column)
-
-
 @dataclass(frozen=True)
 class Picture:
-    """An image, or the part of it inside a box."""
+    """An image, or the part of it inside a box. source: a file, or a cell of a Parquet file."""
 
-    source: Bytes
+    source: Path | Cell
     box: Box | None = None
 
 
-@dataclass(frozen=True)
 class Pictures:
     """The images of a benchmark by id; `folder` is where they are from. Scoring reads them as it reads those of a
     world."""
 
-    folder: Path
-    of: Mapping[str, Picture]
-    _digests: dict[str, str] = field(default_factory=dict)
+    def __init__(self, folder: Path, of: Mapping[str, Picture]):
+        self.folder, self.of = folder, of
+        self._digests: dict[str, str] = {}
+        self._starts = lru_cache(_starts)
+        self._row_group = lru_cache(maxsize=4)(_row_group)  # images are read in the order of the questions
 
     def image(self, image_id: str) -> Image.Image:
         """An image, RGB, as Pillow decodes it: turned by no EXIF note, as published code reads it.
@@ -111,8 +56,7 @@ class Pictures:
                     if image.width * image.height > MOST_PIXELS:
                         raise UserError(
                             f"The image {image_id} of {self.folder} has {image.width}x{image.height} pixels, expected "
-                            f"at most "
-                            f"{MOST_PIXELS:,}; make it smaller."
+                            f"at most {MOST_PIXELS:,}; make it smaller."
                         )
                     return (image.crop(picture.box) if picture.box else image).convert("RGB")
         except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
@@ -138,13 +82,32 @@ class Pictures:
         return hashlib.sha256("".join(lines).encode()).hexdigest()
 
     def _read(self, image_id: str) -> bytes:
+        source = self.of[image_id].source
         try:
-            return self.of[image_id].source.read()
+            if isinstance(source, Path):
+                return read_bytes(source, MOST_IN_SCENE)
+            starts = self._starts(source.file)
+            group = bisect_right(starts, source.row) - 1
+            image: bytes = self._row_group(source.file, group, source.column)[source.row - starts[group]].as_py()
+            return image
         except OSError as error:
             raise UserError(
                 f"The image {image_id} of {self.folder} cannot be read ({error.strerror}); fetch it, or name its "
                 f"folder with --images."
             ) from None
+
+
+def _starts(file: Path) -> list[int]:
+    """The first row of each row group of a Parquet file."""
+    metadata = pq.read_metadata(file)
+    sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+    return list(accumulate(sizes[:-1], initial=0))
+
+
+def _row_group(file: Path, group: int, column: str) -> pa.Array:
+    """The images of a row group, as Hugging Face's datasets store them: `bytes` in columns of structs."""
+    with pq.ParquetFile(file) as opened:
+        return opened.read_row_group(group, columns=[f"{column}.bytes"])[column].combine_chunks().field("bytes")
 
 
 _SUFFIXES = (".jpg", ".jpeg", ".png", ".webp")
@@ -156,19 +119,16 @@ class Finder:
     def __init__(self, path: Path, images: Path | None):
         beside = path if path.is_dir() else path.parent
         self.folder = images or (beside / "images" if (beside / "images").is_dir() else beside)
-        self._cells: dict[Path, ParquetCells] = {}
 
     def find(self, shown: Shown) -> Picture | None:
         """An image; None where no file has one of its names. Raises UserError for a name that leaves the folder."""
         if shown.cell is not None:
-            if shown.cell.file not in self._cells:
-                self._cells[shown.cell.file] = ParquetCells(shown.cell.file)
-            return Picture(CellBytes(self._cells[shown.cell.file], shown.cell.row, shown.column), shown.box)
+            return Picture(shown.cell, shown.box)
         for name in shown.names:
             for each in _spellings(name):
                 found = file_in(self.folder, each)
                 if found.is_file():
-                    return Picture(FileBytes(found), shown.box)
+                    return Picture(found, shown.box)
         return None
 
     def images_in(self, names: Sequence[str]) -> list[str]:

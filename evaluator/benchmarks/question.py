@@ -16,21 +16,21 @@ Box = tuple[int, int, int, int]
 
 @dataclass(frozen=True)
 class Cell:
-    """An image in a cell of a Parquet file: its row, from 0, and the SHA-256 of its bytes."""
+    """An image in a cell of a Parquet file: its row, from 0, its column, and the SHA-256 of its bytes."""
 
     file: Path
     row: int
+    column: str
     digest: str
 
 
 @dataclass(frozen=True)
 class Shown:
-    """An image that a question names: a cell of a column, or the names that its file may have, the likeliest first.
-    box: the part that is shown."""
+    """An image that a question names: a cell, or the names that its file may have, the likeliest first. box: the part
+    that is shown."""
 
     names: tuple[str, ...] = ()
     cell: Cell | None = None
-    column: str = ""
     box: Box | None = None
 
     @property

@@ -2,7 +2,7 @@
 by reason."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -111,105 +111,96 @@ class Layout:
     sizes: Mapping[str, int] = field(default_factory=dict)
 
 
-class Reading:
-    """Iterates once over the questions that are kept, each with its images by id; without a finder no image is
-    looked for."""
+def read_questions(
+    layout: Layout, path: Path, filters: Filters, finder: Finder | None
+) -> tuple[list[Question], dict[str, Picture], dict[str, Any]]:
+    """The questions that are kept, their images by id, and what results say of how they were read (READING). Without a
+    finder no image is looked for.
 
-    def __init__(self, layout: Layout, path: Path, filters: Filters, finder: Finder | None):
-        self._layout, self._path, self._filters, self._finder = layout, path, filters, finder
-        self._excluded: Counter[str] = Counter()
-        self._sizes: Counter[Path] = Counter()
-        self._values: dict[str, dict[str, None]] = defaultdict(dict)
-
-    def __iter__(self) -> Iterator[tuple[Question, dict[str, Picture]]]:
-        """Raises UserError for files that cannot be read, images that are missing, ids that occur twice, questions of
-        which nothing is left, and several values of a label that must have one."""
-        seen: set[str] = set()
-        kept: Counter[Path] = Counter()
-        for question in self._questions():
-            item = question.item
-            if item in seen:
-                raise UserError(f"{self._path} has two questions with the id {item}; keep one of them.")
-            seen.add(item)
-            self._sizes[question.file] += 1
-            for name, value in question.labels.items():
-                self._values[name][value] = None
-            pictures, reason = self._found(question)
-            if not reason and self._filters.first is not None and kept[question.file] >= self._filters.first:
-                reason = BEYOND_FIRST
-            self._excluded.update([reason] if reason else question.lacking)
-            if not reason:
-                kept[question.file] += 1
-                yield question, pictures
-        self._check(kept.total())
-
-    @property
-    def about(self) -> dict[str, Any]:
-        """What results say: whether the authors average over categories, the filters, what was left out by reason, and
-        which files are not as published."""
-        return {
-            "averages": self._layout.averages,
-            "filters": self._filters.given,
-            "excluded": dict(self._excluded),
-            "versions": [
-                f"{file.name} has {found:,} questions, the published one {self._layout.sizes[file.stem]:,}: it is "
-                f"another version."
-                for file, found in self._sizes.items()
-                if found != self._layout.sizes.get(file.stem, found)
-            ],
-        }
-
-    def _questions(self) -> Iterator[Question]:
-        """The questions of the files, those of folders for each of their images."""
-        for question in self._layout.read(self._path):
-            images = self._finder.images_in(question.folders) if self._finder else []
-            if images:
-                yield from map(question.of, images)
-            elif self._finder and question.folders:
-                yield replace(question, images=(Shown(tuple(f"{name}/*.png" for name in question.folders)),))
-            else:
-                yield question
-
-    def _found(self, question: Question) -> tuple[dict[str, Picture], str]:
-        """The images of a question by id, or why it is left out."""
-        if len({each.id for each in question.images}) < len(question.images):
-            raise UserError(f"{question.place} has one image twice, expected {len(question.images)}.")
-        if question.excluded:
-            return {}, question.excluded
-        _check_texts(question)
-        for name, value in self._filters.labels.items():
-            if question.labels.get(name) != value:
-                return {}, f"its {name} is not {value}"
-        if self._finder is None:
-            return {}, ""
-        found = {each.id: self._finder.find(each) for each in question.images}
-        missing = [each for each in question.images if found[each.id] is None]
-        if missing and not self._filters.present:
+    Raises UserError for files that cannot be read, images that are missing, ids that occur twice, questions of which
+    nothing is left, and several values of a label that must have one.
+    """
+    kept: dict[str, Question] = {}
+    pictures: dict[str, Picture] = {}
+    seen: set[str] = set()
+    excluded: Counter[str] = Counter()
+    sizes: Counter[Path] = Counter()
+    of_file: Counter[Path] = Counter()
+    values: dict[str, dict[str, None]] = defaultdict(dict)
+    for question in _of_images(layout.read(path), finder):
+        if question.item in seen:
+            raise UserError(f"{path} has two questions with the id {question.item}; keep one of them.")
+        seen.add(question.item)
+        sizes[question.file] += 1
+        for name, value in question.labels.items():
+            values[name][value] = None
+        found, reason = _found(question, filters, finder)
+        if not reason and filters.first is not None and of_file[question.file] >= filters.first:
+            reason = BEYOND_FIRST
+        excluded.update([reason] if reason else question.lacking)
+        if not reason:
+            of_file[question.file] += 1
+            kept[question.item] = question
+            pictures |= found
+    if sizes and not kept:
+        reasons = "; ".join(f"{n:,}: {reason}" for reason, n in excluded.items())
+        labels = "; ".join(f"{name}: {', '.join(each)}" for name, each in values.items())
+        raise UserError(
+            f"None of the {sizes.total():,} questions of {path} is left ({reasons})"
+            + (f"; its labels are {labels}." if labels else ".")
+        )
+    for name in layout.one:
+        if len(values[name]) > 1 and name not in filters.labels:
             raise UserError(
-                f"{question.place} names the image {missing[0].names[0]}, which is not in {self._finder.folder}; give "
-                f"the folder of the "
-                "images with --images, or leave such questions out with --filter present."
+                f"{path} has questions for {len(values[name])} of '{name}' ({', '.join(values[name])}), which are no "
+                f"one benchmark; choose with --filter {name}={next(iter(values[name]))}."
             )
-        return {name: each for name, each in found.items() if each is not None}, NOT_THERE if missing else ""
+    versions = [
+        f"{file.name} has {n:,} questions, the published one {layout.sizes[file.stem]:,}: it is another version."
+        for file, n in sizes.items()
+        if n != layout.sizes.get(file.stem, n)
+    ]
+    about = {"averages": layout.averages, "filters": filters.given, "excluded": dict(excluded), "versions": versions}
+    return list(kept.values()), pictures, about
 
-    def _check(self, kept: int) -> None:
-        if not self._sizes:
-            return
-        if not kept:
-            reasons = "; ".join(f"{n:,}: {reason}" for reason, n in self._excluded.items())
-            values = "; ".join(f"{name}: {', '.join(found)}" for name, found in self._values.items())
+
+def _of_images(questions: Iterable[Question], finder: Finder | None) -> Iterator[Question]:
+    """The questions, those of folders for each of their images."""
+    for question in questions:
+        images = finder.images_in(question.folders) if finder else []
+        if images:
+            yield from map(question.of, images)
+        elif finder and question.folders:
+            yield replace(question, images=(Shown(tuple(f"{name}/*.png" for name in question.folders)),))
+        else:
+            yield question
+
+
+def _found(question: Question, filters: Filters, finder: Finder | None) -> tuple[dict[str, Picture], str]:
+    """The images of a question by id, or why it is left out."""
+    if len({each.id for each in question.images}) < len(question.images):
+        raise UserError(f"{question.place} has one image twice, expected {len(question.images)}.")
+    if question.excluded:
+        return {}, question.excluded
+    _check_texts(question)
+    for name, value in filters.labels.items():
+        if question.labels.get(name) != value:
+            return {}, f"its {name} is not {value}"
+    found: dict[str, Picture] = {}
+    if finder is None:
+        return found, ""
+    for shown in question.images:
+        picture = finder.find(shown)
+        if picture is not None:
+            found[shown.id] = picture
+        elif not filters.present:
             raise UserError(
-                f"None of the {self._sizes.total():,} questions of {self._path} is left ({reasons})"
-                + (f"; its labels are {values}." if values else ".")
+                f"{question.place} names the image {shown.names[0]}, which is not in {finder.folder}; give the folder "
+                f"of the images with --images, or leave such questions out with --filter present."
             )
-        for name in self._layout.one:
-            found = [self._filters.labels[name]] if name in self._filters.labels else list(self._values[name])
-            if len(found) > 1:
-                raise UserError(
-                    f"{self._path} has questions for {len(found)} of '{name}' ({', '.join(found)}), which are no one "
-                    f"benchmark; choose with "
-                    f"--filter {name}={found[0]}."
-                )
+        else:
+            return {}, NOT_THERE
+    return found, ""
 
 
 def _check_texts(question: Question) -> None:

@@ -14,10 +14,10 @@ from evaluator.benchmarks.crepe import CORPUS, read_crepe
 from evaluator.benchmarks.files import Columns
 from evaluator.benchmarks.hard_positives import read_hard_positives
 from evaluator.benchmarks.pearson import read_pearson
-from evaluator.benchmarks.pictures import External, FileBytes, Finder, Picture, Pictures
+from evaluator.benchmarks.pictures import External, Finder, Picture, Pictures
 from evaluator.benchmarks.pug_spare import WORLD, read_pug_spare
 from evaluator.benchmarks.question import Question, candidates_of
-from evaluator.benchmarks.reading import READING, Layout, Reading, parse_filters
+from evaluator.benchmarks.reading import READING, Layout, parse_filters, read_questions
 from evaluator.benchmarks.tables import read_table, require, texts
 from evaluator.benchmarks.vl_checklist import read_vl_checklist
 from generator.base.errors import UserError, did_you_mean
@@ -175,28 +175,25 @@ def read_layout(name: str, path: Path, images: Path | None, filters: Sequence[st
     filters that cannot be.
     """
     finder = Finder(path, images)
-    reading = _reading(name, path, filters, finder)
-    questions: list[Question] = []
-    pictures: dict[str, Picture] = {}
-    for question, found in reading:
-        questions.append(question)
-        pictures |= found
-    return External(candidates_of(questions, path), Pictures(finder.folder, pictures), reading.about)
+    questions, pictures, about = _read(name, path, filters, finder)
+    return External(candidates_of(questions, path), Pictures(finder.folder, pictures), about)
 
 
 def read_texts(name: str, path: Path, filters: Sequence[str] = ()) -> tuple[list[Question], dict[str, Any]]:
     """The questions of a benchmark by the name of its layout, and what results say of them, without its images. Raises
     UserError as `read_layout`, and for a filter by images."""
-    reading = _reading(name, path, filters, None)
-    return [question for question, _ in reading], reading.about
+    questions, _, about = _read(name, path, filters, None)
+    return questions, about
 
 
-def _reading(name: str, path: Path, filters: Sequence[str], finder: Finder | None) -> Reading:
+def _read(
+    name: str, path: Path, filters: Sequence[str], finder: Finder | None
+) -> tuple[list[Question], dict[str, Picture], dict[str, Any]]:
     layout = LAYOUTS[name]
     parsed = parse_filters(filters, list(layout.labels), name)
     if parsed.present and finder is None:
         raise UserError("The filter 'present' looks for images, which are not read here; leave it out.")
-    return Reading(layout, path, parsed, finder)
+    return read_questions(layout, path, parsed, finder)
 
 
 def read_own_table(path: Path, images: Path | None) -> External:
@@ -218,5 +215,5 @@ def read_own_table(path: Path, images: Path | None) -> External:
                 f"Row {row} of {path} names the image '{name}', which is not in {folder}; give the folder of the "
                 f"images with --images."
             )
-        pictures[name] = Picture(FileBytes(found))
+        pictures[name] = Picture(found)
     return External(table, Pictures(folder, pictures))

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
+from scipy.special import logit
 
 from evaluator.metrics.comparison import TOLERANCE
 from evaluator.protocols.items import strings
@@ -122,9 +123,7 @@ def log_odds(probabilities: np.ndarray) -> np.ndarray:
     >>> log_odds(np.array([0.5, 0.75, 1.0])).round(6).tolist()
     [0.0, 1.098612, 745.0]
     """
-    with np.errstate(divide="ignore"):
-        odds = np.log(probabilities) - np.log1p(-probabilities)
-    return np.asarray(np.clip(odds, -_LIMIT, _LIMIT))
+    return np.clip(logit(probabilities), -_LIMIT, _LIMIT)
 
 
 def require(table: pa.Table, names: Sequence[str], path: Path) -> None:

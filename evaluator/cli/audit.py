@@ -1,12 +1,16 @@
-"""The command `score audit`."""
+"""The command `score audit`, and the table that it prints."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
+from evaluator.cli.console import new_table, print_line, print_table
 from evaluator.cli.options import BENCHMARK, DEVICE, JSON, NEW_FILE, SEED
 from generator.base.commands import Bar, DatasetFolder, result, say
 from generator.base.errors import UserError
+
+_WIDTH = 140  # where stdout is no terminal
 
 
 @click.command()
@@ -48,44 +52,117 @@ from generator.base.errors import UserError
 @click.option("--out", type=NEW_FILE, help="JSON file to write the results to.")
 @DEVICE
 @JSON
-def audit(
-    dataset: Path,
-    benchmark: str | None,
-    protocols: tuple[str, ...],
-    language_model: str,
-    sentence_encoder: str | None,
-    similar: Path | None,
-    items: int,
-    seed: int,
-    out: Path | None,
-    device: str | None,
-    as_json: bool,
-) -> None:
+def audit(similar: Path | None, out: Path | None, as_json: bool, **asked: Any) -> None:
     """Test how well a text-only model can answer the items of DATASET: by length, by perplexity and with a classifier.
 
     Prints one row for each kind of negative.
     """
     from evaluator.audits.audit import Request, list_similar
     from evaluator.audits.audit import audit as compute
-    from evaluator.cli.audit_table import print_audit
     from generator.base.files import write_json, write_text
     from generator.dataset.reader import Dataset
 
-    if similar and sentence_encoder is None:
+    request = Request(**asked)
+    if similar and request.sentence_encoder is None:
         raise UserError(
             "--similar needs the encoder that measures similarity; add --sentence-encoder all-MiniLM-L6-v2."
         )
-    results = compute(
-        Request(dataset, benchmark, protocols, language_model, sentence_encoder, items, seed, device), Bar()
-    )
+    results = compute(request, Bar())
     if out:
         write_json(out, results)
         say(f"The audit is in {out}.")
-    if similar and sentence_encoder:
-        ids = list_similar(Dataset.open(dataset).benchmark(benchmark), protocols, sentence_encoder, device)
+    if similar and request.sentence_encoder:
+        benchmark = Dataset.open(request.dataset).benchmark(request.benchmark)
+        ids = list_similar(benchmark, request.protocols, request.sentence_encoder, request.device)
         write_text(similar, "".join(f"{item}\n" for item in ids))
         say(f"{len(ids):,} items have a negative that is too similar; {similar} lists them for gen describe --without.")
     if as_json:
         result(results, True, "")
     else:
         print_audit(results)
+
+
+def print_audit(results: dict[str, Any]) -> None:
+    """Print to stdout: a row for each kind, the give-aways of the hackable ones, and the closing sentence."""
+    print_line(f"{results['benchmark']}: what a text-only model can tell", "bold")
+    print_table(_kinds(results), _WIDTH)
+    if results["levels"]:
+        print_line("By level, each caption with the hardest of all its negatives", "bold")
+        print_table(_levels(results), _WIDTH)
+    for kind in results["kinds"]:
+        if kind["name"] in results["hackable"]:
+            _print_give_aways(kind)
+    print_line(
+        "r: rank-biserial correlation, above 0 where the truth is shorter, or has lower perplexity (ppl). Blind: a "
+        "classifier "
+        "chooses between a true and a false text; chance 50, intervals by group.",
+        "dim",
+    )
+    print_line(results["sentence"])
+
+
+def _kinds(results: dict[str, Any]) -> Any:
+    from evaluator.audits.audit import CLEAN, HACKABLE, TOO_FEW
+
+    verdicts = {HACKABLE: HACKABLE, CLEAN: "–", TOO_FEW: "few groups"}
+    filtered = results["sentence_encoder"] is not None
+    numbers = ["items", "groups", "r words", "r ppl", "overlap %", *(["similar %"] if filtered else [])]
+    table = new_table(["kind"], [*numbers, "blind %", "95% interval"], folds=True)
+    table.add_column("verdict")
+    for kind in results["kinds"]:
+        similar = [_percent(kind["similarity"]["above"])] if filtered else []
+        table.add_row(
+            kind["name"],
+            f"{kind['sampled']:,}",
+            f"{kind['clusters']:,}",
+            _r(kind["length"]["words"]["r"]),
+            _r(kind["perplexity"]["r"]),
+            _percent(kind["difference"]["jaccard"]),
+            *similar,
+            _percent(kind["blind"]["value"]),
+            _interval(kind["blind"]),
+            verdicts[kind["blind"]["verdict"]],
+        )
+    return table
+
+
+def _levels(results: dict[str, Any]) -> Any:
+    table = new_table(["kind", "skill", "level"], ["items", "groups", "negatives", "r words", "r ppl"], folds=True)
+    table.add_column("effect")
+    for row in results["levels"]:
+        table.add_row(
+            f"{row['protocol']}/{row['kind']}",
+            row["skill"] or "",
+            row["level"],
+            f"{row['sampled']:,}",
+            f"{row['clusters']:,}",
+            f"{row['negatives_an_item']:.1f}",
+            _r(row["length"]["words"]["r"]),
+            _r(row["perplexity"]["r"]),
+            row["perplexity"]["size"] or "–",
+        )
+    return table
+
+
+def _print_give_aways(kind: dict[str, Any]) -> None:
+    features = [
+        f"'{found['feature']}' (more in the {'truth' if found['in_truth'] >= 0.5 else 'negative'} in "
+        f"{max(found['in_truth'], 1 - found['in_truth']):.0%} of {found['pairs']:,} pairs)"
+        for found in kind["blind"]["give_aways"][:3]
+    ]
+    line = f"{kind['name']} is given away by {'; '.join(features)}" if features else f"{kind['name']} is given away"
+    print_line(line)
+    for pair in kind["blind"]["examples"]:
+        print_line(f"  true: {pair['true']}\n  false: {pair['false']}")
+
+
+def _r(value: float | None) -> str:
+    return "–" if value is None else f"{value:+.2f}"
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.1f}"
+
+
+def _interval(row: dict[str, Any]) -> str:
+    return "–" if row["low"] is None else f"{100 * row['low']:.1f} – {100 * row['high']:.1f}"

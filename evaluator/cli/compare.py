@@ -1,11 +1,21 @@
-"""The command `score compare`."""
+"""The command `score compare`, and the tables that it prints."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from evaluator.cli.console import new_table, print_line, print_table
 from evaluator.cli.options import JSON, NEW_FILE
 from generator.base.commands import Bar, Number, result, say
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+SHORT = 10
+_LABELS = ("protocol", "metric", "kind", "split")
+Row = dict[str, Any]
 
 
 @click.command()
@@ -28,7 +38,6 @@ def compare(runs: tuple[str, ...], detect: float | None, full: bool, out: Path |
     """
     from evaluator.analysis.comparison import compare as compute
     from evaluator.analysis.comparison import write_rows
-    from evaluator.cli.comparison_table import print_comparison
 
     comparison = compute(runs, None if detect is None else detect / 100, Bar())
     if out:
@@ -38,3 +47,126 @@ def compare(runs: tuple[str, ...], detect: float | None, full: bool, out: Path |
         result(comparison, True, "")
     else:
         print_comparison(comparison, full)
+
+
+def print_comparison(comparison: dict[str, Any], full: bool = False) -> None:
+    """Print to stdout: what is compared, the rows, flips, and rankings of more than two models.
+
+    At most ten rows are printed, those with the smallest q, without the split `val`; with `full` all.
+    """
+    from evaluator.report.table import population
+
+    letters = {model: _letter(i) for i, model in enumerate(comparison["models"])}
+    for model, sources in comparison["models"].items():
+        seeds = f" ({len(sources)} runs)" if len(sources) > 1 else ""
+        print_line(f"{letters[model]} = {model}{seeds}", "bold")
+    for line in (line for block in comparison["items"] for line in _left_out(block)):
+        print_line(line)
+    rows = comparison["rows"]
+    shown = rows if full else _shortest([row for row in rows if row["split"] != "val"] or rows)
+    print_table(_rows_table(shown, letters, comparison["detect"]))
+    flips = [flip for flip in comparison["flips"] if flip["significant"]]
+    for flip in flips if full else flips[:SHORT]:
+        print_line(_flip(flip, letters), "bold")
+    if full or len(letters) > 2:
+        asked = [tuple(row[name] for name in _LABELS) for row in shown]
+        rankings = [each for each in comparison["rankings"] if tuple(each[name] for name in _LABELS) in asked]
+        print_table(_rankings_table(rankings, letters))
+    certain = sum(row["leader"] is not None for row in rows)
+    more = "" if len(shown) == len(rows) else f" {len(shown)} rows are shown; --full shows all."
+    print_line(
+        f"Significant differences: {certain} of {len(rows)}. Significant flips: {len(flips)} of "
+        f"{len(comparison['flips'])}.{more}",
+    )
+    print_line(
+        f"Differences in points with 95% intervals, which speak of {population(shown)}. p comes from the same model. "
+        f"q: p after Benjamini and Hochberg over pairs of models, * q ≤ {comparison['q']:g}. "
+        f"McNemar: mid-p, "
+        "items taken as independent. detectable: the smallest true difference that is shown in 80% of cases.",
+        "dim",
+    )
+
+
+def _left_out(items: Row) -> list[str]:
+    """A sentence on what is compared, and one for each reason why items are not."""
+    lines = [f"{items['compared']:,} of {items['items']:,} items are compared."]
+    for source, missing in items["missing"].items():
+        lines.append(f"{source} lacks {_some(missing)}.")
+    for source, unscored in items["unscored"].items():
+        lines.append(f"{source} has no score for {_some(unscored)}.")
+    for label, mismatched in items["mismatched"].items():
+        lines.append(f"The {label} differs between runs for {_some(mismatched)}.")
+    return lines
+
+
+def _some(found: Row) -> str:
+    """A number of items and the names of the first."""
+    more = ", …" if found["items"] > len(found["first"]) else ""
+    return f"{found['items']:,} item{'s' if found['items'] > 1 else ''} ({', '.join(found['first'])}{more})"
+
+
+def _shortest(rows: Sequence[Row]) -> list[Row]:
+    """The ten rows with the smallest q, in their order."""
+    kept = sorted(range(len(rows)), key=lambda i: rows[i]["q"])[:SHORT]
+    return [rows[i] for i in sorted(kept)]
+
+
+def _rows_table(rows: Sequence[Row], letters: dict[str, str], detect: float | None) -> "Table":
+    from evaluator.report.table import number
+
+    labels = [name for name in _LABELS if any(row[name] for row in rows)]
+    needed = [] if detect is None else [f"block seeds for {100 * detect:g}", f"items for {100 * detect:g}"]
+    shares = ["first %", "second %", "difference", "95% interval", "items", "groups"]
+    table = new_table([*labels, "models"], [*shares, "p", "q", "McNemar", "detectable", *needed])
+    for row in rows:
+        gap, low, high = (number(row[name], "difference") for name in ("difference", "low", "high"))
+        numbers = [_or_never(row["block_seeds_needed"]), _or_never(row["items_needed"])] if needed else []
+        table.add_row(
+            *(row[name] or "" for name in labels),
+            f"{letters[row['first']]} − {letters[row['second']]}",
+            f"{100 * row['first_mean']:.1f}",
+            f"{100 * row['second_mean']:.1f}",
+            f"{gap}{'*' if row['leader'] else ' '}",
+            "none" if row["low"] is None else f"{low}, {high}",
+            f"{row['items']:,}",
+            f"{row['clusters']:,}",
+            _p(row["p"]),
+            _p(row["q"]),
+            "" if row["p_mcnemar"] is None else _p(row["p_mcnemar"]),
+            "none" if row["detectable"] is None else f"{100 * row['detectable']:.1f}",
+            *numbers,
+        )
+    return table
+
+
+def _rankings_table(rankings: Sequence[Row], letters: dict[str, str]) -> "Table":
+    labels = [name for name in _LABELS if any(each[name] for each in rankings)]
+    table = new_table(labels, list(letters.values()), "Ranks, with 95% intervals")
+    for each in rankings:
+        rank_of = {row["model"]: f"{row['rank']} ({row['low']} – {row['high']})" for row in each["models"]}
+        table.add_row(*(each[name] or "" for name in labels), *(rank_of[model] for model in letters))
+    return table
+
+
+def _flip(flip: Row, letters: dict[str, str]) -> str:
+    """A sentence on a flip."""
+    first, second = letters[flip["first"]], letters[flip["second"]]
+    leads = [
+        f"{first if difference > 0 else second} leads on {split} by {100 * abs(difference):.1f}"
+        for split, difference in zip(flip["splits"], flip["differences"], strict=True)
+    ]
+    where = ", ".join(flip[name] for name in _LABELS[:-1] if flip[name])
+    return f"Flip{f' in {where}' if where else ''}: {', '.join(leads)}; p_flip {_p(flip['p_flip'])}."
+
+
+def _p(p: float) -> str:
+    return "< .0001" if p < 0.0001 else f"{p:.4f}".removeprefix("0")
+
+
+def _or_never(number: int | None) -> str:
+    return "never" if number is None else f"{number:,}"
+
+
+def _letter(i: int) -> str:
+    """A, B, …, Z, A1, B1, …"""
+    return chr(ord("A") + i % 26) + (str(i // 26) if i >= 26 else "")

@@ -1,18 +1,43 @@
-"""Prints tables and lines to stdout as they are: names in brackets, between colons or with numbers get no meaning."""
+"""Prints tables and lines to stdout as they are: names in brackets, between colons or with numbers get no meaning, and
+control characters are shown, not obeyed."""
 
 import sys
+from collections.abc import Iterable, Sequence
 
+from rich.box import SIMPLE_HEAD
+from rich.console import Console as RichConsole
+from rich.console import ConsoleOptions, RenderableType
 from rich.measure import Measurement
+from rich.segment import Segment
 from rich.table import Table
 
-from evaluator.cli.plain_console import Console
+from generator.base.errors import visible
 
 _MOST = 400  # columns of a table
+
+
+class Console(RichConsole):
+    """Rich's console; only its own styles control the terminal."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """As in Rich."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(visible(segment.text), segment.style)
 
 
 def print_line(line: str, style: str | None = None) -> None:
     """Print a line; the terminal wraps it."""
     _console().print(line, style=style, soft_wrap=True)
+
+
+def new_table(labels: Sequence[str], numbers: Sequence[str], title: str = "", folds: bool = False) -> Table:
+    """A table without rows: columns of words, which fold if need be, and columns of numbers."""
+    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title=title or None, title_justify="left")
+    for label in labels:
+        table.add_column(label, no_wrap=not folds, overflow="fold" if folds else "ellipsis")
+    for number in numbers:
+        table.add_column(number, justify="right", no_wrap=True)
+    return table
 
 
 def print_table(table: Table, width: int | None = None) -> None:

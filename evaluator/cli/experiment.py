@@ -12,8 +12,7 @@ from generator.base.commands import result, say
 from generator.base.errors import UserError
 
 if TYPE_CHECKING:
-    from evaluator.experiments.runner import Failure
-    from evaluator.experiments.stages import Stage
+    from evaluator.experiments.stages import Failure, Stage
 
 
 @click.command()
@@ -47,7 +46,7 @@ def experiment(
     is stopped, run it again to continue.
     """
     from evaluator.experiments.lab import Lab, find_experiment, read_models
-    from evaluator.experiments.runner import is_done, run_stages
+    from evaluator.experiments.stages import is_done, run_stages
 
     if experiment.endswith(".py"):
         say(f"This runs the code of {experiment}.")

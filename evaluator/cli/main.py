@@ -1,26 +1,35 @@
-"""The command `score`: its subcommands, one file each."""
+"""The command `score` and its subcommands."""
 
 import click
 
 from evaluator.cli.audit import audit
 from evaluator.cli.compare import compare
-from evaluator.cli.embeddings import embeddings
 from evaluator.cli.experiment import experiment
 from evaluator.cli.familiarity import familiarity
-from evaluator.cli.generate import generate
 from evaluator.cli.measure import measure
-from evaluator.cli.models import models
+from evaluator.cli.options import JSON
+from evaluator.cli.pictures import embeddings, generate
 from evaluator.cli.report import report
 from evaluator.cli.run import run
 from evaluator.cli.tables import tables
 from evaluator.cli.train import train
-from generator.base.commands import Commands
+from generator.base.commands import Commands, result
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.version_option(package_name="jackalope", prog_name="score")
 def main() -> None:
     """Score vision-language models on held-out combinations and report the results."""
+
+
+@click.command()
+@JSON
+def models(as_json: bool) -> None:
+    """List the model families and how to name a model of each."""
+    from evaluator.models.registry import families
+
+    usages = {name: family.usage for name, family in families().items()}
+    result({"families": usages}, as_json, "\n".join(f"{name:12} {usage}" for name, usage in usages.items()))
 
 
 for command in (

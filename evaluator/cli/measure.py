@@ -1,12 +1,13 @@
 """The command `score measure`."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from evaluator.cli.options import FILE, FOLDER, FULL, JSON, JSONL, NEW_FILE, NEW_FOLDER, options_of
 from evaluator.runs.request import Request
-from generator.base.commands import DatasetFolder, Number, result, say
+from generator.base.commands import DatasetFolder, Number, say
 from generator.base.errors import UserError
 
 
@@ -41,67 +42,47 @@ from generator.base.errors import UserError
 @JSON
 def measure(
     runs: tuple[Path, ...],
-    items: Path | None,
-    dataset: Path | None,
-    benchmark: str | None,
-    model: str | None,
-    out: Path | None,
-    probabilities: bool,
-    tolerance: float | None,
-    level: float | None,
     channel: str | None,
     full: bool,
     jsonl: bool,
     as_json: bool,
     model_card: Path | None,
-    splits: Path | None,
+    **given: Any,
 ) -> None:
     """Compute the results of RUNS again from their scores, without the model; or those of scores from elsewhere
     (--items).
 
     Runs of one model are printed as one, pooled over block seeds and training seeds (docs/statistics.md).
     """
-    from evaluator.analysis.pooling import pool_runs
     from evaluator.cli.results_table import print_results
     from evaluator.report.files import write_latex
+    from evaluator.runs.elsewhere import Source, measure_items
     from evaluator.runs.folder import split_run
-    from evaluator.runs.item_rows import write_items
     from evaluator.runs.measure import measure as compute
+    from evaluator.runs.measure import write_items
 
-    if bool(runs) == (items is not None):
+    splits, tolerance, level = (given[name] for name in ("splits", "tolerance", "level"))
+    if bool(runs) == (given["items"] is not None):
         raise UserError("Expected RUNS or --items, one of them; `score measure --help` says what each is.")
-    if items is not None and channel is not None:
-        raise UserError("--channel belongs to RUNS; a table of --items has one score, leave --channel out.")
-    if items is not None:
-        from evaluator.runs.elsewhere import Source, measure_items
-
-        source = Source(items, dataset, benchmark, model, out, probabilities, tolerance, level, splits)
-        run, found = measure_items(source)
+    if not runs:
+        if channel is not None:
+            raise UserError("--channel belongs to RUNS; a table of --items has one score, leave --channel out.")
+        run, found = measure_items(Source(**given))
         say(f"Scores and results are in {run}. Next: score report {run}")
         runs, results = (run,), [found]
     else:
-        given = {
-            "--dataset": dataset,
-            "--benchmark": benchmark,
-            "--model": model,
-            "--out": out,
-            "--probabilities": probabilities,
-        }
-        if alone := [name for name, value in given.items() if value]:
-            raise UserError(f"{alone[0]} belongs to --items; leave it out to measure {runs[0]} again.")
-        if splits is not None:
-            for run in runs:
-                split_run(run, splits)
+        of_items = ("dataset", "benchmark", "model", "out", "probabilities")
+        if alone := [name for name in of_items if given[name]]:
+            raise UserError(f"--{alone[0]} belongs to --items; leave it out to measure {runs[0]} again.")
+        for run in runs if splits else ():
+            split_run(run, splits)
         results = [compute(run, channel, tolerance, level) for run in runs]
     for run, found in zip(runs, results, strict=True):
         write_latex(found, run)
         if jsonl:
             write_items(run, channel, tolerance, level)
     if model_card is not None:
-        from evaluator.report.model_card import write_model_card
+        from evaluator.report.files import write_model_card
 
         say(f"{write_model_card(results, model_card):,} values in {model_card}.")
-    if as_json:
-        result(results[0] if len(runs) == 1 else {"results": results, "pooled": pool_runs(results)}, True, "")
-    else:
-        print_results(results, full)
+    print_results(results, full, as_json)

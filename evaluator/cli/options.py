@@ -3,12 +3,15 @@
 from collections.abc import Callable
 from dataclasses import Field, fields
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 import click
 
 from evaluator.runs.request import Request
 from generator.base.commands import DatasetFolder, LocalFolder, Number, OutFile
+
+if TYPE_CHECKING:
+    from evaluator.runs.tracking import Tracker
 
 FOLDER, NEW_FOLDER = LocalFolder(), LocalFolder(written=True)
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -36,6 +39,23 @@ FILTERS = click.option(
     "say so. Repeat for "
     "several.",
 )
+
+
+def _checked(ctx: click.Context, param: click.Parameter, trackers: "tuple[Tracker, ...]") -> "tuple[Tracker, ...]":
+    if trackers:
+        from evaluator.runs.tracking import check_trackers
+
+        check_trackers(trackers)
+    return trackers
+
+
+def log_option(about: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The option `--log`; about: what is logged, and where."""
+    choices = click.Choice(["tensorboard", "wandb"])
+    more = f"{about} It needs the extra [log]."
+    return click.option("--log", "trackers", type=choices, multiple=True, callback=_checked, help=more)
+
+
 FULL = click.option(
     "--full", is_flag=True, help="Print every row of the results instead of the ten lines that matter most."
 )

@@ -29,5 +29,5 @@ def report(runs: tuple[str, ...], out: Path | None, full: bool, as_json: bool) -
     path = out or named[0].run.folder / "report.html"
     results = write_page(named, path)
     if not as_json:
-        print_results(results, full)
+        print_results(results, full, as_json)
     result({"report": str(path), "results": results, "pooled": pool_runs(results)}, as_json, str(path))

@@ -4,27 +4,35 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
 from rich.table import Table as Printed
 
 from evaluator.analysis.pooling import differences, pool_runs, spread_notes
 from evaluator.benchmarks.reading import reading_said
-from evaluator.cli.console import print_line
+from evaluator.cli.console import new_table, print_line
 from evaluator.cli.console import print_table as print_wide
 from evaluator.provenance.contamination import mark_of, training_said
-from evaluator.report.cells import confidence
 from evaluator.report.overview import Line, every_row, read_lines, side_by_side
-from evaluator.report.table import Column, Table, plain
-from evaluator.runs.limit import limit_said
-from evaluator.runs.partitions import splits_said
+from evaluator.report.table import Column, Table, confidence, plain, population
+from evaluator.runs.parts import limit_said, splits_said
+from generator.base.commands import result
 
 LINES = 10
 """Most lines of a model in the short table."""
 _DECIMALS = 2
 
 
-def print_results(runs: Sequence[dict[str, Any]], full: bool = False) -> None:
-    """Print the results of runs to stdout, pooled (evaluator.analysis.pooling): ten lines a model, or with `full` every
+def print_results(runs: Sequence[dict[str, Any]], full: bool = False, as_json: bool = False) -> None:
+    """Print the results of runs to stdout: for people, or as JSON, of several runs with what they are pooled to."""
+    if not as_json:
+        _print_for_people(runs, full)
+    elif len(runs) == 1:
+        result(runs[0], True, "")
+    else:
+        result({"results": runs, "pooled": pool_runs(runs)}, True, "")
+
+
+def _print_for_people(runs: Sequence[dict[str, Any]], full: bool) -> None:
+    """The results of runs, pooled (evaluator.analysis.pooling): ten lines a model, or with `full` every
     row but those by number of atoms, which are left to the report and to tables/summary.csv.
 
     A line is a metric of a group of items of a model, with a column for each split.
@@ -55,9 +63,8 @@ def print_results(runs: Sequence[dict[str, Any]], full: bool = False) -> None:
     for line in (*differences(entries), *spread_notes(entries)):
         print_line(line)
     print_line(
-        "Averages are over items unless the metric says otherwise; intervals speak of bindings like these "
-        "(docs/statistics.md); "
-        "a tie is never correct. Differences are in points."
+        "Averages are over items unless the metric says otherwise; a tie is never correct. Differences are in points. "
+        f"Intervals speak of {population(row for entry in entries for row in entry['rows'])} (docs/statistics.md)."
         + full
         * " p: of a share against chance, of a difference against 0.",
         "dim",
@@ -101,12 +108,11 @@ def _chosen(lines: Sequence[Line]) -> list[Line]:
 def _printed(table: Table, title: str = "", below: str = " ") -> Printed:
     """A table for the terminal. below: what stands between a value and its interval."""
     letters, grouped = table.letters(), any(column.group for column in table.columns)
-    made = Printed(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title=title or None, title_justify="left")
-    for label in table.labels:
-        made.add_column("\n" * grouped + label, no_wrap=True)
+    heads = []
     for before, column in zip([Column(""), *table.columns], table.columns, strict=False):
         group = column.group if column.group != before.group else ""
-        made.add_column(f"{group}\n" * grouped + column.head, justify="right", no_wrap=True)
+        heads.append(f"{group}\n" * grouped + column.head)
+    made = new_table(["\n" * grouped + label for label in table.labels], heads, title)
     for line, following in zip(table.lines, [*table.lines[1:], None], strict=True):
         cells = [below.join(part for part in (plain(cell, letters), cell.interval) if part) for cell in line.cells]
         made.add_row(*line.labels, *cells, end_section=following is not None and following.rule)

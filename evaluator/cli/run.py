@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evaluator.cli.options import BENCHMARK, FILTERS, FOLDER, FULL, JSON, JSONL, Questions, options_of
+from evaluator.cli.options import BENCHMARK, FILTERS, FOLDER, FULL, JSON, JSONL, Questions, log_option, options_of
 from evaluator.runs.request import Request
-from generator.base.commands import Bar, result, say
+from generator.base.commands import Bar, say
 from generator.base.errors import UserError
 
 if TYPE_CHECKING:
@@ -34,14 +34,7 @@ if TYPE_CHECKING:
 )
 @FILTERS
 @options_of(Request)
-@click.option(
-    "--log",
-    "trackers",
-    type=click.Choice(["tensorboard", "wandb"]),
-    multiple=True,
-    help="Also write the results to a tracker: tensorboard (into the folder of the run) or wandb. It needs the extra "
-    "[log].",
-)
+@log_option("Also write the results to a tracker: tensorboard (into RUN.tensorboard) or wandb.")
 @FULL
 @JSONL
 @JSON
@@ -65,17 +58,14 @@ def run(
     Under torchrun or accelerate launch, each process scores its share and the first writes the results. If it is
     stopped, run the same command again to continue.
     """
-    from evaluator.analysis.pooling import pool_runs
     from evaluator.api import evaluate
     from evaluator.cli.results_table import print_results
     from evaluator.models.registry import check_model, read_spec
     from evaluator.runs.dataset import Dataset
     from evaluator.runs.folder import folder_name
-    from evaluator.runs.item_rows import write_items
-    from evaluator.runs.tracking import check_tracker, log_results
+    from evaluator.runs.measure import write_items
+    from evaluator.runs.tracking import log_results
 
-    for tracker in trackers:
-        check_tracker(tracker)
     opened = Dataset.open(dataset, benchmark, images=images, filters=filters)
     for model in models:
         check_model(read_spec(model))
@@ -93,16 +83,11 @@ def run(
         each = evaluate(model, opened, out=folder, progress=Bar(), **options)
         if each.results:
             found.append(each)
-            for tracker in trackers:
-                log_results(each.results, each.folder, tracker)
+            log_results(each.results, each.folder, trackers)
             if jsonl:
                 write_items(each.folder)
     if not found:
         return
     folders = " ".join(str(each.folder) for each in found)
     say(f"Scores and results are in {folders}. Next: score report {folders}")
-    results = [each.results for each in found]
-    if as_json:
-        result(results[0] if len(results) == 1 else {"results": results, "pooled": pool_runs(results)}, True, "")
-    else:
-        print_results(results, full)
+    print_results([each.results for each in found], full, as_json)

@@ -50,8 +50,7 @@ def tables(
     """
     from evaluator.cli.results_table import print_paper_table
     from evaluator.report.papers.given import read_given
-    from evaluator.report.papers.paper import make_paper, write_paper
-    from evaluator.report.papers.registry import find_paper
+    from evaluator.report.papers.paper import find_paper, make_paper, write_paper
     from evaluator.report.writers import csv_rows
 
     if not (runs or missing or after):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evaluator.cli.options import BENCHMARK, DEVICE, JSON, NEW_FOLDER, options_of
+from evaluator.cli.options import BENCHMARK, DEVICE, JSON, NEW_FOLDER, log_option, options_of
 from evaluator.training.methods import METHODS, Method
 from generator.base.commands import Bar, Commands, DatasetFolder, result, say
 from generator.base.errors import UserError
@@ -30,31 +30,17 @@ class _Corpus(DatasetFolder):
         return super().convert(value, param, ctx)
 
 
-def _checked(ctx: click.Context, param: click.Parameter, trackers: "tuple[Tracker, ...]") -> "tuple[Tracker, ...]":
-    if trackers:
-        from evaluator.runs.tracking import check_tracker
-
-        for tracker in trackers:
-            check_tracker(tracker)
-    return trackers
-
-
-_MODEL = click.argument("model")
+_MODEL = click.option(
+    "--model", required=True, help="Model to start from, as for `score run`, such as open_clip:ViT-B-32@openai."
+)
 _DATASET = click.argument("datasets", metavar="DATASET", type=_Corpus(), nargs=1)
 _DATASETS = click.argument("datasets", nargs=-1, required=True, type=DatasetFolder())
 _OUT = click.option(
     "--out", type=NEW_FOLDER, required=True, help="Folder to write. Score the model as jackalope:FOLDER."
 )
 _PRESET = click.option("--preset", help="Hyperparameters of a paper (docs/training.md).")
-_LOG = click.option(
-    "--log",
-    "trackers",
-    type=click.Choice(["tensorboard", "wandb"]),
-    multiple=True,
-    callback=_checked,
-    help="Log loss, rate, gradient norm and images a second of each step: tensorboard (into OUT.tensorboard) or "
-    "wandb. It "
-    "needs the extra [log].",
+_LOG = log_option(
+    "Log loss, rate, gradient norm and images a second of each step: tensorboard (into OUT.tensorboard) or wandb."
 )
 
 
@@ -80,10 +66,10 @@ def _command(method: type[Method]) -> click.Command:
         _train(method, **given)
 
     command.__doc__ = method.__doc__
-    arguments = [_MODEL, _DATASET] if method.further else [_DATASETS if method.name == "pretrain" else _DATASET]
+    dataset = _DATASETS if method.name == "pretrain" else _DATASET
+    start = [_MODEL, _PRESET] if method.further else []
     own = options_of(method, *method.options, default="the preset's" if method.further else "")
-    preset = [_PRESET] if method.further else []
-    decorators: list[Callable[..., Any]] = [*arguments, _OUT, BENCHMARK, *preset, own, _LOG, DEVICE, JSON]
+    decorators: list[Callable[..., Any]] = [dataset, *start, _OUT, BENCHMARK, own, _LOG, DEVICE, JSON]
     for decorator in reversed(decorators):
         command = decorator(command)
     return click.command(method.name)(command)
@@ -105,13 +91,13 @@ def _train(
     preset: str | None = None,
     **options: Any,
 ) -> None:
-    from evaluator.training.presets import from_preset, origin_said
+    from evaluator.training.recipe import from_preset, origin_said
     from evaluator.training.session import train
 
     origin = None
     if method.further:
         given = {name: value for name, value in options.items() if value is not None}
-        recipe, origin = from_preset(method.name, given, preset, _is_matching(method, model, given))
+        recipe, origin = from_preset(method, given, preset, _is_matching(method, model, given))
         say(origin_said(origin))
     else:
         recipe = method(**options)

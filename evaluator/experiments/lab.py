@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from pydantic import Field, ValidationError
 
-from evaluator.experiments.runner import Failure, run_stages
-from evaluator.experiments.stages import Stage, Stages, in_order
+from evaluator.experiments.stages import Failure, Stage, Stages, in_order, run_stages
 from evaluator.runs.folder import open_run
 from evaluator.runs.measure import measure_protocols
 from generator.base.declarations import Declared, sentence_of
@@ -56,7 +55,7 @@ class Model(Declared):
     is none.
     """
 
-    spec: str = ""
+    spec: str
     run: str = ""
     train: str = ""
     missing: str = ""
@@ -65,25 +64,18 @@ class Model(Declared):
         return shlex.quote(self.spec)
 
 
-class _GivenModel(Declared):
-    spec: str
-    run: str = ""
-    train: str = ""
-
-
 class _Models(Declared):
     """The file of `--models`."""
 
-    models: dict[str, _GivenModel] = Field(min_length=1)
+    models: dict[str, Model] = Field(min_length=1)
 
 
 def read_models(path: Path) -> dict[str, Model]:
     """The models of a user by name. Raises UserError when the TOML file cannot be read, or declares anything else."""
     try:
-        found = _Models.model_validate(read_toml(path, "file of models"))
+        return _Models.model_validate(read_toml(path, "file of models")).models
     except ValidationError as error:
         raise UserError(f"{path}: {sentence_of(error.errors()[0])}") from None
-    return {name: Model(**each.model_dump()) for name, each in found.models.items()}
 
 
 def find_experiment(name: str) -> Experiment:
@@ -132,6 +124,11 @@ class Lab:
         """
         return self._stages.add(command)
 
+    def render(self, plan: str, resolution: str, quality: str) -> Stage:
+        """A rendered world. plan: the options of `gen plan`."""
+        planned = self.stage(f"gen plan {plan} --resolution {resolution}")
+        return self.stage(f"gen render {planned} --quality {quality}")
+
     def models(self, known: Mapping[str, Model], chosen: Collection[str] | None = None) -> dict[str, Model]:
         """The models that rows start from, by name: those of the user in place of the recipe's, whose options stay and
         come first.
@@ -148,7 +145,7 @@ class Lab:
                 own = self.given[name]
                 model = Model(spec=own.spec, run=f"{model.run} {own.run}", train=f"{model.train} {own.train}")
             elif chosen is not None and name not in chosen:
-                model = Model(missing=self._left_out)
+                model = Model(spec="", missing=self._left_out)
             found[name] = model
         return found
 
@@ -160,12 +157,12 @@ class Lab:
         """A command that stands beside the runs: `score audit`, `score embeddings` or `score generate`."""
         self._name("", label, command)
 
-    def elsewhere(self, label: str, before: str, after: str) -> None:
-        """What the training of a row changed elsewhere: `score run` commands of the model that it started from, and of
-        the trained one.
+    def elsewhere(self, label: str, command: str, model: Model, trained: Stage) -> None:
+        """What the training of a row changed elsewhere: a `score run` command without `--model`, for the model that it
+        started from and for the trained one.
         """
-        self._name("--before", label, before)
-        self._name("--after", label, after)
+        self._name("--before", label, f"{command} --model {model} {model.run}")
+        self._name("--after", label, f"{command} --model jackalope:{trained}")
 
     def lacks(self, label: str, reason: str = "") -> None:
         """A row that is not made; without a reason because the scale leaves it out."""

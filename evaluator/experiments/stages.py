@@ -1,20 +1,49 @@
-"""A stage: one command, the stages that it reads, and the folder that is named after both."""
+"""A stage: one command, the stages that it reads, and the folder that is named after both.
+
+Stages run in order, each in a process of its own. What is done is not done again; what fails stops only what reads it.
+"""
 
 import hashlib
 import json
+import logging
+import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 
-from generator.base.files import sha256
-from generator.dataset.records import FORMAT
+import evaluator
+import generator
+from evaluator.provenance.exposure import RECORD
+from generator.base.errors import UserError
+from generator.base.files import locked, sha256
+from generator.base.registry import resource
 
+logger = logging.getLogger(__name__)
 _AMENDING = ("gen split", "gen describe", "gen verify")
 """Commands that change the folder that they are given first: the stage has a copy of it. All others write `--out`."""
+_CODE = {
+    "gen": (Path(generator.__path__[0]), resource("scenes"), resource("blender_assets")),
+    "score": (Path(evaluator.__path__[0]),),
+}
+"""The folders of the code of each command, its package first, and of what it declares."""
+LOG, DONE = "log.txt", "done"
+_MAIN = """
+import sys
+from pathlib import Path
+from generator.base.files import locked
+from {}.cli.main import main
+with locked(Path(sys.argv.pop(1))):
+    main(prog_name={!r})
+"""
+_LINES, _SECONDS = 5, 10
+_SUFFIXES = (".py", ".toml", ".jinja")
 _DIGITS = 16
 _NAME = re.compile(rf"\b(?:gen|score)(?:-[a-z]+)+-[0-9a-f]{{{_DIGITS}}}\b")
 
@@ -67,12 +96,13 @@ class Stages:
     def add(self, command: str | Sequence[str]) -> Stage:
         """The stage of a command: a line as in a shell, or its words.
 
-        Its name has a digest of the command, of the stages that it reads, of the files that it names, of the format of
-        datasets and of the version of Jackalope.
+        Its name has a digest of the command, of the stages that it reads, of the files that it names, and of the code
+        of its package.
         """
         words = tuple(shlex.split(command) if isinstance(command, str) else command)
         reads = [self._by_name[name] for word in words for name in _NAME.findall(word)]
-        about = [version("jackalope"), FORMAT, words, [digest for word in words for digest in _contents(word)]]
+        contents = [digest for word in words for digest in _contents(word)]
+        about = [_code_digest(words[0]), words, contents]
         digest = hashlib.sha256(json.dumps(about).encode()).hexdigest()[:_DIGITS]
         name = f"{_command(words).replace(' ', '-')}-{digest}"
         return self._by_name.setdefault(name, Stage(words, tuple(dict.fromkeys(reads)), name))
@@ -93,6 +123,13 @@ def in_order(stages: Iterable[Stage]) -> list[Stage]:
     return list(found.values())
 
 
+@cache
+def _code_digest(command: str) -> str:
+    """What tells versions of the code of "gen" or "score" apart."""
+    files = [path for root in _CODE[command] for path in sorted(root.rglob("*")) if path.suffix in _SUFFIXES]
+    return hashlib.sha256("".join(f"{path.name} {sha256(path)}\n" for path in files).encode()).hexdigest()
+
+
 def _command(words: Sequence[str]) -> str:
     return " ".join(words[: 3 if tuple(words[:2]) == ("score", "train") else 2])
 
@@ -111,3 +148,118 @@ def _contents(word: str) -> Iterator[str]:
 def _digest(path: Path, files: tuple[Path, ...], changed: tuple[int, ...]) -> str:
     lines = [f"{each.relative_to(path)} {sha256(each)}\n" for each in files]
     return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A stage whose command failed, with its exit code and its log."""
+
+    stage: Stage
+    code: int
+    log: Path
+
+    @property
+    def said(self) -> str:
+        """The last lines of its log."""
+        lines = self.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-_LINES:]
+        return "\n".join(lines) or "It said nothing."
+
+
+def run_stages(
+    stages: Sequence[Stage], root: Path, tell: Callable[[Stage, int], object] = lambda stage, number: None
+) -> dict[str, Failure]:
+    """Run those of `stages` (in order) that have not ended; `tell` is called before each, with its number among all
+    from 1.
+
+    Returns why stages have not ended, by their names: their own failure, or that of a stage that they read.
+    """
+    failures: dict[str, Failure] = {}
+    for number, stage in enumerate(stages, 1):
+        if is_done(stage, root):
+            continue
+        cause = next((failures[read.name] for read in stage.reads if read.name in failures), None)
+        if cause is None:
+            tell(stage, number)
+            cause = run_stage(stage, root)
+        if cause:
+            failures[stage.name] = cause
+    return failures
+
+
+def is_done(stage: Stage, root: Path) -> bool:
+    """Whether a stage has ended, in the folder of all stages."""
+    return (root / stage.name / DONE).is_file()
+
+
+def run_stage(stage: Stage, root: Path) -> Failure | None:
+    """Run a stage, or continue it; None once it has ended. Another process that works on it is waited for.
+
+    Its output is in `log.txt` of its folder, which has the empty file `done` once the stage has ended.
+    """
+    folder = root / stage.name
+    folder.mkdir(parents=True, exist_ok=True)
+    with _locked(folder / ".lock", stage):
+        with _locked(folder / ".command.lock", stage):
+            pass  # a command goes on when the process that started it is killed
+        if is_done(stage, root):
+            return None
+        trained = (stage.out(root) / RECORD).exists()  # its process was killed before it could note so
+        if stage.amended:
+            _copy(stage.amended.out(root), stage.out(root))
+        if not trained and (code := _run(stage, root)):
+            return Failure(stage, code, folder / LOG)
+        (folder / DONE).touch()
+    return None
+
+
+@contextmanager
+def _locked(path: Path, stage: Stage) -> Iterator[None]:
+    try:
+        with locked(path, "busy"):
+            pass
+    except UserError:
+        logger.info(f"Another command works on {stage.name}; waiting until it ends.")
+    with locked(path):
+        yield
+
+
+def _run(stage: Stage, root: Path) -> int:
+    words = stage.arguments(root)
+    main = _MAIN.format(_CODE[words[0]][0].name, words[0])
+    with (root / stage.name / LOG).open("ab") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-c", main, str(root / stage.name / ".command.lock"), *words[1:]],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        )
+        try:
+            return process.wait()
+        except BaseException:
+            _stop(process)
+            raise
+
+
+def _stop(process: "subprocess.Popen[bytes]") -> None:
+    """End a process; Ctrl-C in a terminal has reached it too."""
+    try:
+        process.wait(_SECONDS)
+    except (subprocess.TimeoutExpired, KeyboardInterrupt):
+        process.kill()
+        process.wait()
+
+
+def _copy(source: Path, goal: Path) -> None:
+    """Copy a folder anew, with hard links where the file system allows it: our commands replace files and never change
+    them.
+    """
+    shutil.rmtree(goal, ignore_errors=True)
+    shutil.copytree(source, goal, copy_function=_link)
+
+
+def _link(source: str, goal: str) -> None:
+    try:
+        os.link(source, goal)
+    except OSError:
+        shutil.copy2(source, goal)

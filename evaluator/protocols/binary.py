@@ -1,7 +1,7 @@
 """The true text against its foil: binary accuracy, alone and with the environment named in both captions."""
 
-from evaluator.protocols.protocol import Protocol
 from evaluator.protocols.results import (
+    Protocol,
     ProtocolResults,
     category_means,
     difference,

@@ -1,29 +1,41 @@
-"""COMPASS (protocols, section 4): one composed caption against its atoms one by one, and negatives that change one
-type of atom."""
+"""COMPASS (protocols, section 4): one composed caption against its atoms one by one; negatives that change one type of
+atom, and skill load (equation 4), how much each atom of a caption costs."""
+
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from scipy import stats
 
 from evaluator.metrics.comparison import best_score
 from evaluator.metrics.questions import decomposed_recall
 from evaluator.protocols.items import COUNTS, Items
-from evaluator.protocols.loads import loads
-from evaluator.protocols.protocol import Layout, Protocol
-from evaluator.protocols.results import Outcome, ProtocolResults, difference, over_n, recall, right, tabulate
+from evaluator.protocols.results import Outcome, Protocol, ProtocolResults, difference, over_n, recall, right, tabulate
 from evaluator.protocols.scores import Scores
+from evaluator.statistics.multiple import holm
+from evaluator.statistics.pooled import pool
+from evaluator.statistics.regression import clustered_least_squares
+
+ERRORS = "clustered by image (CR1: G/(G-1) * (n-1)/(n-k)); t with G-1 degrees of freedom"
+POOLED = "of the fits of several runs, each clustered by image, pooled over blocks and runs; moderated t"
+CORRECTION = "Holm (1979)"
+_STARS = ((0.001, "**"), (0.005, "*"))
+_LABELS = ("split", "level", "skill")
+Fit = dict[str, Any]
+"""A linear fit on the items of a split, level and skill, or one of its coefficients, as results.json has them."""
 
 
 class Integration(Protocol):
     """R@1 composed and decomposed and their gap, by level and number of atoms n, and the unweighted mean over n."""
 
     name = "integration"
-    layout = Layout(["level", "split"], ["metric"], chance="chance of the gap")
 
     def measure(self, scores: Scores) -> ProtocolResults:
         items = scores.items(self.name)
         composed = recall(items, items.false & (items.slot == "n"), "R@1 composed")
         decomposed = _decomposed(items)
         outcomes = [composed, decomposed, difference("integration gap", decomposed, composed)]
-        rows = tabulate(items, outcomes, ["level"], gaps=False, average=over_n(items))
+        rows = tabulate(items, outcomes, ["level"], gaps=False, over=over_n(items))
         return ProtocolResults(items, outcomes, rows + tabulate(items, outcomes, ["level", "n"], gaps=False))
 
 
@@ -49,3 +61,122 @@ def _decomposed(items: Items) -> Outcome:
         true[:, i], false[:, i] = (best_score(items.scores, mask & of) for of in (items.truth, items.false))
     won = decomposed_recall(true, false, asked.astype(bool), items.tolerance)
     return right("R@1 decomposed", 0.5 ** asked.sum(axis=1), won)
+
+
+def loads(items: Items, first: Outcome) -> list[Fit]:
+    """One fit for each split, level and skill: R@1 in percentage points on the counts that vary, and a constant.
+
+    `stars` are COMPASS's, of the p-value of each coefficient alone; `stars_corrected` are of p-values corrected over
+    all coefficients. A reader takes each star as a claim of its own, and the fits share images, so the correction is
+    Holm's: it bounds the chance of any false star, however the tests depend on one another.
+    """
+    keys = np.stack([items.split, items.level, items.skill], axis=1).astype(str)
+    fits = [
+        _load(items, first, (keys == key).all(axis=1) & items.scored, *key) for key in np.unique(keys, axis=0).tolist()
+    ]
+    return _corrected(fits)
+
+
+def pooled_loads(fits: Sequence[Sequence[Fit]], blocks: Sequence[str], level: float) -> list[Fit]:
+    """The loads of several runs as one, by split, level and skill: each coefficient pooled as results are.
+
+    fits: of each run. blocks: the block of each run. level: of the intervals. A coefficient that some run does not
+    have is left out, with the reason where none is left. `p` is that of several blocks, None for one block, as in
+    pooled results.
+    """
+    groups: dict[tuple[Any, ...], list[tuple[str, Fit]]] = {}
+    for block, of_run in zip(blocks, fits, strict=True):
+        for fit in of_run:
+            groups.setdefault(tuple(fit[name] for name in _LABELS), []).append((block, fit))
+    return _corrected([_pooled(members, level) for members in groups.values()])
+
+
+def _pooled(members: Sequence[tuple[str, Fit]], level: float) -> Fit:
+    blocks, fits = zip(*members, strict=True)
+    first, each = fits[0], [fit["coefficients"] for fit in fits]
+    clusters = {
+        block: max(fit["clusters"] for of, fit in members if of == block) for block in blocks
+    }  # runs of a block share them
+    shared = {name: one for name, one in each[0].items() if all(name in other for other in each)}
+    found = {
+        name: {**_pooled_load([other[name] for other in each], blocks, level), "load": one["load"]}
+        for name, one in shared.items()
+    }
+    reason = None if found else next((fit["reason"] for fit in fits if fit["reason"]), "no count varies in every run")
+    return {
+        **first,
+        "errors": POOLED,
+        "clusters": sum(clusters.values()),
+        "items": sum(fit["items"] for fit in fits),
+        "df": None,
+        "coefficients": found,
+        "constant": None,
+        "reason": reason,
+    }
+
+
+def _pooled_load(loads: Sequence[Fit], blocks: Sequence[str], level: float) -> Fit:
+    beta, low, high = ([load[name] for load in loads] for name in ("beta", "low", "high"))
+    found = pool(beta, low, high, blocks, level)
+    tail = (1 + level) / 2
+    quantile = stats.t.ppf(tail, found.freedom) if found.freedom else stats.norm.ppf(tail)
+    error, p = (found.high - found.low) / 2 / quantile, found.p(0.0)
+    return _load_of(found.value, error, found.low, found.high, None if np.isnan(p) else p)
+
+
+def _corrected(fits: list[Fit]) -> list[Fit]:
+    """The fits, with p-values and stars that are corrected over all coefficients that have a p."""
+    coefficients = [coefficient for fit in fits for coefficient in fit["coefficients"].values()]
+    for coefficient in coefficients:
+        coefficient |= {"p_corrected": None, "stars_corrected": ""}
+    tested = [each for each in coefficients if each["p"] is not None]
+    for coefficient, p in zip(tested, holm([each["p"] for each in tested]), strict=True):
+        coefficient |= {"p_corrected": p, "stars_corrected": _stars(p)}
+    return fits
+
+
+def _load(items: Items, first: Outcome, inside: np.ndarray, split: str, level: str, skill: str) -> Fit:
+    """The fit on the items of a mask (n,); without coefficients, and with the reason, where the data determine none."""
+    counts, scenes = items.counts[inside], items.scene_id[inside].astype(str)
+    varying = [i for i in range(len(COUNTS)) if len(counts) and np.ptp(counts[:, i])]
+    labels = {
+        "split": split,
+        "level": level or None,
+        "skill": skill or None,
+        "errors": ERRORS,
+        "correction": CORRECTION,
+        "items": len(counts),
+        "clusters": len(set(scenes)),
+    }
+    x = np.column_stack([counts[:, varying], np.ones(len(counts))]).astype(float)
+    try:
+        if not varying:
+            raise ValueError("no count varies")
+        fit = clustered_least_squares(100 * first.value[inside], x, scenes)
+    except ValueError as reason:
+        return {**labels, "df": None, "coefficients": {}, "constant": None, "reason": str(reason)}
+    return {
+        **labels,
+        "df": int(fit.df_resid_inference),
+        "coefficients": {
+            COUNTS[i]: _coefficient(fit, j, COUNTS[i], skill, items.confidence) for j, i in enumerate(varying)
+        },
+        "constant": round(float(fit.params[-1]), 4),
+        "reason": None,
+    }
+
+
+def _coefficient(fit: Any, j: int, count: str, skill: str, level: float) -> Fit:
+    low, high = fit.conf_int(1 - level)[j]
+    found = _load_of(fit.params[j], fit.bse[j], low, high, float(fit.pvalues[j]))
+    return {**found, "load": "self" if count == f"n_{skill}s" else "cross"}
+
+
+def _load_of(beta: float, error: float, low: float, high: float, p: float | None) -> Fit:
+    numbers = {"beta": beta, "error": error, "t": beta / error if error else np.nan, "low": low, "high": high}
+    said = {name: round(float(number), 4) + 0.0 for name, number in numbers.items()}  # + 0.0: never −0.0
+    return {**said, "p": p, "stars": "" if p is None else _stars(p)}
+
+
+def _stars(p: float) -> str:
+    return next((stars for most, stars in _STARS if p < most), "")

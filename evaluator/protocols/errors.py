@@ -21,7 +21,6 @@ from generator.dataset.reader import Benchmark
 
 ATOMS = ("attribute", "object", "relation")
 BY_FAMILIARITY, BY_ATOM = "errors by familiarity", "errors by atom"
-METRICS = (BY_FAMILIARITY, BY_ATOM)
 FAMILIARITY = ("more familiar", "as familiar", "less familiar")
 """Than the truth: the chosen text names fewer, as many, more held-out bindings and triples."""
 WRONG = tuple(
@@ -29,7 +28,6 @@ WRONG = tuple(
 )
 """The atoms that differ from the truth; `binding` where all are named, and only which belongs to which is wrong."""
 N_DIRECTIONS = len(FAMILIARITY) + len(WRONG)
-_BLOCK = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -55,20 +53,24 @@ def error_directions(
     the same. In [:, 0] is the choice, in [:, 1] the same for a false text that is drawn at random. The columns are
     FAMILIARITY, zeros without a holdout, then WRONG. The truth is an item's first true text.
     """
-    n, m = scores.shape
-    texts = np.broadcast_to(texts, (n, m))
-    found = np.zeros((n, 2, N_DIRECTIONS))
-    size = max(1, _BLOCK // max(1, m))
-    for start in range(0, n, size):
-        part = slice(start, start + size)
-        chosen, _ = wrong_choices(scores[part], truth[part], false[part], tolerance)
-        drawn = false[part] / np.maximum(false[part].sum(axis=1, keepdims=True), 1)
-        own = texts[part][np.arange(len(chosen)), truth[part].argmax(axis=1)]
-        for column, of in enumerate(_classes(texts[part], own, said)):
-            for source, weights in enumerate((chosen, drawn)):
-                found[part, source, column] = (weights * of).sum(axis=1)
-    found[found[:, 0].sum(axis=1) == 0] = 0
+    texts = np.broadcast_to(texts, scores.shape)
+    own = texts[np.arange(len(texts)), truth.argmax(axis=1)]
+    more = None if said.held_out is None else said.held_out[texts] - said.held_out[own][:, None]
+    code = ((said.atoms[texts] != said.atoms[own][:, None]) << np.arange(len(ATOMS))).sum(axis=2)
+    chosen, _ = wrong_choices(scores, truth, false, tolerance)
+    drawn = false / np.maximum(false.sum(axis=1, keepdims=True), 1)
+    found = np.zeros((len(scores), 2, N_DIRECTIONS))
+    for i in range(N_DIRECTIONS):
+        if i >= len(FAMILIARITY):
+            found[:, :, i] = _weigh(code == i - len(FAMILIARITY), chosen, drawn)
+        elif more is not None:
+            found[:, :, i] = _weigh(np.sign(more) == i - 1, chosen, drawn)
+    found[chosen.sum(axis=1) == 0] = 0
     return found
+
+
+def _weigh(of: np.ndarray, chosen: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+    return np.stack([(weights * of).sum(axis=1) for weights in (chosen, drawn)], axis=1)
 
 
 def candidate_errors(scores: Scores, items: Items) -> list[Row]:
@@ -80,8 +82,7 @@ def candidate_errors(scores: Scores, items: Items) -> list[Row]:
     if said is None or not len(items):
         return []
     rows = texts.reshape(items.text_id.shape) - padded
-    directions = error_directions(items.scores, items.truth, items.false, rows, said, items.tolerance)
-    return error_rows(items, directions)
+    return error_rows(items, error_directions(items.scores, items.truth, items.false, rows, said, items.tolerance))
 
 
 def error_rows(items: Items, directions: np.ndarray) -> list[Row]:
@@ -90,35 +91,21 @@ def error_rows(items: Items, directions: np.ndarray) -> list[Row]:
     directions: those of `error_directions`. Directions that no false text has get no row, nor does familiarity where
     all texts are as familiar as the truth.
     """
-    directions = directions[items.scored]
-    wrong = directions[:, 0].sum(axis=1) > 0
-    items, directions = items.take(items.scored).take(wrong), directions[wrong]
-    if not len(items):
-        return []
+    wrong = items.scored & (directions[:, 0].sum(axis=1) > 0)
     names = [*((BY_FAMILIARITY, name) for name in FAMILIARITY), *((BY_ATOM, name) for name in WRONG)]
     no_tie = np.zeros(len(items), dtype=bool)
     outcomes = [
         Outcome(metric, directions[:, 0, i], no_tie, directions[:, 1, i], error=name)
         for i, (metric, name) in enumerate(names)
+        if directions[wrong, 1, i].any()
     ]
-    rows = tabulate(items, [each for each in outcomes if each.chance.any()], ["kind"], gaps=False)
+    rows = tabulate(items, outcomes, ["kind"], gaps=False, where=wrong)
     told = {row["error"] for row in rows if row["metric"] == BY_FAMILIARITY}
     return [
         row
         for row in rows
         if (row["chance"] or row["value"]) and (row["metric"] == BY_ATOM or told != {FAMILIARITY[1]})
     ]
-
-
-def _classes(texts: np.ndarray, own: np.ndarray, said: Assertions) -> Sequence[np.ndarray]:
-    """For each direction, which texts (n, m) differ from each item's own text (n,) in it."""
-    familiarity = [np.zeros(texts.shape, dtype=bool)] * len(FAMILIARITY)
-    if said.held_out is not None:
-        more = said.held_out[texts] - said.held_out[own][:, None]
-        familiarity = [more < 0, more == 0, more > 0]
-    differ = said.atoms[texts] != said.atoms[own][:, None]
-    code = (differ << np.arange(len(ATOMS))).sum(axis=2)
-    return [*familiarity, *(code == each for each in range(len(WRONG)))]
 
 
 def read_assertions(benchmark: Benchmark, text_ids: Sequence[str]) -> Assertions | None:
@@ -129,35 +116,29 @@ def read_assertions(benchmark: Benchmark, text_ids: Sequence[str]) -> Assertions
         return None
     forms = [json.loads(form) for form in recorded]
     held_out = None
-    if benchmark.holdout is not None:
-        counts = _Counts(benchmark.holdout)
-        held_out = np.array([counts.held_out(form) for form in forms], dtype=int)
+    if (holdout := benchmark.holdout) is not None:
+        bindings, triples = ({tuple(each) for each in holdout[name]} for name in ("bindings", "triples"))
+        kinds = holdout["kind"], holdout["category"]
+        held_out = np.array([_held_out(form, *kinds, bindings, triples) for form in forms], dtype=int)
     named = [_atoms(form) for form in forms]
     columns = [_codes([atoms[i] for atoms in named]) for i in range(len(ATOMS))]
     return Assertions(held_out, np.stack(columns, axis=1))
 
 
-class _Counts:
-    """Counts the held-out bindings and triples that forms name, as docs/dataset.md says of `held_out_positive`."""
-
-    def __init__(self, holdout: Mapping[str, Any]):
-        self._kind, self._category = holdout["kind"], holdout["category"]
-        self._bindings = {tuple(binding) for binding in holdout["bindings"]}
-        self._triples = {tuple(triple) for triple in holdout["triples"]}
-
-    def held_out(self, form: Mapping[str, Any]) -> int:
-        objects = form["objects"]
-        triples = [
-            (objects[s]["category"], name, objects[o]["category"]) for s, name, o, _ in form.get("relations", ())
-        ]
-        return sum(map(self._names_binding, objects)) + sum(triple in self._triples for triple in triples)
-
-    def _names_binding(self, mention: Mapping[str, Any]) -> bool:
+def _held_out(
+    form: Mapping[str, Any], kind: str, category: str, bindings: set[tuple[str, ...]], triples: set[tuple[str, ...]]
+) -> int:
+    """How many held-out bindings and triples a form names, as docs/dataset.md says of `held_out_positive`."""
+    objects = form["objects"]
+    related = [(objects[s]["category"], name, objects[o]["category"]) for s, name, o, _ in form.get("relations", ())]
+    found = sum(triple in triples for triple in related)
+    for mention in objects:
         # a denial names what it denies: "a cube that is not red" names (red, cube)
         pairs = [*mention["attributes"].items(), *mention.get("without", {}).items()]
-        values = [value for kind, value in pairs if kind == self._kind]
-        categories = [mention["category"], *(value for kind, value in pairs if kind == self._category)]
-        return any((value, category) in self._bindings for value in values for category in categories)
+        values = [value for name, value in pairs if name == kind]
+        categories = [mention["category"], *(value for name, value in pairs if name == category)]
+        found += any((value, each) in bindings for value in values for each in categories)
+    return found
 
 
 def _atoms(form: Mapping[str, Any]) -> tuple[list[Any], list[Any], list[Any]]:

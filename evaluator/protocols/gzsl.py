@@ -6,8 +6,7 @@ import numpy as np
 
 from evaluator.protocols.errors import candidate_errors
 from evaluator.protocols.items import Items
-from evaluator.protocols.protocol import Layout, Protocol
-from evaluator.protocols.results import ProtocolResults, error_shares, recall, tabulate
+from evaluator.protocols.results import Protocol, ProtocolResults, error_shares, recall, tabulate
 from evaluator.protocols.scores import Scores
 
 DISTRACTOR, ZERO_SHOT = "distractor", "zsl"
@@ -21,7 +20,6 @@ class Gzsl(Protocol):
     """
 
     name = "gzsl"
-    layout = Layout(["kind", "split"], ["metric", "error"])
 
     def measure(self, scores: Scores) -> ProtocolResults:
         items = scores.items(self.name)
@@ -31,7 +29,7 @@ class Gzsl(Protocol):
         zero_shot = recall(items, against, "ZSL")
         zero_shot = replace(zero_shot, value=np.where(asked, zero_shot.value, np.nan))
         rows = tabulate(items, [generalised], ["kind"])
-        rows += tabulate(items.take(asked), [zero_shot.take(asked)], ["kind"])
+        rows += tabulate(items, [zero_shot], ["kind"], where=asked)
         compared = items.of_slots("c", "n")
         for kind in sorted(set(items.kind.tolist())):
             part = compared.take(items.kind == kind)
@@ -54,7 +52,7 @@ class Confusion(Protocol):
         shares = error_shares(items, "share of errors", items.false)
         wrong = items.scored & (np.sum([share.value for share in shares], axis=0) > 0)
         rows = tabulate(items, [first], ["kind"])
-        rows += tabulate(items.take(wrong), [share.take(wrong) for share in shares], ["kind"], gaps=False)
+        rows += tabulate(items, shares, ["kind"], gaps=False, where=wrong)
         return ProtocolResults(items, [first], rows + candidate_errors(scores, items))
 
 

@@ -4,9 +4,9 @@ import numpy as np
 
 from evaluator.metrics.comparison import best_score
 from evaluator.metrics.questions import all_won, augmented_accuracy, brittleness
-from evaluator.protocols.protocol import Layout, Protocol
 from evaluator.protocols.results import (
     Outcome,
+    Protocol,
     ProtocolResults,
     category_means,
     difference,
@@ -28,7 +28,6 @@ class HardPositives(Protocol):
     """
 
     name = "hard_positives"
-    layout = Layout(["kind", "skill", "split"], ["metric"])
 
     def measure(self, scores: Scores) -> ProtocolResults:
         items = scores.items(self.name)
@@ -43,12 +42,11 @@ class HardPositives(Protocol):
             *(_score(f"mean score {slot}", score) for slot, score in (("c", c), ("n", n), ("p", p))),
         ]
         apart = (items.kind == REPLACE) & (items.skill == OBJECT)
-        rows = tabulate(items.take(~apart), [outcome.take(~apart) for outcome in outcomes], ["kind"])
+        rows = tabulate(items, outcomes, ["kind"], where=~apart)
         for kind in sorted(set(items.kind.tolist())):
             inside = items.kind == kind
             if len(set(items.skill[inside])) > 1 or apart[inside].any():
-                part = [outcome.take(inside) for outcome in outcomes]
-                rows += tabulate(items.take(inside), part, ["kind", "skill"], gaps=False)
+                rows += tabulate(items, outcomes, ["kind", "skill"], gaps=False, where=inside)
         if scores.averages_categories:
             rows += tabulate(items, outcomes) + category_means(items, outcomes, kinds_and_skills(items))
         return ProtocolResults(items, outcomes, rows)

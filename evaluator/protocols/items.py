@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -19,7 +20,7 @@ INCOMPLETE = "it lacks a true or a false text"
 MISSING = "the run has no score of one of its texts"
 FULL, MIXED, EXCLUDED, UNPARSED = "full", "mixed", "excluded", "unparsed"
 PARTITIONS = ("seen", MIXED, "unseen")
-"""The splits of partitioned items (evaluator.runs.partitions). FULL is all of these and EXCLUDED; UNPARSED are in
+"""The splits of partitioned items (evaluator.runs.parts). FULL is all of these and EXCLUDED; UNPARSED are in
 neither."""
 SPLITS = (FULL, "seen", "partial", MIXED, "unseen")
 """The splits that are reported, in their order, with those that designs or tables of others have."""
@@ -109,10 +110,9 @@ def sorted_rows(benchmark: Benchmark, protocol: str) -> np.ndarray:
     """The rows of a protocol's items, by split (in the order of SPLIT_ORDER, others last) and item_id."""
     chosen = np.flatnonzero(pc.fill_null(pc.equal(benchmark.items["protocol"], protocol), False).to_numpy())
     found = benchmark.items.select(["split", "item_id"]).take(pa.array(chosen))
-    split = strings(found["split"])
-    names = sorted(set(split.tolist()), key=split_rank)
-    rank = positions(pa.chunked_array([split], pa.string()), pa.chunked_array([names], pa.string()))
-    keys = pa.table({"rank": rank, "item_id": found["item_id"], "row": np.arange(len(chosen))})
+    code, names = pd.factorize(strings(found["split"]))
+    rank = np.argsort(sorted(range(len(names)), key=lambda i: split_rank(str(names[i]))))
+    keys = pa.table({"rank": rank[code], "item_id": found["item_id"], "row": np.arange(len(chosen))})
     return chosen[pc.sort_indices(keys, [(name, "ascending") for name in keys.column_names]).to_numpy()]
 
 

@@ -7,8 +7,7 @@ import numpy as np
 from evaluator.metrics.comparison import best_score
 from evaluator.metrics.questions import group_score, image_score, text_score
 from evaluator.protocols.items import INCOMPLETE
-from evaluator.protocols.protocol import Protocol
-from evaluator.protocols.results import ProtocolResults, right, tabulate
+from evaluator.protocols.results import Protocol, ProtocolResults, right, tabulate
 from evaluator.protocols.scores import Scores
 
 _METRICS = (("text", 1 / 4, text_score), ("image", 1 / 4, image_score), ("group", 1 / 6, group_score))

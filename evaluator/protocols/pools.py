@@ -1,15 +1,19 @@
-"""Pools of texts that images are scored against, and the sample of a pool that is scored where all would cost too
-much."""
+"""Pools of texts that images are scored against: those of items, the sample of a pool that is scored where all would
+cost too much, and the folds of raw retrieval (CREPE, Ma et al. 2023)."""
 
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
+from evaluator.protocols.items import COUNTS, split_rank
 from generator.dataset.reader import Benchmark
+
+RAW = "raw"
+"""The kind of raw retrieval's rows."""
+MOST = 20
 
 
 @dataclass(frozen=True)
@@ -35,23 +39,14 @@ class Fold(Pool):
 
 def item_pools(benchmark: Benchmark, protocols: Sequence[str], samples: dict[str, int] | None = None) -> list[Pool]:
     """The pools of some protocols' items, by name. Their images are the sorted scenes of the items."""
-    items = benchmark.items.filter(
-        pc.and_(
-            pc.is_in(benchmark.items["protocol"], pa.array(list(protocols), pa.string())),
-            pc.is_valid(benchmark.items["pool_id"]),
-        )
-    )
-    joined = benchmark.candidates.select(["item_id", "scene_id"]).join(
-        items.select(["item_id", "pool_id"]), "item_id", join_type="inner"
-    )
-    images: dict[str, set[str]] = {}
-    for pool, scene in zip(joined["pool_id"].to_pylist(), joined["scene_id"].to_pylist(), strict=True):
-        images.setdefault(pool, set()).add(scene)
-    texts: dict[str, list[str]] = {pool: [] for pool in images}
-    for pool, text in zip(benchmark.pools["pool_id"].to_pylist(), benchmark.pools["text_id"].to_pylist(), strict=True):
-        if pool in texts:
-            texts[pool].append(text)
-    return [Pool(name, sorted(images[name]), texts[name], (samples or {}).get(name)) for name in sorted(images)]
+    wanted = pc.field("protocol").isin(list(protocols)) & pc.field("pool_id").is_valid()
+    pool_of = benchmark.items.filter(wanted).select(["item_id", "pool_id"])
+    rows = benchmark.candidates.select(["item_id", "scene_id"]).join(pool_of, "item_id", join_type="inner").to_pandas()
+    texts = {name: list(of) for name, of in benchmark.pools.to_pandas().groupby("pool_id", sort=False)["text_id"]}
+    return [
+        Pool(str(name), sorted(set(images)), texts.get(name, []), (samples or {}).get(str(name)))
+        for name, images in rows.groupby("pool_id")["scene_id"]
+    ]
 
 
 def sampled_columns(pool: Pool, image: str, true: set[str], n: int) -> list[int]:
@@ -74,13 +69,44 @@ def sample_mask(pool: Pool, true: dict[str, set[str]]) -> np.ndarray:
 
 def true_texts(benchmark: Benchmark) -> dict[str, set[str]]:
     """The true texts of each image among the items that have a pool."""
-    pooled = benchmark.items.filter(pc.is_valid(benchmark.items["pool_id"]))
-    rows = benchmark.candidates.filter(
-        pc.and_(
-            pc.is_in(benchmark.candidates["item_id"], pooled["item_id"].combine_chunks()), benchmark.candidates["truth"]
-        )
-    )
-    true: dict[str, set[str]] = {}
-    for scene, text in zip(rows["scene_id"].to_pylist(), rows["text_id"].to_pylist(), strict=True):
-        true.setdefault(scene, set()).add(text)
-    return true
+    pooled = benchmark.items.filter(pc.field("pool_id").is_valid()).select(["item_id"])
+    true = benchmark.candidates.filter(pc.field("truth")).select(["item_id", "scene_id", "text_id"])
+    rows = true.join(pooled, "item_id", join_type="inner").to_pandas()
+    return {str(scene): set(texts) for scene, texts in rows.groupby("scene_id")["text_id"]}
+
+
+def make_folds(benchmark: Benchmark, protocol: str, by_atoms: bool) -> list[Fold]:
+    """The folds of a protocol's captions, K = min(20, ⌊size/N⌋) of each group; N is the size of the smallest group.
+
+    A group is a split, or with `by_atoms` a split and number of atoms. In it each image has one caption and each
+    caption one image, in an order that a hash of the images' names decides.
+    """
+    groups = _groups(benchmark, protocol, by_atoms)
+    size = min(map(len, groups.values()), default=0)
+    folds = []
+    for (split, n), members in groups.items() if size > 1 else ():
+        for k in range(min(MOST, len(members) // size)):
+            images, texts, clusters = (list(column) for column in zip(*members[k * size : (k + 1) * size], strict=True))
+            name = f"raw-{protocol}-{split}{'' if n is None else f'-{n}'}-{k}"
+            folds.append(Fold(name, images, texts, split=split, n=n, clusters=np.array(clusters, dtype=object)))
+    return folds
+
+
+def _groups(benchmark: Benchmark, protocol: str, by_atoms: bool) -> dict[tuple[str, int | None], list[Sequence[str]]]:
+    """The members of each split, or split and number of atoms: an image, its caption and its cluster."""
+    captions = benchmark.candidates.filter((pc.field("slot") == "c") & pc.field("truth"))
+    items = benchmark.items_of(protocol).select(["item_id", "split", "cluster_id"]).to_pandas()
+    counts = benchmark.texts.select(["text_id", *COUNTS]).to_pandas()
+    rows = captions.select(["item_id", "scene_id", "text_id"]).to_pandas().merge(items, on="item_id")
+    rows = rows[rows["split"] != "val"].merge(counts, on="text_id", how="left")
+    rows["n"] = rows[list(COUNTS)].fillna(0).sum(axis=1).astype(int) if by_atoms else -1
+    rows["order"] = [hashlib.sha256(scene.encode()).hexdigest() for scene in rows["scene_id"]]
+    groups: dict[tuple[str, int | None], list[Sequence[str]]] = {}
+    for (split, n), members in rows.sort_values(["order", "scene_id", "text_id"]).groupby(["split", "n"]):
+        taken: set[str] = set()
+        kept = groups[str(split), int(n) if by_atoms else None] = []
+        for member in members[["scene_id", "text_id", "cluster_id"]].itertuples(index=False, name=None):
+            if not taken & {*member[:2]}:
+                taken |= {*member[:2]}
+                kept.append(member)
+    return {group: groups[group] for group in sorted(groups, key=lambda each: (split_rank(each[0]), each[1] or 0))}

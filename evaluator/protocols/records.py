@@ -87,10 +87,10 @@ class Row(TypedDict):
     minus: str | None
     """Of a gap: the split whose value is subtracted from that of `split`."""
     is_gap: bool
-    unit: str
-    """`share` (0..1), `difference` of shares, or `score`, any number."""
     average: str
     """What the value is a mean over: items (micro) or n, folds, categories (macro)."""
+    unit: str
+    """`share` (0..1), `difference` of shares, or `score`, any number."""
     value: float | None
     sd: float | None
     """The standard deviation over n or folds."""
@@ -100,6 +100,11 @@ class Row(TypedDict):
     low_fixed: float | None
     high_fixed: float | None
     """The interval of these bindings alone."""
+    low_drawn: float | None
+    high_drawn: float | None
+    """The interval of values and objects like these, however few there are."""
+    speaks_of: str
+    """The population of which `low` and `high` speak."""
     p: float | None
     """Two-sided: of a share against its chance, of a gap against 0."""
     items: int
@@ -173,26 +178,7 @@ Results = dict[str, Any]
 """The contents of results.json (ResultsRecord), or pooled results of several runs (evaluator.analysis.pooling)."""
 LABELS = ("protocol", "metric", "error", "kind", "skill", "level")
 """The columns that name a line of a table, whose cells are splits and gaps."""
-STATISTICS = tuple(
-    name
-    for name in Row.__annotations__
-    if name
-    not in (
-        "model",
-        "benchmark",
-        "protocol",
-        *LABELS[1:],
-        "is_main",
-        "n",
-        "n_objects",
-        "n_attributes",
-        "n_relations",
-        "split",
-        "minus",
-        "is_gap",
-        "average",
-    )
-)
+STATISTICS = tuple(Row.__annotations__)[tuple(Row.__annotations__).index("unit") :]
 """The columns with numbers, and their unit."""
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from generator.base.registry import Registry
 
 if TYPE_CHECKING:  # `score --help` lists the protocols and must not load them
-    from evaluator.protocols.protocol import Protocol
+    from evaluator.protocols.results import Protocol
 
 _HERE = "evaluator.protocols"
 _REGISTRY: Registry["type[Protocol]"] = Registry(

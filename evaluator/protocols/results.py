@@ -1,17 +1,21 @@
-"""Outcomes of items under a metric, and the rows of the long table that they become."""
+"""Protocols: outcomes of items under a metric, and the rows of the long table that they become."""
 
-from collections.abc import Callable, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
+import pandas as pd
 
 from evaluator.metrics.averages import category_weights
 from evaluator.metrics.comparison import chance, recall_at_k, wrong_choices
 from evaluator.metrics.questions import Won
 from evaluator.protocols.items import COUNTS, FULL, MIXED, PARTITIONS, UNPARSED, Items, split_rank
+from evaluator.protocols.pools import Fold
 from evaluator.protocols.records import Row
+from evaluator.protocols.scores import Scores
 from evaluator.statistics.clusters import Clusters
 from evaluator.statistics.intervals import (
     Estimate,
@@ -21,6 +25,7 @@ from evaluator.statistics.intervals import (
     subtract,
     weighted_means,
 )
+from generator.dataset.reader import Benchmark
 
 GAPS = (
     ("seen", "partial"),
@@ -78,6 +83,24 @@ class ProtocolResults:
             yield self.items.take(rows), [outcome.take(rows) for outcome in self.outcomes]
 
 
+class Protocol(ABC):
+    """How the scores of a benchmark's items become results. To add one, write it in a file and name it in
+    registry.py. Its tables and figures follow from its rows (evaluator.report)."""
+
+    name: ClassVar[str]
+    """The name that the benchmark's items give it."""
+    compares_images: ClassVar[bool] = False
+    """Whether scores of different images are compared, for which a model may have a channel of its own."""
+
+    @abstractmethod
+    def measure(self, scores: Scores) -> ProtocolResults:
+        """The outcome of every item, and rows of results."""
+
+    def folds(self, benchmark: Benchmark) -> list[Fold]:
+        """The folds of its raw retrieval, which the model scores too; none for most protocols."""
+        return []
+
+
 def right(metric: str, by_chance: float | np.ndarray, won: Won) -> Outcome:
     """The outcome of a metric that says which questions are right, and which only ties decided."""
     value, tie = won
@@ -105,8 +128,7 @@ def error_shares(items: Items, metric: str, among: np.ndarray) -> list[Outcome]:
     equally likely.
     """
     shares, tie = wrong_choices(items.scores, items.truth, items.false, items.tolerance)
-    sizes = np.maximum(among.sum(axis=1), 1)
-    no_tie = np.zeros(len(items), dtype=bool)
+    sizes, no_tie = np.maximum(among.sum(axis=1), 1), np.zeros(len(items), dtype=bool)
     outcomes = []
     for kind in sorted(set(items.candidate_kind[items.false].tolist())):
         of = items.false & (items.candidate_kind == kind)
@@ -125,15 +147,16 @@ class Mean:
 
 
 @dataclass(frozen=True)
-class Average:
-    """A way to average: its name, and the means of outcomes over the items of some row numbers, of which there is one
-    at least.
-
-    of: takes the outcomes, the row numbers, the clusters of these items, and the level of the intervals.
-    """
+class Categories:
+    """What a mean gives equal weights: its name, and paths (n,) of items as `category_weights` takes them."""
 
     name: str
-    of: Callable[[Sequence[Outcome], np.ndarray, Clusters, float], list[Mean]]
+    paths: Sequence[tuple[str, ...]]
+
+
+def over_n(items: Items) -> Categories:
+    """The captions' numbers of atoms."""
+    return Categories("macro (over n)", [(str(n),) for n in atoms(items)])
 
 
 def _mean_over_items(outcomes: Sequence[Outcome], kept: np.ndarray, clusters: Clusters, level: float) -> list[Mean]:
@@ -149,40 +172,28 @@ def _mean_over_items(outcomes: Sequence[Outcome], kept: np.ndarray, clusters: Cl
     return [Mean(*each) for each in zip(estimates, chances, strict=True)]
 
 
-OVER_ITEMS = Average("micro (over items)", _mean_over_items)
+def _mean_over_categories(
+    outcomes: Sequence[Outcome], kept: np.ndarray, clusters: Clusters, level: float, categories: Categories
+) -> list[Mean]:
+    """The mean over categories and the standard deviation over the first names of their paths."""
+    paths = [categories.paths[i] for i in kept]
+    weights = category_weights(paths)
+    of_category = np.unique([path[0] for path in paths], return_inverse=True)[1]
+    sizes = np.bincount(of_category)
 
+    def estimates(values: Sequence[np.ndarray], shares: Sequence[bool]) -> list[Estimate]:
+        return weighted_means(np.stack([each[kept] for each in values], axis=1), clusters, weights, shares, level)
 
-def average_over(name: str, categories: Sequence[tuple[str, ...]]) -> Average:
-    """The mean over categories, (n,) paths of items as `category_weights` takes them, and the standard deviation over
-    them."""
-
-    def mean(outcomes: Sequence[Outcome], kept: np.ndarray, clusters: Clusters, level: float) -> list[Mean]:
-        paths = [categories[i] for i in kept]
-        weights = category_weights(paths)
-        of_category = np.unique([path[0] for path in paths], return_inverse=True)[1]
-        sizes = np.bincount(of_category)
-        parts = [part[kept] for outcome in outcomes for part in outcome.parts or ()]
-        values = np.stack([*(outcome.value[kept] for outcome in outcomes), *parts], axis=1)
-        shares = [*(outcome.unit == "share" for outcome in outcomes), *[True] * len(parts)]
-        estimates = weighted_means(values, clusters, weights, shares, level)
-        of_parts = iter(estimates[len(outcomes) :])
-        found = []
-        for outcome, estimate in zip(outcomes, estimates, strict=False):
-            if outcome.parts is not None:
-                first, second = next(of_parts), next(of_parts)
-                if np.isnan(estimate.low):
-                    estimate = subtract(first, second, estimate.n_items, estimate.n_clusters, level)
-            means = np.bincount(of_category, weights=outcome.value[kept]) / sizes
-            sd = float(np.std(means, ddof=1)) if len(sizes) > 1 else np.nan
-            found.append(Mean(estimate, float(weights @ outcome.chance[kept]), sd))
-        return found
-
-    return Average(name, mean)
-
-
-def over_n(items: Items) -> Average:
-    """The unweighted mean over the captions' numbers of atoms, and the standard deviation over them."""
-    return average_over("macro (over n)", [(str(n),) for n in atoms(items)])
+    found = []
+    shares = [outcome.unit == "share" for outcome in outcomes]
+    for outcome, estimate in zip(outcomes, estimates([each.value for each in outcomes], shares), strict=True):
+        if outcome.parts is not None and np.isnan(estimate.low):
+            first, second = estimates(outcome.parts, (True, True))
+            estimate = subtract(first, second, estimate.n_items, estimate.n_clusters, level)
+        means = np.bincount(of_category, weights=outcome.value[kept]) / sizes
+        sd = float(np.std(means, ddof=1)) if len(sizes) > 1 else np.nan
+        found.append(Mean(estimate, float(weights @ outcome.chance[kept]), sd))
+    return found
 
 
 def category_means(
@@ -196,10 +207,10 @@ def category_means(
     several = {path[0] for path in categories if any(each[0] == path[0] and each != path for each in set(categories))}
     rows = []
     if overall and len({path[0] for path in categories}) > 1:
-        rows += tabulate(items, shares, gaps=False, average=average_over(OVER_CATEGORIES, categories))
+        rows += tabulate(items, shares, gaps=False, over=Categories(OVER_CATEGORIES, categories))
     inside = np.array([path[0] in several for path in categories], dtype=bool)
-    within = average_over(OVER_CATEGORIES, [path[1:] or ("",) for path in categories if path[0] in several])
-    rows += tabulate(items.take(inside), [each.take(inside) for each in shares], ["kind"], gaps=False, average=within)
+    within = Categories(OVER_CATEGORIES, [path[1:] or ("",) for path in categories])
+    rows += tabulate(items, shares, ["kind"], gaps=False, over=within, where=inside)
     return [{**row, "sd": None} for row in rows]
 
 
@@ -209,23 +220,33 @@ def kinds_and_skills(items: Items) -> list[tuple[str, ...]]:
 
 
 def tabulate(
-    items: Items, outcomes: Sequence[Outcome], by: Sequence[str] = (), gaps: bool = True, average: Average = OVER_ITEMS
+    items: Items,
+    outcomes: Sequence[Outcome],
+    by: Sequence[str] = (),
+    gaps: bool = True,
+    over: Categories | None = None,
+    where: np.ndarray | None = None,
 ) -> list[Row]:
     """A row for each outcome, group of items and split; then, with `gaps`, the differences between splits.
 
     `by` names the labels that group items: kind, skill, level, n (atoms of the caption) or one of its three counts.
-    Unscored items are counted and are in no mean. Partitioned items have a row of all, FULL, and one of each partition,
-    without a mean where it is empty.
+    over: what the mean is over, by default items. where: a mask (n,) of the items that count. Unscored items are
+    counted and are in no mean. Partitioned items have a row of all, FULL, and one of each partition, without a mean
+    where it is empty.
     """
     rows: list[list[Row]] = [[] for _ in outcomes]
     clusters, scored = items.clusters, items.scored
+    average = over.name if over else "micro (over items)"
 
     def means(kept: np.ndarray) -> list[Mean]:
         if not len(kept):
             return [Mean(Estimate(np.nan, np.nan, np.nan, 0, 0))] * len(outcomes)
-        return average.of(outcomes, kept, clusters.take(kept), items.confidence)
+        inside, level = clusters.take(kept), items.confidence
+        if over is None:
+            return _mean_over_items(outcomes, kept, inside, level)
+        return _mean_over_categories(outcomes, kept, inside, level, over)
 
-    for labels, members in groupby(_groups(items, [*by, "split"]), lambda group: {**group[0], "split": None}):
+    for labels, members in groupby(_groups(items, [*by, "split"], where), lambda group: {**group[0], "split": None}):
         chosen_of = {named["split"]: chosen for named, chosen in members}
         if items.partitioned:
             chosen_of = _with_full(chosen_of)
@@ -237,16 +258,15 @@ def tabulate(
                 if len(chosen) and not len(kept):
                     mean = replace(mean, chance=float(outcome.chance[chosen].mean()))
                 ties, unscored = int(outcome.tie[kept].sum()), len(chosen) - len(kept)
-                rows[i].append(result_row(outcome, {**labels, "split": split}, mean, average.name, ties, unscored))
-        for pair in GAPS if gaps else ():
-            if all(len(kept_of.get(split, ())) for split in pair):
-                found = _difference(pair, kept_of, means_of, means, items.confidence)
-                of = {**labels, "split": pair[0], "minus": pair[1]}
+                rows[i].append(result_row(outcome, {**labels, "split": split}, mean, average, ties, unscored))
+        for first, second in GAPS if gaps else ():
+            if len(kept_of.get(first, ())) and len(kept_of.get(second, ())):
+                found = _difference(first, second, kept_of, means_of, means, items.confidence)
+                of = {**labels, "split": first, "minus": second}
                 for i, outcome in enumerate(outcomes):
                     if outcome.unit == "share":
-                        rows[i].append(
-                            result_row(replace(outcome, unit="difference"), of, Mean(found[i]), average.name)
-                        )
+                        gap = replace(outcome, unit="difference")
+                        rows[i].append(result_row(gap, of, Mean(found[i]), average))
     return [row for of_outcome in rows for row in of_outcome]
 
 
@@ -272,6 +292,9 @@ def result_row(
         "high": _number(found.high),
         "low_fixed": _number(found.low_fixed),
         "high_fixed": _number(found.high_fixed),
+        "low_drawn": _number(found.low_drawn),
+        "high_drawn": _number(found.high_drawn),
+        "speaks_of": found.speaks_of,
         "p": _number(found.p),
         "items": found.n_items,
         "clusters": found.n_clusters,
@@ -288,29 +311,24 @@ def atoms(items: Items) -> np.ndarray:
     return np.maximum(items.counts, 0).sum(axis=1)
 
 
-def _groups(items: Items, by: Sequence[str]) -> Iterator[tuple[Labels, np.ndarray]]:
-    """The labels and the row numbers of each group of items, in the order of the labels."""
-    if not len(items):
-        return
-    values, codes = zip(*(_coded(items, name) for name in by), strict=True)
-    keys, group = np.unique(np.stack(codes, axis=1), axis=0, return_inverse=True)
-    order = np.argsort(group.reshape(-1), kind="stable")
-    parts = np.split(order, np.cumsum(np.bincount(group.reshape(-1)))[:-1])
-    for key, part in zip(keys.tolist(), parts, strict=True):
-        yield {name: known[code] for name, known, code in zip(by, values, key, strict=True)}, part
+def _groups(items: Items, by: Sequence[str], where: np.ndarray | None) -> Iterator[tuple[Labels, np.ndarray]]:
+    """The labels and the row numbers of each group of items, in the order of the labels; None for ""."""
+    columns: dict[str, Any] = {}
+    for name in by:
+        if name in ("n", *COUNTS):
+            columns[name] = atoms(items) if name == "n" else items.counts[:, COUNTS.index(name)]
+        else:
+            columns[name] = getattr(items, name)
+    frame = pd.DataFrame(columns)
+    found = (frame if where is None else frame[where]).groupby(list(by), sort=False)
 
+    def rank(key: tuple[Any, ...]) -> list[Any]:
+        ranks = {"split": split_rank, "level": lambda level: (len(level), level)}
+        return [ranks[name](label) if name in ranks else label for name, label in zip(by, key, strict=True)]
 
-def _coded(items: Items, name: str) -> tuple[list[Any], np.ndarray]:
-    """The distinct labels in their order, None for "", and the code (n,) of each item's label."""
-    if name in ("n", *COUNTS):
-        numbers, code = np.unique(
-            atoms(items) if name == "n" else items.counts[:, COUNTS.index(name)], return_inverse=True
-        )
-        return numbers.tolist(), code
-    order = {"split": split_rank, "level": lambda label: (len(label), label)}.get(name)
-    known = sorted(set(getattr(items, name)), key=order)
-    code_of = {label: code for code, label in enumerate(known)}
-    return [label or None for label in known], np.array([code_of[label] for label in getattr(items, name)], dtype=int)
+    for key, rows in sorted(((key, rows.index.to_numpy()) for key, rows in found), key=lambda group: rank(group[0])):
+        labels = [None if label == "" else label for label in key]
+        yield dict(zip(by, labels, strict=True)), rows
 
 
 def _with_full(chosen_of: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -322,9 +340,10 @@ def _with_full(chosen_of: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def _difference(
-    pair: tuple[str, str],
-    kept_of: dict[str, np.ndarray],
-    means_of: dict[str, list[Mean]],
+    first: str,
+    second: str,
+    kept_of: Mapping[str, np.ndarray],
+    means_of: Mapping[str, list[Mean]],
     means: Callable[[np.ndarray], list[Mean]],
     level: float,
 ) -> list[Estimate]:
@@ -333,16 +352,15 @@ def _difference(
     FULL holds the other split: its mean differs from that of its part by the difference of the rest from the part,
     times the rest's share.
     """
-    first, second = (kept_of[split] for split in pair)
-    share = 1.0
-    if pair[0] == FULL:
-        first = np.setdiff1d(first, second)
-        share = len(first) / (len(first) + len(second))
-    sides = means(first) if pair[0] == FULL else means_of[pair[0]], means_of[pair[1]]
-    found = []
-    for a, b in zip(*([mean.estimate for mean in side] for side in sides), strict=True):
-        found.append(scaled(subtract(a, b, a.n_items + b.n_items, a.n_clusters + b.n_clusters, level), share))
-    return found
+    share, mine = 1.0, means_of[first]
+    if first == FULL:
+        rest = np.setdiff1d(kept_of[first], kept_of[second])
+        share, mine = len(rest) / len(kept_of[first]), means(rest)
+    sides = ([mean.estimate for mean in side] for side in (mine, means_of[second]))
+    return [
+        scaled(subtract(a, b, a.n_items + b.n_items, a.n_clusters + b.n_clusters, level), share)
+        for a, b in zip(*sides, strict=True)
+    ]
 
 
 def _number(value: float) -> float | None:

@@ -6,6 +6,7 @@ and a protocol. They return no figure where the results have no numbers for it.
 
 import io
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import matplotlib
@@ -15,11 +16,11 @@ matplotlib.use("svg")
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+from matplotlib.ticker import MaxNLocator
 
 from evaluator.protocols.items import COUNTS, SPLITS, split_rank
 from evaluator.protocols.records import Results
-from evaluator.report.overview import Line, main_lines, varying
+from evaluator.report.overview import main_lines, varying
 
 _COLOURS = ("#0b6e99", "#c2571a", "#4d7c0f", "#7c3aed", "#be123c", "#525252")
 _MARKERS, _DASHES = ("o", "s", "^", "D", "v", "P"), ("-", "--", ":", "-.")
@@ -41,6 +42,16 @@ def figures(results: Sequence[Results]) -> list[str]:
     return [svg for name in protocols for draw in (by_complexity, by_count, by_split) for svg in draw(results, name)]
 
 
+@dataclass(frozen=True)
+class _Curve:
+    """A line of a figure: the rows of one entry of results at places along the axis, and which of its lines it is."""
+
+    entry: Results
+    group: str
+    places: Sequence[float]
+    rows: Sequence[Row]
+
+
 def by_split(results: Sequence[Results], protocol: str) -> list[str]:
     """The main metric by split with its intervals, the range over blocks as a ribbon, and its chance level.
 
@@ -48,81 +59,32 @@ def by_split(results: Sequence[Results], protocol: str) -> list[str]:
     """
     lines = [line for line in main_lines(results) if line.first["protocol"] == protocol]
     splits = [split for split in SPLITS if any(split in line.rows for line in lines)]
-    if not splits:
-        return []
-    metrics = list(dict.fromkeys(line.first["metric"] for line in lines))
-    name = metrics[0] if len(metrics) == 1 else "R@1" if all("R@1" in each for each in metrics) else "share"
-    labels = varying((line.first for line in lines), ("kind", "skill", "level"))
-    groups: dict[str, list[Line]] = {}
-    for line in lines:
-        parts = [line.first["metric"]] if len(metrics) > 1 else []
-        parts += [str(line.first[each]) for each in labels if line.first[each]]
-        groups.setdefault(", ".join(parts) or "all", []).append(line)
-    panels = [*groups] if len(results) > 1 else [""]
-    with plt.rc_context(_STYLE):
-        figure, grid = _panels(len(panels))
-        for axes, panel in zip(grid, panels, strict=True):
-            drawn = [(group, line) for group, part in groups.items() for line in part if panel in ("", group)]
-            step = min(0.06, 0.5 / len(drawn))
-            for i, (group, line) in enumerate(drawn):
-                places = [x + step * (i - (len(drawn) - 1) / 2) for x in range(len(splits))]
-                rows = [line.rows.get(split, _NOTHING) for split in splits]
-                label = line.entry["model"] if panel else group
-                _line(axes, places, rows, label, _style(results, line.entry, [*groups].index(group) * (not panel)))
-            own = [row for _, line in drawn for split, row in line.rows.items() if split in splits]
-            _chance(axes, [row["chance"] for row in own if row["chance"] is not None])
-            title = protocol if panel in ("", "all") else f"{protocol}, {panel}"
-            axes.set(xticks=range(len(splits)), xticklabels=splits, ylabel=f"{name}, %", ylim=(-3, 103), title=title)
-            axes.set_xlim(-0.3, max(len(splits), 2) - 0.7)
-        return [_svg(figure, grid, len(lines) > 1)]
-
-
-def _chance(axes: Axes, levels: Sequence[float]) -> None:
-    """Dash the levels of chance, the highest named at the right."""
-    for level in set(levels):
-        axes.axhline(100 * level, color="#888", linestyle="--", linewidth=1)
-    if levels:
-        place = (1, 100 * max(levels))
-        axes.annotate(
-            "chance", place, (3, 0), ("axes fraction", "data"), "offset points", color="#666", fontsize=9, va="center"
+    labels = varying((line.first for line in lines), ("metric", "kind", "skill", "level"))
+    panels: dict[str, list[_Curve]] = {}
+    for line in lines if splits else ():
+        group = ", ".join(str(line.first[name]) for name in labels if line.first[name])
+        panel, group = (group, "") if len(results) > 1 else ("", group)
+        rows = [line.rows.get(split, _NOTHING) for split in splits]
+        panels.setdefault(f"{protocol}, {panel}".strip(", "), []).append(
+            _Curve(line.entry, group, range(len(splits)), rows)
         )
+    metrics = {line.first["metric"] for line in lines}
+    name = metrics.pop() if len(metrics) == 1 else "share"
+    return _curves(results, panels, ylabel=f"{name}, %", xticks=range(len(splits)), xticklabels=splits)
 
 
 def by_complexity(results: Sequence[Results], protocol: str) -> list[str]:
-    """Every share by the number of atoms n, chance dashed: a panel for each kind or level, a line for each model,
-    metric and split."""
-    rows = [
-        (run, row)
-        for run in results
-        for row in run["rows"]
-        if row["protocol"] == protocol and row["n"] is not None and row["unit"] == "share" and row["split"] != "val"
-    ]
-    rows.sort(key=lambda each: split_rank(each[1]["split"]))
-    if not rows:
-        return []
-    panels = list(dict.fromkeys(row["kind"] or row["level"] or "" for _, row in rows))
-    kinds = list(dict.fromkeys((row["metric"], row["split"]) for _, row in rows))
-    with plt.rc_context(_STYLE):
-        figure, grid = _panels(len(panels))
-        for axes, panel in zip(grid, panels, strict=True):
-            lines: dict[tuple[int, str, str], list[Row]] = {}
-            for run, row in rows:
-                if (row["kind"] or row["level"] or "") == panel:
-                    entry = next(i for i, each in enumerate(results) if each is run)
-                    lines.setdefault((entry, row["metric"], row["split"]), []).append(row)
-            by_chance = {(metric, row["n"]): row["chance"] for (_, metric, _), part in lines.items() for row in part}
-            for (entry, metric, split), part in lines.items():
-                model = f"{results[entry]['model']}, " if len(results) > 1 else ""
-                style = _style(results, results[entry], kinds.index((metric, split)))
-                _line(axes, [row["n"] for row in part], part, f"{model}{metric}, {split}", style)
-            for metric in dict.fromkeys(metric for metric, _ in by_chance):
-                places = sorted(n for name, n in by_chance if name == metric)
-                axes.plot(
-                    places, [100 * by_chance[metric, n] for n in places], color="#888", linestyle="--", linewidth=1
-                )
-            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-            axes.set(title=f"{protocol}, {panel}".strip(", "), xlabel="atoms n", ylabel="%", ylim=(-3, 103))
-        return [_svg(figure, grid, True)]
+    """Every share by the number of atoms n: a panel for each kind or level, a line for each model, metric and split."""
+    panels: dict[str, dict[tuple[int, str], _Curve]] = {}
+    for i, entry in enumerate(results):
+        for row in sorted(entry["rows"], key=lambda row: split_rank(row["split"])):
+            if (row["protocol"], row["unit"]) == (protocol, "share") and row["n"] is not None and row["split"] != "val":
+                curves = panels.setdefault(f"{protocol}, {row['kind'] or row['level'] or ''}".strip(", "), {})
+                group = f"{row['metric']}, {row['split']}"
+                curve = curves.setdefault((i, group), _Curve(entry, group, [], []))
+                curves[i, group] = replace(curve, places=[*curve.places, row["n"]], rows=[*curve.rows, row])
+    shown = {panel: list(curves.values()) for panel, curves in panels.items()}
+    return _curves(results, shown, ylabel="%", xlabel="atoms n")
 
 
 def by_count(results: Sequence[Results], protocol: str) -> list[str]:
@@ -131,63 +93,88 @@ def by_count(results: Sequence[Results], protocol: str) -> list[str]:
 
     A panel names the slope β of its count for each split: the skill load, in points an atom (COMPASS, section E).
     """
-    drawn = []
-    for run in results:
-        cells = [cell for cell in run["cells"] if cell["protocol"] == protocol and cell["value"] is not None]
-        if panels := _count_panels(cells):
-            fits = [fit for fit in run["fits"] if fit["split"] != "val"]
-            drawn.append(_by_count(panels, fits, run["model"] if len(results) > 1 else None))
-    return drawn
+    return [svg for entry in results for svg in _by_count(entry, protocol, entry["model"] if len(results) > 1 else "")]
 
 
-_CountPanel = tuple[str, str, str, str | None, list[Row]]
-"""Skill, level, the count along the axis, the count that tells lines apart, cells."""
-
-
-def _count_panels(cells: Sequence[Row]) -> list[_CountPanel]:
-    panels: list[_CountPanel] = []
+def _by_count(entry: Results, protocol: str, title: str) -> list[str]:
+    cells = [cell for cell in entry["cells"] if cell["protocol"] == protocol and cell["value"] is not None]
+    cells = [cell for cell in cells if cell["split"] != "val"]
+    panels: dict[str, list[_Curve]] = {}
     for skill, level in dict.fromkeys((cell["skill"], cell["level"]) for cell in cells):
-        part = [cell for cell in cells if (cell["skill"], cell["level"]) == (skill, level) and cell["split"] != "val"]
+        part = [cell for cell in cells if (cell["skill"], cell["level"]) == (skill, level)]
         counts = [name for name in COUNTS if len({cell[name] for cell in part}) > 1]
         pairs: list[tuple[str, str | None]] = [(x, by) for x in counts for by in counts if x != by]
-        panels += [(skill, level, x, by, part) for x, by in pairs or [(x, None) for x in counts]]
-    return panels
+        for x, by in pairs or [(x, None) for x in counts]:
+            lines = f" (lines: {by.removeprefix('n_')})" if by else ""
+            fits = [fit for fit in entry["fits"] if (fit["skill"], fit["level"]) == (skill, level)]
+            panel = f"{skill}, {level}, by {x.removeprefix('n_')}{lines}{_slopes(fits, x)}"
+            for value in sorted({cell[by] for cell in part}) if by else [""]:
+                chosen = [cell for cell in part if not by or cell[by] == value]
+                places = sorted({cell[x] for cell in chosen})
+                means = [_mean([cell for cell in chosen if cell[x] == place]) for place in places]
+                panels.setdefault(panel, []).append(_Curve(entry, str(value), places, means))
+    return _curves([entry], panels, title, ylabel="R@1, %", xlabel="atoms")
 
 
-def _slopes(fits: Sequence[Row], skill: str, level: str, count: str) -> str:
+def _slopes(fits: Sequence[Row], count: str) -> str:
     """The slopes of a count by split, with stars after correction; "" where no fit has one."""
     found = [
         f"{fit['split']} {slope['beta']:+.2f}{slope['stars_corrected']}"
         for fit in sorted(fits, key=lambda fit: split_rank(fit["split"]))
-        if (fit["skill"], fit["level"]) == (skill, level) and (slope := fit["coefficients"].get(count))
+        if fit["split"] != "val" and (slope := fit["coefficients"].get(count))
     ]
-    return f"β: {', '.join(found)}" if found else ""
+    return f"\nβ: {', '.join(found)}" if found else ""
 
 
-def _by_count(panels: Sequence[_CountPanel], fits: Sequence[Row], title: str | None) -> str:
+def _mean(cells: Sequence[Row]) -> Row:
+    """The mean over the items of some cells, as a row."""
+    right = sum(cell["value"] * cell["items"] for cell in cells)
+    return {**_NOTHING, "value": right / sum(cell["items"] for cell in cells)}
+
+
+def _curves(
+    results: Sequence[Results], panels: Mapping[str, Sequence[_Curve]], title: str = "", **axes_options: Any
+) -> list[str]:
+    """One figure of percentages, none without panels: lines with intervals, ranges over blocks as ribbons, chance
+    dashed.
+
+    Colours tell models apart, dashes and markers the groups of each; of one model colours tell groups apart.
+    """
+    if not panels:
+        return []
+    groups = list(dict.fromkeys(curve.group for curves in panels.values() for curve in curves))
     with plt.rc_context(_STYLE):
         figure, grid = _panels(len(panels))
-        if title:
-            figure.suptitle(title)
-        for axes, (skill, level, x, by, part) in zip(grid, panels, strict=True):
-            for value in sorted({cell[by] for cell in part}) if by else [None]:
-                chosen = [cell for cell in part if by is None or cell[by] == value]
-                places = sorted({cell[x] for cell in chosen})
-                heights = [_mean([cell for cell in chosen if cell[x] == place]) for place in places]
-                label = None if by is None else f"{value}"
-                colour = matplotlib.colormaps["tab10"]((value or 0) % 10)
-                axes.plot(places, heights, marker="o", color=colour, label=label)
+        figure.suptitle(title)
+        for axes, (panel, curves) in zip(grid, panels.items(), strict=True):
+            step = min(0.06, 0.5 / len(curves))
+            for i, curve in enumerate(curves):
+                group = groups.index(curve.group)
+                model = next(k for k, entry in enumerate(results) if entry is curve.entry)
+                colour = _COLOURS[(model if len(results) > 1 else group) % len(_COLOURS)]
+                style = {"marker": "o", "linestyle": "-"}
+                if len(results) > 1:
+                    style = {"marker": _MARKERS[group % len(_MARKERS)], "linestyle": _DASHES[group % len(_DASHES)]}
+                label = ", ".join(part for part in (curve.entry["model"] * (len(results) > 1), curve.group) if part)
+                _draw(axes, curve, step * (i - (len(curves) - 1) / 2), label=label or None, color=colour, **style)
             axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-            lines = "" if by is None else f" (lines: {_named(by)})"
-            axes.set(title=f"{skill}, {level}{lines}", xlabel=_named(x), ylabel="R@1, %", ylim=(-3, 103))
-            axes.annotate(
-                _slopes(fits, skill, level, x), (0.98, 0.96), xycoords="axes fraction", fontsize=8, ha="right", va="top"
-            )
-        return _svg(figure, grid, True)
+            axes.set(title=panel, ylim=(-3, 103), **axes_options)
+        return [_svg(figure, grid, True)]
 
 
-def _named(count: str) -> str:
-    return count.removeprefix("n_")
+def _draw(axes: Axes, curve: _Curve, aside: float, **style: Any) -> None:
+    """Draw a curve a little aside of its places, so that intervals do not cover one another; chance at its places."""
+    values, low, high, least, most, chance = (
+        np.array([np.nan if row.get(name) is None else 100 * float(row[name]) for row in curve.rows])
+        for name in ("value", "low", "high", "min_blocks", "max_blocks", "chance")
+    )
+    reach = [np.fmax(0.0, values - low), np.fmax(0.0, high - values)]
+    places = [place + aside for place in curve.places]
+    axes.errorbar(places, values, yerr=reach, capsize=4, **style)
+    if np.isfinite(least).any():
+        axes.fill_between(places, least, most, color=style["color"], alpha=0.12, linewidth=0)
+    if np.isfinite(chance).any():
+        axes.plot(curve.places, chance, color="#888", linestyle="--", linewidth=1, label="chance")
 
 
 def by_frequency(title: str, atoms: Sequence[Mapping[str, Any]], splits: Sequence[str]) -> str:
@@ -204,9 +191,6 @@ def by_frequency(title: str, atoms: Sequence[Mapping[str, Any]], splits: Sequenc
             axes.set(
                 xscale="symlog", yscale="symlog", title=split, xlabel="captions of train", ylabel=f"captions of {split}"
             )
-            for axis, most in ((axes.xaxis, max(places, default=0)), (axes.yaxis, max(each[split] for each in named))):
-                axis.set_ticks([0, *(tick for power in range(7) for n in (1, 3) if (tick := n * 10**power) <= most)])
-                axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
         return _svg(figure, grid, False)
 
 
@@ -228,41 +212,6 @@ def by_overlap(title: str, panels: Mapping[str, Mapping[str, Mapping[str, float 
                 below += values
             axes.set(title=name, ylabel="bindings, %", ylim=(0, 100))
         return _svg(figure, grid, True)
-
-
-def _mean(cells: Sequence[Row]) -> float:
-    """Percent right over the items of some cells."""
-    return 100 * sum(cell["value"] * cell["items"] for cell in cells) / sum(cell["items"] for cell in cells)
-
-
-def _style(results: Sequence[Results], entry: Results, group: int) -> dict[str, Any]:
-    """How a line is drawn: the colour tells models apart, dashes and marker its groups; of one model the colour tells
-    groups apart."""
-    if len(results) == 1:
-        return {"color": _COLOURS[group % len(_COLOURS)], "marker": "o"}
-    model = next(i for i, each in enumerate(results) if each is entry)
-    return {
-        "color": _COLOURS[model % len(_COLOURS)],
-        "marker": _MARKERS[group % len(_MARKERS)],
-        "linestyle": _DASHES[group % len(_DASHES)],
-    }
-
-
-def _line(axes: Axes, places: Sequence[float], rows: Sequence[Row], label: str, style: dict[str, Any]) -> None:
-    """Draw percentages with their intervals, and the range over blocks, where there are several, as a ribbon."""
-    values = [_percent(row, "value") for row in rows]
-    reach = [
-        [np.fmax(0.0, sign * (value - _percent(row, end))) for value, row in zip(values, rows, strict=True)]
-        for sign, end in ((1, "low"), (-1, "high"))
-    ]
-    axes.errorbar(places, values, yerr=reach, capsize=4, label=label, **style)
-    least, most = ([_percent(row, f"{end}_blocks") for row in rows] for end in ("min", "max"))
-    if np.isfinite(least).any():
-        axes.fill_between(places, least, most, color=style["color"], alpha=0.12, linewidth=0)
-
-
-def _percent(row: Row, name: str) -> float:
-    return float("nan") if row.get(name) is None else 100 * float(row[name])
 
 
 def _panels(n: int) -> tuple[Figure, list[Axes]]:

@@ -1,22 +1,26 @@
-"""Files of tables beside a run and beside a page: LaTeX of each protocol, models side by side, every row as CSV."""
+"""Files of results: LaTeX of each protocol beside a run, every row as CSV beside a page, and the metadata of a model
+card (`model-index` of Hugging Face)."""
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
 from evaluator.analysis.pooling import LABELS
 from evaluator.protocols.records import Results
-from evaluator.protocols.registry import find_protocol
 from evaluator.provenance.contamination import MARK, mark_of
-from evaluator.report.cells import confidence
-from evaluator.report.overview import main_lines, side_by_side
-from evaluator.report.protocol_tables import protocol_tables
+from evaluator.report.overview import main_lines, read_lines, side_by_side
+from evaluator.report.table import loads
 from evaluator.report.writers import environment
 from evaluator.runs.folder import tables_folder
-from evaluator.runs.partitions import splits_said
 from generator.base.csv_tables import write_csv
+from generator.base.errors import UserError
 from generator.base.files import write_text
+
+_TASK = ("image-text-matching", "Image-text matching")
+_ARGUMENTS = ("kind", "skill", "level", "error", "low", "high", "chance", "items", "clusters", "unscored")
+"""What stands beside a value: what it is of, its interval (0..1), its chance level and how many items it is over."""
 
 
 def write_latex(results: Results, folder: Path) -> None:
@@ -50,21 +54,78 @@ def write_pooled(entries: Sequence[Results], page: Path) -> tuple[Path, Path]:
 
 def _document(results: Results, name: str) -> str:
     """The tables of a protocol under one caption."""
-    rows = [row for row in results["rows"] if row["protocol"] == name]
-    ties, unscored = (max((row[count] or 0 for row in rows), default=0) for count in ("ties", "unscored"))
-    mark, channel, between = mark_of(results), results["channel"], results.get("image_channel", results["channel"])
+    channel, between = results["channel"], results.get("image_channel", results["channel"])
     channels = channel if between == channel else f"{channel} ({between} between images)"
-    tables = protocol_tables(results, name)
-    caption = [
-        f"{mark} {name}: {results['model']} on {results['benchmark']} (dataset {results['certificate']}), channel "
-        f"{channels}. "
-        f"In %, gaps in points, {confidence(results)} intervals of bindings like these; a mean ± has its standard "
-        f"deviation; "
-        f"scores that differ by no more than {results['rules']['tie_tolerance']:g} (relative to scores above 1) tie, "
-        f"and a tie "
-        f"is never correct: at most {ties} ties and {unscored} unscored items a row, all in summary.csv.",
-        *splits_said(results["rules"]),
-        find_protocol(name).caption(results),
-        *(note for table in tables for note in table.said()),
+    title = f"{name}: {results['model']} on {results['benchmark']}, channel {channels}."
+    entry = {"runs": 1, "blocks": 1, **results}
+    lines = read_lines([entry], lambda row: row["protocol"] == name, by_n=True)
+    by_split = side_by_side([entry], lines, every_gap=True)
+    fits = loads([fit for fit in results["fits"] if fit["protocol"] == name])
+    tables = [by_split, fits] if fits.lines else [by_split]
+    caption = [by_split.mark, title, *(said for table in tables for said in table.said())]
+    return environment(tables, " ".join(caption), by_split.mark)
+
+
+def write_model_card(entries: Sequence[Results], path: Path) -> int:
+    """Write the results of one model into the metadata of the model card `path`; returns how many values.
+
+    A card that exists keeps its text and its other metadata; earlier values of the same benchmarks are replaced.
+    Values are those of each protocol's main metric. Raises UserError for results of several models and for a file
+    that is no model card.
+    """
+    from huggingface_hub import ModelCard, ModelCardData
+
+    models = sorted({entry["model"] for entry in entries})
+    if len(models) > 1:
+        raise UserError(
+            f"Expected runs of one model for a model card, got {', '.join(models)}; write one card for each."
+        )
+    try:
+        card: Any = ModelCard.load(path) if path.exists() else ModelCard(f"---\n{ModelCardData()}\n---\n")
+    except Exception as error:  # its parsers have errors of their own
+        raise UserError(
+            f"{path} is no model card whose metadata can be read ({str(error).splitlines()[0]}); mend it or name "
+            f"another file."
+        ) from None
+    found = [each for entry in entries for each in _values(entry)]
+    measured = {each.dataset_type for each in found}
+    kept = [each for each in card.data.eval_results or [] if each.dataset_type not in measured]
+    card.data.eval_results = kept + found
+    card.data.model_name = card.data.model_name or models[0]
+    write_text(path, str(card))
+    return len(found)
+
+
+def _values(entry: Results) -> list[Any]:
+    """The EvalResult of each line and split of the protocols' main metrics."""
+    from huggingface_hub import EvalResult
+
+    level = entry["rules"].get("level")
+    return [
+        EvalResult(
+            *_TASK[:1],
+            dataset_type=f"jackalope/{entry['benchmark']}",
+            dataset_name=entry["benchmark"],
+            metric_type=row["metric"],
+            metric_value=row["value"],
+            task_name=_TASK[1],
+            dataset_config=row["protocol"],
+            dataset_split=split,
+            metric_name=_name(row),
+            metric_config=_name(row),
+            metric_args={
+                "interval_level": level,
+                **{name: row[name] for name in _ARGUMENTS if row.get(name) is not None},
+            },
+        )
+        for line in main_lines([entry])
+        for split, row in line.rows.items()
+        if row["unit"] == "share" and row["value"] is not None
     ]
-    return environment(tables, " ".join(filter(None, caption)).strip(), mark)
+
+
+def _name(row: Any) -> str:
+    """The metric with what it is of, such as `R@1 swap`."""
+    return " ".join(
+        [row["metric"], *(str(row[name]) for name in ("kind", "skill", "level") if row.get(name) is not None)]
+    )

@@ -1,4 +1,5 @@
-"""Tables of results as they are: models side by side, every row of one model, and its fits."""
+"""Tables of results as they are: models side by side by split, and every row of one model; and what is said of
+results below a table."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,10 +8,22 @@ from typing import Any
 from evaluator.analysis.pooling import differences, spread_notes
 from evaluator.protocols.items import FULL, reported_splits
 from evaluator.protocols.records import LABELS, Results, Row, split_of
-from evaluator.provenance.contamination import mark_of
-from evaluator.report.cells import confidence, interval, number, p_value, result_cell, spread
-from evaluator.report.table import Cell, Column, Table
+from evaluator.provenance.contamination import UNKNOWN, mark_of, unknown_training
+from evaluator.report.table import (
+    Cell,
+    Column,
+    Table,
+    chance_cell,
+    confidence,
+    interval,
+    number,
+    p_value,
+    population,
+    result_cell,
+    spread,
+)
 from evaluator.report.table import Line as TableLine
+from evaluator.runs.parts import splits_said
 
 _GAP = "seen - unseen"
 
@@ -28,14 +41,16 @@ class Line:
         return next(iter(self.rows.values()))
 
 
-def read_lines(entries: Sequence[Results], of: Callable[[Row], bool] = lambda row: True) -> list[Line]:
-    """For each metric and group of items, in the order of the rows, a line for each entry that has it. Rows by number
-    of atoms, and those of which `of` is false, are left out."""
+def read_lines(
+    entries: Sequence[Results], of: Callable[[Row], bool] = lambda row: True, by_n: bool = False
+) -> list[Line]:
+    """For each metric and group of items, in the order of the rows, a line for each entry that has it. Rows of which
+    `of` is false are left out, and without `by_n` those by number of atoms."""
     found: dict[tuple[object, ...], dict[int, Line]] = {}
     for i, entry in enumerate(entries):
         for row in entry["rows"]:
-            if row["n"] is None and of(row):
-                lines = found.setdefault(tuple(row[name] for name in LABELS), {})
+            if (by_n or row["n"] is None) and of(row):
+                lines = found.setdefault((*(row[name] for name in LABELS), row["n"]), {})
                 lines.setdefault(i, Line(entry, {})).rows[split_of(row)] = row
     return [line for lines in found.values() for line in lines.values()]
 
@@ -45,28 +60,29 @@ def main_lines(entries: Sequence[Results]) -> list[Line]:
     return read_lines(entries, lambda row: row["is_main"])
 
 
-def side_by_side(entries: Sequence[Results], lines: Sequence[Line], decimals: int = 1) -> Table:
-    """A table of lines: a column for each reported split, and for the gap between seen and unseen.
+def side_by_side(
+    entries: Sequence[Results], lines: Sequence[Line], decimals: int = 1, every_gap: bool = False
+) -> Table:
+    """A table of lines: a column for each reported split, and for the gap between seen and unseen, or for every gap.
 
-    Without reported splits it has all. Chance levels are in the order of the splits where they differ. items, groups,
+    Without reported splits it has all. Of chance levels that differ it has the least and the greatest. items, groups,
     ties and unscored items are of all splits.
     """
-    found = list(dict.fromkeys(split for line in lines for split, row in line.rows.items() if not row["is_gap"]))
+    rows = {split: row for line in lines for split, row in line.rows.items()}
+    found = [split for split, row in rows.items() if not row["is_gap"]]
     splits = reported_splits(found) or sorted(found)
-    labels = ["protocol", "metric", *varying((line.first for line in lines), LABELS[2:])]
+    gaps = [split for split, row in rows.items() if row["is_gap"] and (every_gap or split == _GAP)]
+    labels = ["protocol", "metric", *varying((line.first for line in lines), (*LABELS[2:], "n"))]
     of_entry = varying(entries, ("model", "benchmark")) or (["model"] if len(entries) > 1 else [])
-    gaps = [_GAP] if any(_GAP in line.rows for line in lines) else []
     pooled = ["blocks", "runs"] if any(entry["runs"] > 1 for entry in entries) else []
     heads = [*(f"{split} %" for split in [*splits, *gaps]), "chance %", "items", "groups", "ties", "unscored", *pooled]
-    rows = []
+    made = []
     for line in lines:
-        own = {split: line.rows[split] for split in splits if split in line.rows}
-        counted = [own[FULL]] if FULL in own else [*own.values()]
-        chances = [number(own[split]["chance"], own[split]["unit"]) if split in own else "–" for split in splits]
-        levels = chances if len({chances[splits.index(split)] for split in own}) > 1 else [*{*chances} - {"–"}] or ["–"]
+        own = [line.rows[split] for split in splits if split in line.rows]
+        counted = [line.rows[FULL]] if FULL in line.rows else own
         cells = [
             *(result_cell(line.rows.get(split), decimals=decimals) for split in [*splits, *gaps]),
-            Cell(" / ".join(levels)),
+            chance_cell(own),
             *(
                 Cell(f"{sum(row[name] or 0 for row in counted):,}")
                 for name in ("items", "clusters", "ties", "unscored")
@@ -74,28 +90,18 @@ def side_by_side(entries: Sequence[Results], lines: Sequence[Line], decimals: in
             *(Cell(f"{line.entry[name]}") for name in pooled),
         ]
         named = [*(str(line.first[name] or "") for name in labels), *(str(line.entry[name]) for name in of_entry)]
-        rows.append(TableLine(named, cells))
-    marks = [f"{entry['model']}: {mark_of(entry)}" for entry in entries if mark_of(entry)]
-    notes = [f"In %, gaps in points, {confidence(entries[0])} intervals of bindings like these." if entries else ""]
-    notes += [*differences(entries), *spread_notes(entries)]
-    return Table([*labels, *of_entry], [Column(head) for head in heads], rows, notes=notes, mark=" ".join(marks))
+        made.append(TableLine(named, cells))
+    columns = [Column(head) for head in heads]
+    return Table([*labels, *of_entry], columns, made, notes=notes_of(entries), mark=marks_of(entries))
 
 
 def every_row(entry: Results, protocol: str, by_n: bool = True, decimals: int = 1) -> Table:
     """A line for each row of a protocol; without `by_n` those by number of atoms are left out."""
     rows = [row for row in entry["rows"] if row["protocol"] == protocol and (by_n or row["n"] is None)]
-    labels = ["metric", *varying(rows, ("error", "kind", "skill", "level", "n"))]
+    labels = ["metric", *varying(rows, (*LABELS[2:], "n"))]
     spreads = [over for over in ("blocks", "runs") if any(row.get(f"sd_{over}") is not None for row in rows)]
-    heads = [
-        "%",
-        f"{confidence(entry)} interval",
-        *(f"over {over}" for over in spreads),
-        "p",
-        "items",
-        "groups",
-        "ties",
-    ]
-    heads += ["unscored", "chance %", "average"]
+    heads = ["%", f"{confidence(entry)} interval", *(f"over {over}" for over in spreads)]
+    heads += ["p", "items", "groups", "ties", "unscored", "chance %", "average"]
     lines = []
     for i, row in enumerate(rows):
         sd = f" ± {number(row['sd'], 'share', decimals)}" if row["sd"] is not None else ""
@@ -119,3 +125,58 @@ def varying(rows: Any, names: Sequence[str]) -> list[str]:
     """The labels in which rows or entries differ."""
     rows = list(rows)
     return [name for name in names if len({row[name] for row in rows}) > 1]
+
+
+def marks_of(entries: Sequence[Results]) -> str:
+    """What stands on a table of these results, if some are contaminated."""
+    return " ".join(dict.fromkeys(f"{entry['model']}: {mark_of(entry)}" for entry in entries if mark_of(entry)))
+
+
+def notes_of(entries: Sequence[Results]) -> list[str]:
+    """Sentences that stand below a table of some pooled results: once what they share, by model what differs."""
+    if not entries:
+        return []
+    tolerance = entries[0]["rules"]["tie_tolerance"]
+    pooled = [
+        (entry, f"{entry['runs']} runs over {entry['blocks']} block{'s' * (entry['blocks'] > 1)}")
+        for entry in entries
+        if entry["runs"] > 1
+    ]
+    sampled = {
+        f"{entry['model']}: pool {pool} is sampled: the true texts and {n} false ones an image.": None
+        for entry in entries
+        for pool, n in entry.get("sampled_pools", {}).items()
+    }
+    unknown = [each for each in entries if (each.get("training") or unknown_training())["status"] == UNKNOWN]
+    names = ", ".join(dict.fromkeys(entry["model"] for entry in unknown))
+    return [
+        f"In %, differences in points. The {confidence(entries[0])} intervals speak of "
+        f"{population(row for entry in entries for row in entry['rows'])}.",
+        f"Scores within {tolerance:g} of one another (relative to scores above 1) tie; a tie is never correct.",
+        f"Datasets: {_by_value([(entry, entry['certificate']) for entry in entries])}.",
+        *([f"Pooled: {_by_value(pooled)}."] if pooled else []),
+        *spread_notes(entries),
+        *differences(entries),
+        *sampled,
+        *(
+            f"{entry['model']}: at most {entry['rules']['limit']:,} items of a protocol."
+            for entry in entries
+            if entry["rules"].get("limit")
+        ),
+        *dict.fromkeys(line for entry in entries for line in splits_said(entry["rules"])),
+        *([f"What they were trained on is unknown: {names}."] if unknown else []),
+    ]
+
+
+def _by_value(said: Sequence[tuple[Results, str]]) -> str:
+    """What is said of some results, with their models where it differs.
+
+    >>> _by_value([({"model": "a"}, "1"), ({"model": "b"}, "2"), ({"model": "c"}, "1")])
+    '1 (a, c); 2 (b)'
+    """
+    names: dict[str, dict[str, None]] = {}
+    for entry, text in said:
+        names.setdefault(text, {})[entry["model"]] = None
+    if len(names) <= 1:
+        return "".join(names)
+    return "; ".join(f"{text} ({', '.join(of)})" for text, of in names.items())

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 from jinja2 import Environment, PackageLoader
 from PIL import Image
 
@@ -23,10 +23,9 @@ from evaluator.provenance.contamination import CLEAN, MARK, mark_of, training_sa
 from evaluator.report.figures import figures
 from evaluator.report.files import write_pooled
 from evaluator.report.overview import every_row, main_lines, side_by_side
-from evaluator.report.protocol_tables import loads
-from evaluator.report.table import Table
+from evaluator.report.table import Table, loads, population
 from evaluator.runs.folder import NamedRun, Run, tables_folder
-from evaluator.runs.partitions import splits_said
+from evaluator.runs.parts import splits_said
 from generator.base.csv_tables import read_csv
 from generator.base.errors import UserError, visible
 from generator.base.files import write_text
@@ -52,13 +51,13 @@ def write_page(runs: Sequence[NamedRun], out: Path) -> list[Results]:
         finalize=_shown,
     )
     environment.filters |= {"mark_of": mark_of, "training_said": training_said}
-    by_familiarity = dict.fromkeys(line for each in entries for line in splits_said(each["rules"]))
     own = [each.run.benchmark for each in runs if not splits_said(each.results["rules"])]
     page = environment.get_template("page.html.jinja").render(
         entries=entries,
+        population=population(row for entry in entries for row in entry["rows"]),
         overview=side_by_side(entries, main_lines(entries)),
         tables=[_tables(entry) for entry in entries],
-        splits_said=[*by_familiarity, *about_splits(own, all(each["training"]["status"] == CLEAN for each in entries))],
+        splits_said=about_splits(own, all(each["training"]["status"] == CLEAN for each in entries)),
         figures=figures([{**each, "model": f"{each['model']} {MARK}"} if mark_of(each) else each for each in entries]),
         galleries=[_galleries(runs[results.index(entry["first"])].run, entry["first"]) for entry in entries],
         runs=[(each.run, each.results) for each in runs],
@@ -84,49 +83,44 @@ def _shown(value: Any) -> Any:
     return type(value)(visible(value)) if isinstance(value, str) else value
 
 
-_Row = dict[str, Any]
-"""A row of tables/items.csv: the outcome of an item, and its best true and false text."""
 _COLUMNS = {
     **dict.fromkeys(("protocol", "metric", "split", "scene_id", "true_text", "false_text"), pa.string()),
     **dict.fromkeys(("value", "true", "false"), pa.float64()),
 }
+"""Of tables/items.csv: the outcome of each item, and its best true and false text."""
 
 
 def _galleries(run: Run, results: Results) -> list[dict[str, Any]]:
     """Examples of every protocol's main metric in every split: some right, some wrong, chosen by a fixed seed."""
-    outcomes = read_csv(tables_folder(run.folder) / "items.csv", _COLUMNS)
-    for name in ("value", "true", "false"):
-        outcomes = outcomes.filter(pc.is_valid(outcomes[name]))
-    metric_of = {row["protocol"]: row["metric"] for row in results["rows"] if row["is_main"]}
+    outcomes = read_csv(tables_folder(run.folder) / "items.csv", _COLUMNS).to_pandas()
+    outcomes = outcomes.dropna(subset=["value", "true", "false"]).fillna("")
     images = run.world or pictures_of(run)
     galleries = []
-    for protocol, metric in metric_of.items():
-        for split in reported_splits(row["split"] for row in results["rows"] if row["protocol"] == protocol):
-            labels = {"protocol": protocol, "metric": metric, "split": split}
-            rows = outcomes
-            for name, label in labels.items():
-                rows = rows.filter(pc.equal(rows[name], label))
-            if rows.num_rows:
-                parts = [
-                    {"label": label, "examples": [_example(images, row) for row in _choose(rows.to_pylist(), right)]}
-                    for label, right in (("right", True), ("wrong", False))
-                ]
-                galleries.append({"title": ", ".join(labels.values()), "rows": parts})
+    for protocol, metric in dict.fromkeys(
+        (row["protocol"], row["metric"]) for row in results["rows"] if row["is_main"]
+    ):
+        measured = outcomes[(outcomes["protocol"] == protocol) & (outcomes["metric"] == metric)]
+        for split in reported_splits(measured["split"]):
+            rows = measured[measured["split"] == split]
+            parts = [
+                {
+                    "label": label,
+                    "examples": [_example(images, row) for row in _choose(rows[(rows["value"] == 1) == right])],
+                }
+                for label, right in (("right", True), ("wrong", False))
+            ]
+            galleries.append({"title": f"{protocol}, {metric}, {split}", "rows": parts})
     return galleries
 
 
-def _choose(rows: Sequence[_Row], right: bool) -> list[_Row]:
-    """Some outcomes that are right or wrong, each of another scene: an item and its other order would look the same."""
-    of_scene: dict[str, _Row] = {}
-    for row in rows:
-        if (row["value"] == 1) == right:
-            of_scene.setdefault(row["scene_id"], row)
-    candidates = list(of_scene.values())
-    chosen = np.random.default_rng(0).permutation(len(candidates))[:_EXAMPLES]
-    return [candidates[i] for i in sorted(chosen)]
+def _choose(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    """Some outcomes, each of another scene: an item and its other order would look the same."""
+    of_scene = rows.drop_duplicates("scene_id")
+    chosen = np.random.default_rng(0).permutation(len(of_scene))[:_EXAMPLES]
+    return [dict(row) for _, row in of_scene.iloc[sorted(chosen)].iterrows()]
 
 
-def _example(images: Images | None, row: _Row) -> dict[str, Any]:
+def _example(images: Images | None, row: dict[str, Any]) -> dict[str, Any]:
     """The image of an outcome, None where there are no images, and its two texts, the one with the higher score
     first."""
     lines = [

@@ -1,11 +1,18 @@
-"""A table: labels to the left, heads with groups above, and cells with a statistic or the reason why there is none."""
+"""A table: labels to the left, heads with groups above, and cells with a statistic or the reason why there is none;
+and how numbers of results are written."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, count
 from string import ascii_lowercase
 from typing import Any
 
+from evaluator.protocols.items import COUNTS
+from evaluator.statistics.intervals import LEVEL
+
 NOTHING = "–"
+Row = Any
+"""A row of results (evaluator.protocols.records.Row), or one of what else has numbers (evaluator.report.papers)."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +71,7 @@ class Table:
         {'no run': 'a'}
         """
         reasons = dict.fromkeys(cell.reason for line in self.lines for cell in line.cells if cell.reason)
-        return {reason: _letter(i) for i, reason in enumerate(reasons)}
+        return dict(zip(reasons, chain(ascii_lowercase, map(str, count(len(ascii_lowercase) + 1))), strict=False))
 
     def said(self) -> list[str]:
         """The notes, and what each letter means."""
@@ -78,5 +85,142 @@ def plain(cell: Cell, letters: Mapping[str, str]) -> str:
     return cell.text + cell.stars
 
 
-def _letter(i: int) -> str:
-    return ascii_lowercase[i] if i < len(ascii_lowercase) else str(i + 1)
+def result_cell(row: Row | None, of: Mapping[str, Any] | None = None, decimals: int = 1) -> Cell:
+    """A value with its interval and, where it has one, its standard deviation: over n or folds, else over blocks or
+    runs."""
+    if row is None:
+        return Cell(NOTHING)
+    if row["value"] is None:
+        lacking = f"none of {row['unscored']:,} items has a score" if row["unscored"] else "this split has no items"
+        return Cell(reason=row.get("reason") or lacking, numbers=row, of=of or {})
+    sd = next((sd for sd in (row["sd"], row.get("sd_blocks"), row.get("sd_runs")) if sd is not None), None)
+    text = number(row["value"], row["unit"], decimals)
+    if sd is not None:
+        text += f" ± {_deviation(sd, row, decimals)}"
+    return Cell(text, interval(row, decimals), numbers=row, of=of or {})
+
+
+def interval(row: Row, decimals: int = 1) -> str:
+    """The interval of a row, in its unit; "" where it has none."""
+    if row["low"] is None:
+        return ""
+    return f"[{number(row['low'], row['unit'], decimals)}, {number(row['high'], row['unit'], decimals)}]"
+
+
+def spread(row: Row, over: str, decimals: int = 1) -> str:
+    """How pooled `blocks` or `runs` differ: their standard deviation, the least and the greatest; "" for one alone.
+
+    >>> spread({"unit": "share", "sd_runs": 0.05, "min_runs": 0.4, "max_runs": 0.5}, "runs")
+    '± 5.0 [40.0, 50.0]'
+    """
+    sd, least, most = (row.get(f"{name}_{over}") for name in ("sd", "min", "max"))
+    if sd is None:
+        return ""
+    return f"± {_deviation(sd, row, decimals)} {interval({**row, 'low': least, 'high': most}, decimals)}"
+
+
+def chance_cell(rows: Sequence[Row]) -> Cell:
+    """The chance level of some rows, the least and the greatest where they differ."""
+    known = sorted((row for row in rows if row.get("chance") is not None), key=lambda row: row["chance"])
+    return Cell(_between([number(row["chance"], row["unit"]) for row in known]))
+
+
+def count_cell(rows: Sequence[Row], name: str) -> Cell:
+    """How many `items`, `clusters`, `ties` or `unscored` rows have, the least and the most where they differ."""
+    return Cell(_between([f"{n:,}" for n in sorted(row[name] for row in rows if row.get(name) is not None)]))
+
+
+def load_cell(coefficient: Mapping[str, Any] | None, of: Mapping[str, Any] | None = None) -> Cell:
+    """A skill load in points an atom, with its error and p in small print and its corrected stars; a self-load in
+    bold."""
+    if coefficient is None:
+        return Cell(NOTHING)
+    small = f"({coefficient['error']:.2f}, {p_value(coefficient['p'])})"
+    bold = coefficient["load"] == "self"
+    stars = coefficient["stars_corrected"]
+    return Cell(f"{coefficient['beta']:+.2f}", small, stars, bold, numbers=coefficient, of=of or {})
+
+
+def loads(fits: Sequence[Mapping[str, Any]]) -> Table:
+    """COMPASS: the load β of each count in points an atom, with its error and p, and corrected stars, a line for each
+    fit."""
+    lines = []
+    for fit in fits:
+        cells = [load_cell(fit["coefficients"].get(count)) for count in COUNTS]
+        sizes = Cell(f"{fit['items']}/{fit['clusters']}")
+        lines.append(Line([fit[name] or "" for name in ("level", "skill", "split")], [*cells, sizes]))
+    notes = [
+        "Loads: standard error and p in brackets, p without correction; * p < .005, ** p < .001 after "
+        f"{fit['correction']} over the table."
+        for fit in fits[:1]
+    ]
+    heads = [*(count.removeprefix("n_") for count in COUNTS), "items/clusters"]
+    return Table(["level", "skill", "split"], [Column(head) for head in heads], lines, notes=notes)
+
+
+def number(value: Any, unit: str, decimals: int = 1) -> str:
+    """A number in its unit: a share in percent, more precise where it is tiny; a difference in points with its sign;
+    a count; a score. A dash where there is none.
+
+    >>> number(0.5, "share"), number(2 / 7392, "share"), number(-0.1, "difference"), number(1200, "count")
+    ('50.0', '0.027', '-10.0', '1,200')
+    >>> number(0.21, "score"), number(None, "share")
+    ('0.210', '–')
+    """
+    if value is None:
+        return NOTHING
+    if unit == "share":
+        percent = 100 * value
+        return f"{percent:.{decimals}f}" if percent == 0 or percent >= 10**-decimals else f"{percent:.2g}"
+    if unit == "difference":
+        return f"{100 * value:+.{decimals}f}"
+    return f"{value:,}" if unit == "count" else f"{value:.3f}"
+
+
+def p_value(p: float | None) -> str:
+    """A p-value to three places; a dash where there is none.
+
+    >>> p_value(0.0123), p_value(0.0005), p_value(0.9999), p_value(None)
+    ('.012', '<.001', '1', '–')
+    """
+    if p is None:
+        return NOTHING
+    if p < 0.001:
+        return "<.001"
+    return f"{p:.3f}".lstrip("0") if p < 0.9995 else "1"
+
+
+def confidence(results: Mapping[str, Any]) -> str:
+    """The level of the intervals of some results.
+
+    >>> confidence({"rules": {"level": 0.999}}), confidence({"rules": {}})
+    ('99.9%', '95%')
+    """
+    return f"{100 * results['rules'].get('level', LEVEL):.4g}%"
+
+
+def population(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Of what the intervals of some rows speak, and on which splits where that differs; without gaps and `val`.
+
+    >>> population([{"split": "seen", "speaks_of": "a"}, {"split": "unseen", "speaks_of": "b"}])
+    'on seen: a; on unseen: b'
+    """
+    found: dict[str, dict[str, None]] = {}
+    for row in rows:
+        if row["speaks_of"] and not row.get("is_gap") and row["split"] != "val":
+            found.setdefault(row["speaks_of"], {})[row["split"] or "all items"] = None
+    if len(found) == 1:
+        return next(iter(found))
+    return "; ".join(f"on {', '.join(splits)}: {of}" for of, splits in found.items())
+
+
+def _deviation(sd: float, row: Row, decimals: int) -> str:
+    return number(sd, "score" if row["unit"] == "score" else "share", decimals)
+
+
+def _between(ordered: Sequence[str]) -> str:
+    """
+    >>> _between(["1", "2", "2", "9"]), _between([])
+    ('1–9', '–')
+    """
+    return NOTHING.join(dict.fromkeys([*ordered[:1], *ordered[-1:]])) or NOTHING

@@ -144,7 +144,7 @@ def environment(tables: Sequence[Table], caption: str, mark: str) -> str:
 def latex(table: Table) -> str:
     """A table with its title and notes."""
     name = f"{table.name}: " if table.name else ""
-    return environment([table], " ".join([f"{name}{table.title}.", *table.said()]), table.mark)
+    return environment([table], " ".join([table.mark, f"{name}{table.title}.", *table.said()]).strip(), table.mark)
 
 
 def _latex_line(cells: Iterable[str]) -> str:

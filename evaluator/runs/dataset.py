@@ -75,12 +75,6 @@ class Dataset:
                 raise UserError(f"The benchmark {found.name} has no protocol '{name}'; {did_you_mean(name, known)}")
         return cls(source, world, found, asked)
 
-    def reopened(self) -> "Dataset":
-        """The same dataset, read again from its files."""
-        return Dataset.open(
-            str(self.source), self.benchmark.name, self.protocols, self.source.images, self.source.filters
-        )
-
     def __len__(self) -> int:
         return self._items.num_rows
 

@@ -19,7 +19,7 @@ from evaluator.protocols.registry import protocol_names
 from evaluator.provenance.certificate import found_certificate
 from evaluator.runs.folder import folder_name, split_run
 from evaluator.runs.measure import check_level, measure
-from evaluator.runs.partitions import forget_splits
+from evaluator.runs.parts import forget_splits
 from evaluator.scoring.elsewhere import dataset_scores
 from evaluator.scoring.writing import write_pool, write_scores
 from generator.base.errors import UserError
@@ -41,7 +41,7 @@ class Source:
     items: the file. dataset: the folder whose ids it has, None where it brings its own items. benchmark: the
     benchmark of the dataset, or the name of that of the file. model: the name of whose scores they are. Without
     names, that of the file. level: of intervals, 0.5..0.999, None for 0.95. splits: partitions of the file's own
-    items (evaluator.runs.partitions).
+    items (evaluator.runs.parts).
     """
 
     items: Path

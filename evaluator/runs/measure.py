@@ -1,8 +1,8 @@
 """From the scores of a run to results: every protocol's outcomes and rows. Needs no model."""
 
+import json
 import logging
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,30 +13,26 @@ import pyarrow.compute as pc
 from evaluator.benchmarks.reading import READING, filters_said
 from evaluator.metrics.comparison import TOLERANCE
 from evaluator.metrics.ranking import CosineScores, MatrixScores, PoolScores
-from evaluator.protocols.items import Items, positions
+from evaluator.protocols.items import positions
 from evaluator.protocols.pools import Pool, item_pools
 from evaluator.protocols.records import Results
 from evaluator.protocols.registry import find_protocol, protocol_names
-from evaluator.protocols.results import Outcome, ProtocolResults
-from evaluator.protocols.scores import Candidates, Scores
-from evaluator.provenance.contamination import MARK, mark_of, unknown_training
-from evaluator.runs.factors import factors_of
-from evaluator.runs.folder import Run, open_run, tables_folder
-from evaluator.runs.top_texts import top_texts
+from evaluator.protocols.results import ProtocolResults
+from evaluator.protocols.scores import Scores
+from evaluator.provenance.contamination import unknown_training
+from evaluator.runs.folder import Run, factors_of, open_run
+from evaluator.runs.tables import item_rows, write_tables
 from evaluator.scoring.writing import EMBEDDINGS, pool_path
-from evaluator.statistics.clusters import SEPARATOR
+from evaluator.statistics.clusters import OF, SEPARATOR
 from evaluator.statistics.intervals import LEVEL
-from generator.base.csv_tables import write_csv
 from generator.base.errors import UserError, did_you_mean
-from generator.base.files import write_json
+from generator.base.files import draft_of, write_json
 from generator.base.limits import map_npy
 from generator.base.parquet import read_table
 from generator.dataset.reader import Benchmark
 from generator.dataset.records import SCORES
 
 logger = logging.getLogger(__name__)
-_ROWS = 50_000
-"""Items whose tables are in memory at once."""
 TRAINING = "train"
 _NAMED = 5
 _INTERVAL = "mixed logistic model with effects of clusters and bindings (docs/statistics.md)"
@@ -49,42 +45,76 @@ def measure(
     """Write results.json and tables/*.csv of the run in `folder`; returns the results.
 
     `rows` has a row for every metric, group of items and split of every protocol, `fits` the skill loads, `cells` R@1
-    for every combination of counts, `factors` tells the run from others (evaluator.runs.factors), `training` says
-    what is known of the model's training, `unknown_protocols` the protocols of the benchmark that this version does
-    not know. `channel` names the scores to measure, `tolerance` says how close scores tie, `level` (0.5..0.999) is
-    that of the intervals; by default those that the run chose. Raises UserError when the folder is no run, or when
-    the dataset changed since the scores were made.
+    for every combination of counts, `factors` tells the run from others (`factors_of`), `training` says what is known
+    of the model's training, `unknown_protocols` the protocols of the benchmark that this version does not know.
+    `channel` names the scores to measure, `tolerance` says how close scores tie, `level` (0.5..0.999) is that of the
+    intervals; by default those that the run chose. Raises UserError when the folder is no run, or when the dataset
+    changed since the scores were made.
     """
     run = open_run(folder)
-    measured = measure_protocols(run, channel, tolerance, level)
+    rules = rules_of(run, channel, tolerance, level)
+    measured = measure_protocols(run, rules)
     _log_unscored(measured)
-    return write_results(run, measured, channel, tolerance, level)
+    return _write_results(run, measured, rules)
 
 
-def measure_protocols(
-    run: Run, channel: str | None = None, tolerance: float | None = None, level: float | None = None
-) -> dict[str, ProtocolResults]:
-    """Items, outcomes and rows of every protocol of a run, by one channel of its scores."""
-    rules = _tolerance(run, tolerance), _level(run, level)
-    scores = between = read_scores(run, _channel(run, channel), *rules)
-    if (other := _image_channel(run, channel)) != _channel(run, channel):
-        between = read_scores(run, other, *rules)
+def write_items(
+    folder: Path, channel: str | None = None, tolerance: float | None = None, level: float | None = None
+) -> Path:
+    """Write items.jsonl in the folder of a run, a line of JSON for each row of `item_rows`, whole or not at all;
+    returns its path.
+
+    The arguments are those of `measure`.
+    """
+    run, path = open_run(folder), folder / "items.jsonl"
+    with draft_of(path) as draft, draft.open("w", encoding="utf-8") as file:
+        for row in item_rows(run, measure_protocols(run, rules_of(run, channel, tolerance, level))):
+            file.write(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n")
+    return path
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How a run is measured. channel, image_channel: the scores of most protocols, and of those that compare images.
+    tolerance: how close scores tie. level: of intervals."""
+
+    channel: str
+    image_channel: str
+    tolerance: float
+    level: float
+
+
+def rules_of(run: Run, channel: str | None = None, tolerance: float | None = None, level: float | None = None) -> Rules:
+    """The rules that are asked for, by default those of the run.
+
+    Raises UserError for a channel that the run has not, a tolerance that is no number from 0 up, or another level.
+    """
+    if channel is not None and channel not in run.channels:
+        raise UserError(f"The run has no channel '{channel}': {did_you_mean(channel, run.channels)}")
+    record = run.record
+    usual = str(channel or record.get("channel") or run.channels[0])
+    tie = float(record.get("tie_tolerance", TOLERANCE) if tolerance is None else tolerance)
+    if not 0 <= tie < np.inf:
+        raise UserError(f"Expected a tolerance from 0 up, got {tie:g}; choose another --tolerance.")
+    of_images = str(channel or record.get("image_channel") or usual)
+    return Rules(usual, of_images, tie, check_level(record.get("level") if level is None else level))
+
+
+def measure_protocols(run: Run, rules: Rules | None = None) -> dict[str, ProtocolResults]:
+    """Items, outcomes and rows of every protocol of a run, by default by the run's own rules."""
+    rules = rules or rules_of(run)
+    scores = between = read_scores(run, rules.channel, rules.tolerance, rules.level)
+    if rules.image_channel != rules.channel:
+        between = read_scores(run, rules.image_channel, rules.tolerance, rules.level)
         scores = replace(scores, between_images=between)
     protocols = (find_protocol(name) for name in run.record["protocols"])
     return {each.name: each.measure(between if each.compares_images else scores) for each in protocols}
 
 
-def write_results(
-    run: Run,
-    measured: dict[str, ProtocolResults],
-    channel: str | None = None,
-    tolerance: float | None = None,
-    level: float | None = None,
-) -> Results:
+def _write_results(run: Run, measured: dict[str, ProtocolResults], by: Rules) -> Results:
     """Write and return the results of a run from those of its protocols."""
-
     record = run.record
-    rules = {"tie_tolerance": _tolerance(run, tolerance), "level": _level(run, level), "interval": _INTERVAL}
+    rules: dict[str, Any] = {"tie_tolerance": by.tolerance, "level": by.level, "interval": _INTERVAL}
     limit = record.get("limit")
     if limit:  # a part of a benchmark is not the whole: they are never pooled
         rules["limit"] = limit
@@ -111,9 +141,9 @@ def write_results(
         "certificate": record["certificate"],
         "training": record.get("training") or unknown_training(),
         "rules": rules,
-        "factors": factors_of(run, _channel(run, channel), rules),
-        "channel": _channel(run, channel),
-        "image_channel": _image_channel(run, channel),
+        "factors": factors_of(run, by.channel, rules),
+        "channel": by.channel,
+        "image_channel": by.image_channel,
         "sampled_pools": record.get("sampled_pools", {}),
         "left_out": record.get("left_out", []),
         "not_asked": record.get("not_asked", {}),
@@ -122,16 +152,7 @@ def write_results(
         **{part: collected(part) for part in ("rows", "cells")},
         "fits": [{"protocol": name, **fit} for name, each in measured.items() for fit in each.fits],
     }
-    folder, text_of = tables_folder(run.folder), run.benchmark.text_of
-    fits = [row for fit in results["fits"] for row in _fit_rows(fit)]
-    mark: dict[str, str | int | None] = {"limit": limit, MARK: mark_of(results)}
-    level = results["rules"]["level"]
-    for name, rows in (("summary", results["rows"]), ("cells", results["cells"]), ("fits", fits)):
-        write_csv(folder / f"{name}.csv", _marked(_with_confidence(pa.Table.from_pylist(rows), level), mark))
-    items = (table for name, each in measured.items() for table in _item_tables(name, each, text_of))
-    top = (top_texts(name, few, text_of) for name, each in measured.items() for few, _ in each.parts(_ROWS))
-    for name, tables in (("items", items), ("top", top)):
-        write_csv(folder / f"{name}.csv", (_marked(table, mark) for table in tables))
+    write_tables(run, measured, results)
     write_json(run.folder / "results.json", results)
     return results
 
@@ -155,26 +176,6 @@ def unknown_protocols(benchmark: Benchmark) -> dict[str, int]:
     return {row["values"]: row["counts"] for row in counts if row["values"] not in (*protocol_names(), TRAINING)}
 
 
-def _channel(run: Run, asked: str | None) -> str:
-    """The channel to measure. Raises UserError when the run has none of that name."""
-    if asked is not None and asked not in run.channels:
-        raise UserError(f"The run has no channel '{asked}': {did_you_mean(asked, run.channels)}")
-    return str(asked or run.record.get("channel") or run.channels[0])
-
-
-def _image_channel(run: Run, asked: str | None) -> str:
-    """The channel of protocols that compare images: the one that was asked for, else the model's own for that."""
-    return str(asked or run.record.get("image_channel") or _channel(run, None))
-
-
-def _tolerance(run: Run, asked: float | None) -> float:
-    """How close scores tie. Raises UserError for what is no number from 0 up."""
-    tolerance = float(run.record.get("tie_tolerance", TOLERANCE) if asked is None else asked)
-    if not 0 <= tolerance < np.inf:
-        raise UserError(f"Expected a tolerance from 0 up, got {tolerance:g}; choose another --tolerance.")
-    return tolerance
-
-
 def check_level(level: float | None) -> float:
     """The level of intervals, by default 0.95. Raises UserError unless it is a number from 0.5 to 0.999."""
     if level is None:
@@ -187,17 +188,12 @@ def check_level(level: float | None) -> float:
     return level
 
 
-def _level(run: Run, asked: float | None) -> float:
-    return check_level(run.record.get("level") if asked is None else asked)
-
-
 def read_scores(run: Run, channel: str, tolerance: float = TOLERANCE, level: float = LEVEL) -> Scores:
     """The scores of one channel of a run."""
     path, benchmark, record = run.folder / "scores.parquet", run.benchmark, run.record
     if not path.exists():
         raise UserError(f"{run.folder} has lost its scores.parquet; run `score run` again.")
     table = _of_channel(read_table(path, SCORES), channel)
-    candidates = Candidates(benchmark, record["protocols"], table, record["indistinct_texts"], tolerance)
     sampled = table if record.get("sampled_pools") else None  # a table of millions is not kept for nothing
 
     def matrix(pool: Pool) -> PoolScores:
@@ -208,7 +204,8 @@ def read_scores(run: Run, channel: str, tolerance: float = TOLERANCE, level: flo
     return Scores(
         benchmark,
         record["indistinct_texts"],
-        candidates,
+        table,
+        record["protocols"],
         item_pools(benchmark, record["protocols"], record.get("sampled_pools", {})),
         {name: find_protocol(name).folds(benchmark) for name in record.get("raw_retrieval", [])},
         matrix,
@@ -233,7 +230,7 @@ def _bindings(run: Run) -> dict[str, str]:
         return {}
     scenes = run.world.scenes
     shown = (
-        SEPARATOR.join(sorted(f"{dict(each['attributes']).get(kind, '')} {each['category']}" for each in objects or ()))
+        SEPARATOR.join(sorted(OF.join((dict(o["attributes"]).get(kind, ""), o["category"])) for o in objects or ()))
         for objects in scenes["objects"].to_pylist()
     )
     return dict(zip(scenes["scene_id"].to_pylist(), shown, strict=True))
@@ -271,63 +268,3 @@ def _mapped(path: Path, shape: tuple[int, int | None]) -> np.ndarray:
         return map_npy(path, shape, np.float32)
     except (OSError, ValueError) as error:
         raise UserError(f"{path} is damaged ({error}); run `score run` again.") from None
-
-
-def _fit_rows(fit: dict[str, Any]) -> list[dict[str, Any]]:
-    """A row for each coefficient of a fit; one row for a fit that could not be made."""
-    common = {name: value for name, value in fit.items() if name != "coefficients"}
-    return [{**common, "count": count, **values} for count, values in fit["coefficients"].items()] or [common]
-
-
-def _item_tables(protocol: str, measured: ProtocolResults, text_of: Mapping[str, str]) -> Iterator[pa.Table]:
-    """The outcomes of every item, metric by metric; its best texts by words and by id."""
-    for i in range(len(measured.outcomes)):
-        for items, outcomes in measured.parts(_ROWS):
-            yield _item_table(protocol, items, outcomes[i], text_of)
-
-
-def _item_table(protocol: str, items: Items, outcome: Outcome, text_of: Mapping[str, str]) -> pa.Table:
-    n = len(items)
-    labels = {
-        name: pa.array(getattr(items, name), pa.string())
-        for name in ("item_id", "scene_id", "cluster", "kind", "skill", "level", "split")
-    }
-    if items.bindings is not None:
-        labels["bindings"] = pa.array(items.bindings, pa.string())
-    candidates = {}
-    for name, column in items.best_candidates().items():
-        if name.endswith("_text"):
-            candidates[name] = pa.array([text_of.get(text) for text in column], pa.string())
-            candidates[f"{name}_id"] = pa.array(column, pa.string())
-        else:
-            candidates[name] = _numbers(column, items.scored)
-    return pa.table(
-        {
-            "protocol": pa.array([protocol] * n, pa.string()),
-            **labels,
-            "metric": pa.array([outcome.metric] * n, pa.string()),
-            "value": _numbers(outcome.value, items.scored),
-            "tie": pa.array(outcome.tie, mask=~items.scored),
-            **candidates,
-            "unscored": pa.array(items.unscored, pa.string()),
-        }
-    )
-
-
-def _numbers(values: np.ndarray, known: np.ndarray) -> pa.Array:
-    return pa.array(values.astype(np.float64), mask=~known | np.isnan(values))
-
-
-def _with_confidence(table: pa.Table, level: float) -> pa.Table:
-    """The table with a last column `confidence`, the level of its intervals; `level` is the name of another label."""
-    if not table.num_columns:
-        return table
-    return table.append_column("confidence", pa.array([level] * table.num_rows, pa.float64()))
-
-
-def _marked(table: pa.Table, marks: Mapping[str, str | int | None]) -> pa.Table:
-    """The table with a first column for each mark that there is, which holds it in every row."""
-    for name, mark in marks.items():
-        if mark and table.num_columns:
-            table = table.add_column(0, name, pa.repeat(pa.scalar(mark), table.num_rows))
-    return table

@@ -21,9 +21,8 @@ from evaluator.protocols.registry import find_protocol, protocol_names
 from evaluator.provenance.certificate import found_certificate, verified_now
 from evaluator.provenance.contamination import CONTAMINATED, training_of
 from evaluator.runs.dataset import Dataset
-from evaluator.runs.limit import in_splits, limit_said, limited, what_is_left
 from evaluator.runs.measure import check_level, measure, unknown_protocols
-from evaluator.runs.partitions import Splits, read_splits, write_splits
+from evaluator.runs.parts import Splits, in_splits, limit_said, limited, read_splits, what_is_left, write_splits
 from evaluator.runs.request import Request, names
 from evaluator.scoring.dual import CHANNEL
 from evaluator.scoring.needs import Needs, collect_needs, text_groups, within_limit, without_pools, words
@@ -43,7 +42,8 @@ _FITTED = "a model that is fitted on the texts of the run would know from them w
 
 
 def run(request: Request, out: Path, progress: Progress = SILENT) -> Results | None:
-    """Score and measure into the folder `out`; returns the results. Raises UserError for a request that cannot be met.
+    """Score and measure into the folder `out`; returns the results. Raises UserError for a request that cannot be met,
+    and when the dataset changed meanwhile.
 
     Of several processes (torchrun, accelerate launch) each scores its share; only the first has results.
     """
@@ -108,7 +108,6 @@ def _run(request: Request, out: Path, progress: Progress) -> Results | None:
     )
     if not process.is_main:
         return None
-    _check_unchanged(dataset, identity, out)
     record = {
         **identity,
         **dataset.source.record(),
@@ -292,13 +291,3 @@ def _compare(out: Path, recorded: dict[str, Any], identity: dict[str, Any]) -> N
     for key, value in identity.items():
         if recorded.get(key) != value:
             raise UserError(f"{out} holds a run of another {key} ({recorded.get(key)}); choose another --out.")
-
-
-def _check_unchanged(dataset: Dataset, identity: dict[str, Any], out: Path) -> None:
-    """Raises UserError when the dataset is no longer the one that the run began with."""
-    dataset = dataset.reopened()
-    if (dataset.benchmark.digest, dataset.world.digest) != (identity["benchmark"], identity["world"]):
-        raise UserError(
-            f"The dataset {dataset.source} changed while {out} was scored; finished scores are cached: run again with "
-            f"another --out."
-        )

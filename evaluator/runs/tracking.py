@@ -10,90 +10,62 @@ from evaluator.protocols.records import LABELS, Results, split_of
 from generator.base.extras import check_installed
 
 Tracker = Literal["tensorboard", "wandb"]
-TRACKERS: tuple[Tracker, ...] = ("tensorboard", "wandb")
-_FOLDER = "tensorboard"
-
-
-def check_tracker(tracker: Tracker) -> None:
-    """Raise UserError where the tracker's package is not installed."""
-    check_installed(tracker)
-
-
-def log_results(results: Results, run: Path, tracker: Tracker) -> None:
-    """Write every value of the results (shares and differences in 0..1) to a tracker.
-
-    TensorBoard: event files in RUN/tensorboard. wandb: a run of the project `jackalope`, by the settings that wandb
-    reads from the environment (WANDB_MODE=offline writes to RUN/wandb alone).
-    """
-    values = dict(_values(results))
-    if tracker == "tensorboard":
-        from torch.utils.tensorboard import SummaryWriter
-
-        with SummaryWriter(str(run / _FOLDER)) as writer:
-            for name, value in values.items():
-                writer.add_scalar(name, value)
-            writer.add_text("model", results["model"])
-            writer.add_text("benchmark", results["benchmark"])
-        return
-    import wandb
-
-    described = {name: results[name] for name in ("model", "benchmark", "channel", "certificate", "training")}
-    with wandb.init(
-        project="jackalope", dir=run, name=f"{results['model']} on {results['benchmark']}", config=described
-    ) as tracked:
-        tracked.summary.update(values)
-
-
 LogStep = Callable[[int, Mapping[str, float]], None]
 """Called with the number of a step, from 1, and its values by name."""
 
 
+def check_trackers(trackers: Sequence[Tracker]) -> None:
+    """Raise UserError where the package of one is not installed."""
+    for tracker in trackers:
+        check_installed(tracker)
+
+
+def log_results(results: Results, run: Path, trackers: Sequence[Tracker]) -> None:
+    """Write every value of the results (shares and differences in 0..1) of the run in a folder to some trackers, as
+    `log_steps` does, as one step."""
+    about = {name: results[name] for name in ("model", "benchmark", "channel", "certificate", "training")}
+    with log_steps(trackers, run, about, 0) as log:
+        log(1, dict(_values(results)))
+
+
 @contextmanager
 def log_steps(trackers: Sequence[Tracker], out: Path, about: Mapping[str, Any], done: int) -> Iterator[LogStep]:
-    """Write steps of the training into the folder `out` to some trackers; the `done` steps before are there already.
+    """Write steps of what the folder `out` is made by to some trackers; the `done` steps before are there already.
 
     TensorBoard: event files in OUT.tensorboard, beside OUT. Steps after `done` of a training that was stopped are
-    replaced. wandb: a run of the project `jackalope`, as in `log_results`; its id is kept beside OUT until the
-    training ends. about: what is trained, for wandb.
+    replaced. wandb: a run of the project `jackalope`, by the settings that wandb reads from the environment
+    (WANDB_MODE=offline writes beside OUT alone); its id is kept beside OUT until the training ends. about: what is
+    trained or scored, for wandb.
     """
     with ExitStack() as stack:
-        logs = [stack.enter_context(_STEPS[tracker](out, about, done)) for tracker in dict.fromkeys(trackers)]
+        logs: list[LogStep] = []
+        if "tensorboard" in trackers:
+            from torch.utils.tensorboard import SummaryWriter
+
+            board = stack.enter_context(SummaryWriter(f"{out}.tensorboard", purge_step=done + 1))
+
+            def draw(step: int, values: Mapping[str, float]) -> None:
+                for name, value in values.items():
+                    board.add_scalar(name, value, step)
+
+            logs.append(draw)
+        if "wandb" in trackers:
+            import wandb
+
+            kept = out.with_name(f".{out.name}.wandb")
+            if not (done and kept.exists()):
+                kept.write_text(uuid.uuid4().hex[:16])
+            run = {"project": "jackalope", "dir": out.parent, "name": out.name, "config": dict(about)}
+            tracked = stack.enter_context(wandb.init(**run, id=kept.read_text(), resume="allow"))
+            logs.append(lambda step, values: tracked.log(dict(values), step=step))
 
         def log(step: int, values: Mapping[str, float]) -> None:
             for each in logs:
                 each(step, values)
 
         yield log
-
-
-@contextmanager
-def _steps_in_tensorboard(out: Path, about: Mapping[str, Any], done: int) -> Iterator[LogStep]:
-    from torch.utils.tensorboard import SummaryWriter
-
-    with SummaryWriter(str(out.with_name(f"{out.name}.{_FOLDER}")), purge_step=done + 1) as writer:
-
-        def log(step: int, values: Mapping[str, float]) -> None:
-            for name, value in values.items():
-                writer.add_scalar(name, value, step)
-
-        yield log
-
-
-@contextmanager
-def _steps_in_wandb(out: Path, about: Mapping[str, Any], done: int) -> Iterator[LogStep]:
-    import wandb
-
-    kept = out.with_name(f".{out.name}.wandb")
-    if not (done and kept.exists()):
-        kept.write_text(uuid.uuid4().hex[:16])
-    with wandb.init(
-        project="jackalope", dir=out.parent, name=out.name, id=kept.read_text(), resume="allow", config=dict(about)
-    ) as tracked:
-        yield lambda step, values: tracked.log(dict(values), step=step)
-    kept.unlink()
-
-
-_STEPS = {"tensorboard": _steps_in_tensorboard, "wandb": _steps_in_wandb}
+        if "wandb" in trackers:
+            kept.unlink()
 
 
 def _values(results: Results) -> Iterator[tuple[str, float]]:

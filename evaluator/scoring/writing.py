@@ -1,6 +1,5 @@
 """Write the files of scores in a run's folder."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -48,13 +47,11 @@ def write_embeddings(out: Path, pool: str, of: str, vectors: np.ndarray, rows: n
 def _write(path: Path, array: np.ndarray, rows: np.ndarray) -> None:
     """Write rows of a matrix, whole or not at all, a few at a time."""
     path.parent.mkdir(exist_ok=True)
-    draft = draft_of(path)
-    with draft.open("wb") as file:
+    with draft_of(path) as draft, draft.open("wb") as file:
         header = {"descr": "<f4", "fortran_order": False, "shape": (len(rows), array.shape[1])}
         np.lib.format.write_array_header_1_0(file, header)
         for start in range(0, len(rows), WRITTEN_AT_ONCE):
             file.write(np.ascontiguousarray(array[rows[start : start + WRITTEN_AT_ONCE]], np.float32).tobytes())
-    os.replace(draft, path)
 
 
 EMBEDDINGS = ("images", "texts")

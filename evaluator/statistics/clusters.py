@@ -5,7 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-SEPARATOR = ";"
+SEPARATOR, OF = ";", ":"
+"""Between the bindings of a scene, and between the value and the object of a binding: `red:cube;blue:ball`."""
+ENOUGH = 6
+"""How many values, or objects, say something of others like them. Effects of fewer are held as they are."""
+FACTORS = ("values", "objects")
+ALL_LIKE_THESE = "bindings, values and objects like these"
 
 
 @dataclass(frozen=True)
@@ -14,13 +19,15 @@ class Clusters:
 
     codes (n,): the cluster. scenes (n,): the scene. shown (n,): the row of `weights` of each item. weights (rows,
     bindings) float64: how much each binding counts in a scene; the squares of a scene's weights add up to 1, or to 0
-    where no bindings are known.
+    where no bindings are known. factors (bindings, 2): the value and the object of each binding, as numbers; −1 where
+    its name does not tell them.
     """
 
     codes: np.ndarray
     scenes: np.ndarray
     shown: np.ndarray
     weights: np.ndarray
+    factors: np.ndarray
 
     @classmethod
     def of(
@@ -31,12 +38,14 @@ class Clusters:
     ) -> "Clusters":
         """From names (n,) of clusters, of scenes, and of the bindings that each item's scene shows, joined by ";".
 
-        Without scenes each item is a scene of its own; without bindings clusters share nothing.
+        A binding named `value:object` has the effects of its value and of its object too. Without scenes each item is a
+        scene of its own; without bindings clusters share nothing.
         """
         n = len(clusters)
         names, shown = np.unique(np.full(n, "") if bindings is None else _strings(bindings), return_inverse=True)
         each = [name.split(SEPARATOR) if name else [] for name in names.tolist()]
-        column = {binding: i for i, binding in enumerate(sorted({binding for found in each for binding in found}))}
+        known = sorted({binding for found in each for binding in found})
+        column = {binding: i for i, binding in enumerate(known)}
         weights = np.zeros((len(names), len(column)))
         for row, found in enumerate(each):
             for binding in found:
@@ -44,14 +53,53 @@ class Clusters:
         length = np.sqrt(np.square(weights).sum(axis=1, keepdims=True))
         weights = np.divide(weights, length, out=weights, where=length > 0)
         scene = np.arange(n) if scenes is None else _codes(scenes)
-        return cls(_codes(clusters), scene, shown.reshape(-1), weights)
+        return cls(_codes(clusters), scene, shown.reshape(-1), weights, _factors(known))
 
     def __len__(self) -> int:
         return len(self.codes)
 
     def take(self, rows: np.ndarray) -> "Clusters":
         """Of some of the items, by row numbers or by a mask (n,)."""
-        return Clusters(self.codes[rows], self.scenes[rows], self.shown[rows], self.weights)
+        return Clusters(self.codes[rows], self.scenes[rows], self.shown[rows], self.weights, self.factors)
+
+    def images(self) -> "Clusters":
+        """The same items, each scene a cluster of its own: what new images of the same scenes share."""
+        return Clusters(self.scenes, self.scenes, self.shown, self.weights[:, :0], self.factors[:0])
+
+    def levels(self) -> dict[str, int]:
+        """How many different values, and objects, these items show; 0 where names do not tell them."""
+        return {name: of_factor.shape[1] for name, of_factor in zip(FACTORS, self._factors(), strict=True)}
+
+    def main_effects(self, enough: int = ENOUGH) -> tuple[np.ndarray, np.ndarray]:
+        """How much each value and each object counts in a scene, (rows, k) and (rows, m): first those of factors with
+        at least `enough` levels in these items, which are taken as drawn from others, then those that are held."""
+        drawn, held = [np.zeros((len(self.weights), 0))], [np.zeros((len(self.weights), 0))]
+        for of_factor in self._factors():
+            (drawn if of_factor.shape[1] >= enough else held).append(of_factor)
+        return np.column_stack(drawn), np.column_stack(held)
+
+    def speaks_of(self) -> str:
+        """The population of which an interval of these items speaks, in words."""
+        if not self.weights.shape[1]:
+            return "groups like these; the bindings are not known"
+        levels = self.levels()
+        if not all(levels.values()):
+            return "bindings like these, of the same values and objects"
+        held = [f"{n} {name}" for name, n in levels.items() if n < ENOUGH]
+        return "bindings like these, of these " + " and ".join(held) if held else ALL_LIKE_THESE
+
+    def _factors(self) -> list[np.ndarray]:
+        """How much each value, and each object, counts in a scene (rows, levels)."""
+        used = self.weights[np.unique(self.shown)].any(axis=0)
+        return [self.weights @ (codes[:, None] == np.unique(codes[used & (codes >= 0)])) for codes in self.factors.T]
+
+
+def _factors(bindings: Sequence[str]) -> np.ndarray:
+    """The value and the object (bindings, 2) of each name, as numbers; −1 where a name does not tell them."""
+    parts = [name.partition(OF) for name in bindings]
+    if not parts or not all(separator for _, separator, _ in parts):
+        return np.full((len(parts), len(FACTORS)), -1)
+    return np.stack([_codes([part[i] for part in parts]) for i in (0, 2)], axis=1)
 
 
 def _strings(values: Sequence[str] | np.ndarray) -> np.ndarray:

@@ -1,9 +1,9 @@
 """The difference of two models on the same items: one model of it gives its interval, its p and its power.
 
-Items are crossed with the trainings of each model. Bindings, clusters and scenes have effects on the difference
-(`CrossedMeans`), and so have trainings and blocks. Each is a variance with degrees of freedom; their sum is that of the
-difference, with Satterthwaite's degrees of freedom. Readers crossed with cases are compared in this way in radiology
-(Obuchowski and Rockette 1995).
+Items are crossed with the trainings of each model. Values and objects, bindings, clusters and scenes have effects on
+the difference (`CrossedMeans`), and so have trainings. Each is a variance with degrees of freedom; their sum is that of
+the difference, with Satterthwaite's degrees of freedom. Readers crossed with cases are compared in this way in
+radiology (Obuchowski and Rockette 1995).
 """
 
 from collections.abc import Callable, Sequence
@@ -26,9 +26,9 @@ _MOST_BLOCKS = 100_000
 class Difference:
     """first − second, means over trainings, items and blocks; and what its variance is made of.
 
-    of_items: the variance by bindings, clusters and scenes, a value for each block. of_trainings: that by trainings,
-    None where each model has one run, so that it is unknown. of_blocks: that between blocks beyond the others, None for
-    one block. freedom: of the whole.
+    of_items: the variance by values and objects, bindings, clusters and scenes. of_trainings: that by trainings, None
+    where each model has one run of each block, so that it is unknown. freedom: of the whole. blocks: how many there
+    are.
     low, high and p are nan where nothing can be said.
     """
 
@@ -37,80 +37,60 @@ class Difference:
     high: float
     p: float
     freedom: float
-    of_items: tuple[MeanEstimate, ...]
+    of_items: MeanEstimate
     of_trainings: float | None
-    of_blocks: float | None
+    blocks: int
 
     @property
     def variance(self) -> float:
         """The variance of the difference."""
-        b = len(self.of_items)
-        items = sum(each.variance for each in self.of_items) / b**2
-        return float(items + (self.of_trainings or 0) + (self.of_blocks or 0))
+        return self.of_items.variance + (self.of_trainings or 0)
 
 
-Sides = tuple[np.ndarray, np.ndarray, Clusters]
-"""The outcomes (runs, n) in 0..1 of two models in a block, and what its items share."""
+Sides = tuple[np.ndarray, np.ndarray]
+"""The outcomes (runs, n) in 0..1 of two models in a block."""
 
 
-def model_difference(blocks: Sequence[Sides], level: float = LEVEL) -> Difference:
+def model_difference(blocks: Sequence[Sides], clusters: Clusters, level: float = LEVEL) -> Difference:
     """The difference of two models over blocks, each of which counts alike, and every run of a block.
 
-    Where no item tells the models apart, or all do in the same way, the interval is combined from those of the two
-    means.
+    clusters: what the items of all blocks share, block after block. Where no item tells the models apart, or all do in
+    the same way, the interval is combined from those of the two means.
     """
-    found = [_in_block(*sides) for sides in blocks]
-    items = tuple(each for each, _, _ in found)
-    b = len(found)
-    value = float(np.mean([each.value for each in items]))
-    within = np.array([each.variance + (trainings or 0) for each, trainings, _ in found])
-    parts = [each.variance / b**2 for each in items]
-    freedom = [each.freedom for each in items]
-    of_trainings = None
-    if any(trainings is not None for _, trainings, _ in found):
-        of_trainings = sum(trainings or 0 for _, trainings, _ in found) / b**2
-        parts.append(of_trainings)
-        freedom.append(sum(runs for _, _, runs in found))
-    of_blocks = None
-    if b > 1:
-        of_blocks = max(0.0, float(np.var([each.value for each in items], ddof=1) - within.mean())) / b
-        parts.append(of_blocks)
-        freedom.append(b - 1)
-    total = np.array(parts)
-    df = satterthwaite(np.where(total > TINY, total, 0), np.array(freedom))
-    low, high = t_interval(value, total.sum(), df, level)
-    p = t_p(value, total.sum(), df)
-    if np.isnan(low):
-        low, high, p = _from_means(blocks, level)
+    b, sizes = len(blocks), [first.shape[1] for first, _ in blocks]
+    weights = np.repeat([1 / (b * n) for n in sizes], sizes)
+    first, second = (np.concatenate([sides[i].mean(axis=0) for sides in blocks]) for i in (0, 1))
+    items = CrossedMeans(clusters, weights).estimate(first - second)
+    of_trainings, freedom = _of_trainings(blocks, clusters)
+    parts = np.array([items.variance, of_trainings or 0])
+    df = satterthwaite(np.where(parts > TINY, parts, 0), np.array([items.freedom, freedom]))
+    low, high = t_interval(items.value, parts.sum(), df, level)
+    p = t_p(items.value, parts.sum(), df)
+    if np.isnan(low) and b == 1:
+        found = difference_of_means(first, second, clusters, level)
+        low, high, p = found.low, found.high, found.p
     low, high = np.clip([low, high], -1, 1)
-    return Difference(value, float(low), float(high), p, df, items, of_trainings, of_blocks)
+    return Difference(items.value, float(low), float(high), p, df, items, of_trainings, b)
 
 
-def _in_block(first: np.ndarray, second: np.ndarray, clusters: Clusters) -> tuple[MeanEstimate, float | None, int]:
-    """The difference of the means over runs; the variance by trainings, None where none repeats; and its degrees of
-    freedom.
+def _of_trainings(blocks: Sequence[Sides], clusters: Clusters) -> tuple[float | None, int]:
+    """The variance by trainings, None where none repeats, and its degrees of freedom.
 
     Two trainings of a model differ by their items too, which the variance by items holds already; what is left is
     halved.
     """
-    means = CrossedMeans(clusters)
-    repeated = [runs for runs in (first, second) if len(runs) > 1]
-    pairs = [means.estimate(runs[i] - runs[j]) for runs in repeated for i, j in combinations(range(len(runs)), 2)]
-    of_trainings = None
-    if pairs:
-        of_one = max(0.0, float(np.mean([pair.value**2 - pair.variance for pair in pairs])) / 2)
-        of_trainings = of_one * sum(1 / len(runs) for runs in repeated)
-    estimate = means.estimate(first.mean(axis=0) - second.mean(axis=0))
-    return estimate, of_trainings, sum(len(runs) - 1 for runs in repeated)
-
-
-def _from_means(blocks: Sequence[Sides], level: float) -> tuple[float, float, float]:
-    """Interval and p combined from those of the two means; nan for several blocks."""
-    if len(blocks) > 1:
-        return np.nan, np.nan, np.nan
-    first, second, clusters = blocks[0]
-    found = difference_of_means(first.mean(axis=0), second.mean(axis=0), clusters, level)
-    return found.low, found.high, found.p
+    found, freedom, start = [], 0, 0
+    for sides in blocks:
+        rows = np.arange(start, start + sides[0].shape[1])
+        start += len(rows)
+        repeated = [runs for runs in sides if len(runs) > 1]
+        if repeated:
+            means = CrossedMeans(clusters.take(rows))
+            pairs = [means.estimate(one - other) for runs in repeated for one, other in combinations(runs, 2)]
+            of_one = max(0.0, float(np.mean([pair.value**2 - pair.variance for pair in pairs])) / 2)
+            found.append(of_one * sum(1 / len(runs) for runs in repeated))
+            freedom += sum(len(runs) - 1 for runs in repeated)
+    return (sum(found) / len(blocks) ** 2 if found else None), freedom
 
 
 def mcnemar(first: np.ndarray, second: np.ndarray) -> float:
@@ -134,7 +114,7 @@ def detectable(found: Difference, level: float = LEVEL) -> float | None:
 
 def block_seeds_needed(found: Difference, difference: float, level: float = LEVEL) -> int | None:
     """How many blocks like these show a true difference (0..1) in 80% of cases; None where 100,000 do not."""
-    b = len(found.of_items)
+    b = found.blocks
 
     def shown(seeds: int) -> bool:
         least = _detectable(found.variance * b / seeds, found.freedom * seeds / b, level)
@@ -149,7 +129,7 @@ def items_needed(found: Difference, difference: float, items: int, level: float 
 
     More renders lower the variance by scenes alone.
     """
-    of_scenes = sum(each.of_scenes for each in found.of_items) / len(found.of_items) ** 2
+    of_scenes = found.of_items.of_scenes
     rest = found.variance - of_scenes
 
     def shown(times: int) -> bool:
@@ -159,7 +139,7 @@ def items_needed(found: Difference, difference: float, items: int, level: float 
     least = _detectable(rest, found.freedom, level) if rest > TINY else 0.0
     if least is None or least >= difference:
         return None
-    return _least(shown, start=len(found.of_items))
+    return _least(shown, start=found.blocks)
 
 
 def _detectable(variance: float, freedom: float, level: float) -> float | None:

@@ -1,23 +1,26 @@
 """Means and differences of outcomes with intervals: renders of one combination are not independent facts, nor are
 clusters.
 
-`low` and `high` speak of bindings like these: of clusters and bindings that might have been drawn instead. `low_fixed`
-and `high_fixed` speak of these bindings alone: of new renders of the same combinations (docs/statistics.md).
+`low` and `high` speak of bindings like these: of clusters and bindings that might have been drawn instead, and of other
+values and objects too where there are at least ENOUGH. `low_drawn` and `high_drawn` speak of other values and objects
+however few there are. `low_fixed` and `high_fixed` speak of these bindings alone: of new renders of the same
+combinations (docs/statistics.md).
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import stats
 from scipy.special import expit, logit
 
-from evaluator.statistics.clusters import Clusters
+from evaluator.statistics.clusters import ENOUGH, Clusters
 from evaluator.statistics.crossed import CrossedMeans
 from evaluator.statistics.mixed import SMALLEST_P, MixedLogistic
 
 LEVEL = 0.95
+_ANY = 2
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,7 @@ class Estimate:
     """A value and its intervals, in the unit of the outcomes, nan where there is none; and what it was computed from.
 
     p: the two-sided p-value against the value by chance, for a difference against 0; nan where there is none.
+    speaks_of: the population of which `low` and `high` speak, in words.
     """
 
     value: float
@@ -34,8 +38,19 @@ class Estimate:
     n_clusters: int
     low_fixed: float = np.nan
     high_fixed: float = np.nan
+    low_drawn: float = np.nan
+    high_drawn: float = np.nan
     p: float = np.nan
+    speaks_of: str = ""
 
+    def moved(self, move: Callable[[float, float], tuple[float, float]], **changes: float) -> "Estimate":
+        """With every interval changed by `move`, and other fields changed."""
+        for low, high in INTERVALS:
+            changes[low], changes[high] = move(getattr(self, low), getattr(self, high))
+        return replace(self, **changes)  # type: ignore[arg-type]
+
+
+INTERVALS = (("low", "high"), ("low_fixed", "high_fixed"), ("low_drawn", "high_drawn"))
 
 _NOTHING = Estimate(np.nan, np.nan, np.nan, 0, 0)
 Grouping = Clusters | np.ndarray
@@ -62,11 +77,13 @@ def cluster_means(
     if len(outcomes) == 0:
         return [_NOTHING] * outcomes.shape[1]
     clusters = _grouped(clusters)
-    model, means = MixedLogistic(clusters), CrossedMeans(clusters)
+    every = (ENOUGH, _ANY) if clusters.main_effects()[1].shape[1] else (ENOUGH,)
+    models = [MixedLogistic(clusters, enough) for enough in every]
+    means = [CrossedMeans(clusters, enough=enough) for enough in every]
     found = []
     for i, column in enumerate(outcomes.T.astype(float)):
         if shares is None or shares[i]:
-            found.append(_share(model, column, clusters, level, np.nan if chance is None else chance[i]))
+            found.append(_share(models, column, clusters, level, np.nan if chance is None else chance[i]))
         else:
             found.append(_score(means, column, clusters, level))
     return found
@@ -124,15 +141,15 @@ def weighted_means(
     """
     clusters = _grouped(clusters)
     wider = float(np.sqrt(len(weights) * np.square(weights).sum()))
-    crossed = CrossedMeans(clusters, weights)
+    crossed = [CrossedMeans(clusters, weights, enough) for enough in (ENOUGH, _ANY)]
     estimates = cluster_means(outcomes, clusters, level, shares)
     for i, estimate in enumerate(estimates):
         value = math.fsum(weights * outcomes[:, i]) / math.fsum(weights)  # of ones exactly 1
         if shares[i]:
             estimates[i] = _moved(estimate, value, wider)
         else:
-            low, high = crossed.interval(outcomes[:, i].astype(float), level)
-            estimates[i] = replace(estimate, value=value, low=low, high=high)
+            (low, high), drawn = (means.interval(outcomes[:, i].astype(float), level) for means in crossed)
+            estimates[i] = replace(estimate, value=value, low=low, high=high, low_drawn=drawn[0], high_drawn=drawn[1])
     return estimates
 
 
@@ -140,27 +157,24 @@ def subtract(a: Estimate, b: Estimate, n_items: int, n_clusters: int, level: flo
     """The difference a − b, its intervals combined from those of both (Newcombe 1998, method 10); p from the
     interval."""
     value = a.value - b.value
-    low, high = _newcombe(value, (a.value, a.low, a.high), (b.value, b.low, b.high))
-    fixed = _newcombe(value, (a.value, a.low_fixed, a.high_fixed), (b.value, b.low_fixed, b.high_fixed))
-    return Estimate(
-        value, low, high, n_items, n_clusters, *fixed, p_from_interval(value, low, high, level, n_clusters - 2)
-    )
+    ends = {}
+    for low, high in INTERVALS:
+        below = np.hypot(a.value - getattr(a, low), getattr(b, high) - b.value)
+        above = np.hypot(getattr(a, high) - a.value, b.value - getattr(b, low))
+        ends[low], ends[high] = value - float(below), value + float(above)
+    p = p_from_interval(value, ends["low"], ends["high"], level, n_clusters - 2)
+    speaks_of = a.speaks_of if a.speaks_of == b.speaks_of else f"{a.speaks_of}, against {b.speaks_of}"
+    return Estimate(value, n_items=n_items, n_clusters=n_clusters, p=p, speaks_of=speaks_of, **ends)
 
 
 def scaled(estimate: Estimate, factor: float) -> Estimate:
     """A difference times a known factor from 0 up, and so its intervals; p stays.
 
-    >>> scaled(Estimate(0.4, 0.2, 0.6, 10, 5, p=0.01), 0.5)
-    Estimate(value=0.2, low=0.1, high=0.3, n_items=10, n_clusters=5, low_fixed=nan, high_fixed=nan, p=0.01)
+    >>> half = scaled(Estimate(0.4, 0.2, 0.6, 10, 5, p=0.01), 0.5)
+    >>> half.value, half.low, half.high, half.p
+    (0.2, 0.1, 0.3, 0.01)
     """
-    return replace(
-        estimate,
-        value=factor * estimate.value,
-        low=factor * estimate.low,
-        high=factor * estimate.high,
-        low_fixed=factor * estimate.low_fixed,
-        high_fixed=factor * estimate.high_fixed,
-    )
+    return estimate.moved(lambda low, high: (factor * low, factor * high), value=factor * estimate.value)
 
 
 def p_from_interval(value: float, low: float, high: float, level: float, freedom: float) -> float:
@@ -176,30 +190,31 @@ def p_from_interval(value: float, low: float, high: float, level: float, freedom
     return max(SMALLEST_P, float(2 * stats.t.sf(t, freedom)))
 
 
-def _newcombe(value: float, a: tuple[float, float, float], b: tuple[float, float, float]) -> tuple[float, float]:
-    return value - float(np.hypot(a[0] - a[1], b[2] - b[0])), value + float(np.hypot(a[2] - a[0], b[0] - b[1]))
-
-
 def _grouped(clusters: Grouping) -> Clusters:
     return clusters if isinstance(clusters, Clusters) else Clusters.of(clusters)
 
 
-def _share(model: MixedLogistic, outcomes: np.ndarray, clusters: Clusters, level: float, chance: float) -> Estimate:
+def _share(
+    models: Sequence[MixedLogistic], outcomes: np.ndarray, clusters: Clusters, level: float, chance: float
+) -> Estimate:
     """The mean of a share. Where all outcomes are 0 (or 1) the interval starts (ends) there."""
     value = float(outcomes.mean())
-    posterior = model.posterior(outcomes)
-    low, high = _around(value, *posterior.interval(level))
+    posteriors = [model.posterior(outcomes) for model in models]
+    low, high = _around(value, *posteriors[0].interval(level))
     fixed = _around(value, *_binomial(outcomes, clusters, level))
-    p = np.nan if np.isnan(chance) else posterior.p_value(chance)
-    return Estimate(value, low, high, len(outcomes), _count(clusters), *fixed, p)
+    drawn = _around(value, *posteriors[-1].interval(level))
+    p = np.nan if np.isnan(chance) else posteriors[0].p_value(chance)
+    return Estimate(value, low, high, len(outcomes), _count(clusters), *fixed, *drawn, p, clusters.speaks_of())
 
 
-def _score(means: CrossedMeans, outcomes: np.ndarray, clusters: Clusters, level: float) -> Estimate:
-    found = means.estimate(outcomes)
-    bindings_fixed = replace(clusters, codes=clusters.scenes, weights=clusters.weights[:, :0])
-    fixed = CrossedMeans(bindings_fixed).interval(outcomes, level)
+def _score(means: Sequence[CrossedMeans], outcomes: np.ndarray, clusters: Clusters, level: float) -> Estimate:
+    found = means[0].estimate(outcomes)
+    fixed = CrossedMeans(clusters.images()).interval(outcomes, level)
+    drawn = means[-1].interval(outcomes, level)
     p = max(SMALLEST_P, found.p) if np.isfinite(found.p) else np.nan
-    return Estimate(float(outcomes.mean()), *found.interval(level), len(outcomes), _count(clusters), *fixed, p)
+    low, high = found.interval(level)
+    value, population = float(outcomes.mean()), clusters.speaks_of()
+    return Estimate(value, low, high, len(outcomes), _count(clusters), *fixed, *drawn, p, population)
 
 
 def _binomial(outcomes: np.ndarray, clusters: Clusters, level: float) -> tuple[float, float]:
@@ -221,7 +236,7 @@ def _around(value: float, low: float, high: float) -> tuple[float, float]:
 
 
 def _moved(estimate: Estimate, value: float, wider: float) -> Estimate:
-    """The estimate with another value and both intervals around it, in logits as wide as before times `wider`."""
+    """The estimate with another value and its intervals around it, in logits as wide as before times `wider`."""
 
     def bounds(low: float, high: float) -> tuple[float, float]:
         if estimate.value in (0, 1):
@@ -230,9 +245,7 @@ def _moved(estimate: Estimate, value: float, wider: float) -> Estimate:
         ends = logit(value) + wider * (logit(np.array([low, high])) - center)
         return float(expit(ends[0])), float(expit(ends[1]))
 
-    low, high = bounds(estimate.low, estimate.high)
-    low_fixed, high_fixed = bounds(estimate.low_fixed, estimate.high_fixed)
-    return replace(estimate, value=value, low=low, high=high, low_fixed=low_fixed, high_fixed=high_fixed, p=np.nan)
+    return estimate.moved(bounds, value=value, p=np.nan)
 
 
 def _count(clusters: Clusters) -> int:

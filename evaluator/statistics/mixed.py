@@ -17,10 +17,12 @@ from scipy.interpolate import CubicSpline
 from scipy.special import expit, logit
 from threadpoolctl import ThreadpoolController
 
-from evaluator.statistics.clusters import Clusters
+from evaluator.statistics.clusters import ENOUGH, Clusters
 from evaluator.statistics.marginal import Cells, Fit, Population
 
 _SPREADS = np.array([0.1, 0.7, 1.4, 2.1, 3.0, 4.2])  # in logits; at 4.2 nearly all or nothing
+_MAIN_SPREADS = np.array([0.1, 0.8, 1.6, 2.8])  # of values, and of objects
+_HELD = 2.0  # of each value and object that is held, so that one without errors has a finite effect
 _NEGLIGIBLE = 5.0  # a point of the grid that is e^5 times less likely than the best changes no digit
 _UNLIKELY, _ENOUGH, _REFINEMENTS = 0.005, 3, 3  # where three or fewer are likely, finer ones are tried
 _NODES = np.linspace(
@@ -65,16 +67,31 @@ class Posterior:
 class MixedLogistic:
     """The model for the items of `clusters`; `posterior` fits it to outcomes."""
 
-    def __init__(self, clusters: Clusters):
+    def __init__(self, clusters: Clusters, enough: int = ENOUGH):
+        """enough: how many values, or objects, are taken as drawn from others; effects of fewer are held."""
         key = np.stack([clusters.codes, clusters.shown])
         _, first, cell = np.unique(key, axis=1, return_index=True, return_inverse=True)
         self._cell, self._scenes = cell.reshape(-1), clusters.scenes
         self._sizes = np.bincount(self._cell).astype(float)
-        bindings = clusters.weights[clusters.shown[first]]
+        shown = clusters.shown[first]
+        bindings = clusters.weights[shown]
         bindings = bindings[:, np.ptp(bindings, axis=0) > 0]  # an effect that all share is the constant
-        self._cells = Cells(clusters.codes[first], np.column_stack([np.ones(len(first)), bindings]))
+        drawn, held = (effects[shown] for effects in clusters.main_effects(enough))
+        held = held - self._mean(held)
+        columns = [np.ones((len(first), 1)), bindings, drawn, held]
+        self._kind = np.repeat(np.arange(4), [each.shape[1] for each in columns])
+        self._drawn = float(self._mean(np.square(drawn).sum(axis=1)))
+        self._cells = Cells(clusters.codes[first], np.column_stack(columns))
         repeat = self._sizes.sum() >= _REPEATED * self._cells.clusters
-        self._spreads = [_SPREADS if bindings.shape[1] else np.zeros(1), _SPREADS if repeat else _SPREADS[:1]]
+        self._spreads = [
+            _SPREADS if bindings.shape[1] else np.zeros(1),
+            _SPREADS if repeat else _SPREADS[:1],
+            _MAIN_SPREADS[1:2] if drawn.shape[1] else np.zeros(1),
+        ]
+
+    def _mean(self, of_cells: np.ndarray) -> np.ndarray:
+        """Over the items, of something of each cell (cells, ...)."""
+        return np.asarray(np.tensordot(self._sizes / self._sizes.sum(), of_cells, 1))
 
     def posterior(self, outcomes: np.ndarray) -> Posterior:
         """What outcomes (n,) in 0..1 say of the mean over clusters and bindings like these."""
@@ -103,14 +120,14 @@ class MixedLogistic:
         curves = CubicSpline(_NODES, log_density.reshape(steps.shape), axis=1)(_FINE)
         mass = curves + (weight + np.log(deviation))[:, None]
         constants = fit.effects[:, :1] + deviation[:, None] * _FINE
-        means = _population_means(constants, np.hypot.reduce(spreads, axis=1))
+        means = _population_means(constants, self._spread(spreads, fit))
         order = np.argsort(means, axis=None)
         mass = np.exp(mass - mass.max()).ravel()[order]
         return Posterior(means.ravel()[order], (np.cumsum(mass) - mass / 2) / mass.sum())
 
     def _likely(self, right: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray, Fit]:
-        """The likely points of the grid: standard deviations (k, 2) of bindings and clusters, the log of their prior
-        weights (k,), and the effects there.
+        """The likely points of the grid: standard deviations (k, 3) as in `_population`, the log of their prior weights
+        (k,), and the effects there.
         """
         axes, before = self._spreads, None
         for refinement in range(_REFINEMENTS + 1):
@@ -130,17 +147,31 @@ class MixedLogistic:
                 break
             axes, before = found, (spreads, fit)
         kept = np.flatnonzero(mass > mass.max() - _NEGLIGIBLE)
+        if self._drawn:
+            spreads = np.repeat(spreads[kept], len(_MAIN_SPREADS), axis=0)
+            spreads[:, 2] = np.tile(_MAIN_SPREADS, len(kept))
+            prior = np.repeat(prior[kept], len(_MAIN_SPREADS)) + np.tile(_log_weights([_MAIN_SPREADS])[0], len(kept))
+            population, start = self._population(spreads), fit.take(np.repeat(kept, len(_MAIN_SPREADS)))
+            fit = self._cells.fit(right, sizes, population, start.effects, start.modes)
+            mass = fit.density + np.log(population.shrink) + prior
+            kept = np.flatnonzero(mass > mass.max() - _NEGLIGIBLE)
         return spreads[kept], prior[kept], fit.take(kept)
 
     def _population(self, spreads: np.ndarray) -> Population:
-        """Of standard deviations (k, 2) of bindings and clusters."""
-        constant = np.full((len(spreads), 1), np.inf)
-        shrink = 1 / np.sqrt(1 + _SHRINK * np.square(spreads).sum(axis=1))
-        return Population(
-            np.column_stack([constant, np.repeat(spreads[:, :1], self._cells.design.shape[1] - 1, axis=1)]),
-            spreads[:, 1],
-            shrink,
+        """Of standard deviations (k, 3) of bindings, clusters, and of values and objects."""
+        of_kinds = np.column_stack(
+            [np.full(len(spreads), np.inf), spreads[:, 0], spreads[:, 2], np.full(len(spreads), _HELD)]
         )
+        shrink = 1 / np.sqrt(1 + _SHRINK * np.square(self._spread(spreads)))
+        return Population(of_kinds[:, self._kind], spreads[:, 1], shrink)
+
+    def _spread(self, spreads: np.ndarray, fit: Fit | None = None) -> np.ndarray:
+        """The standard deviation (k,) of the logits of cells; with a fit also by the effects that are held."""
+        found = np.square(spreads) @ np.array([1, 1, self._drawn])
+        if fit is not None:
+            of_cells = np.where(self._kind == 3, fit.effects, 0) @ self._cells.design.T
+            found = found + self._mean(np.square(of_cells).T)
+        return np.sqrt(found)
 
 
 def _log_weights(axes: list[np.ndarray]) -> list[np.ndarray]:

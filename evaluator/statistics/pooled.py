@@ -7,7 +7,7 @@ import numpy as np
 from scipy import stats
 
 PRIOR_FREEDOM = 3
-"""How many degrees of freedom what the runs' own intervals say of the spread of blocks counts; chosen by simulation."""
+"""How many degrees of freedom the interval of each block counts for the spread of blocks; chosen by simulation."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,8 @@ class Pooled:
 def pool(
     values: Sequence[float], lows: Sequence[float], highs: Sequence[float], blocks: Sequence[str], level: float
 ) -> Pooled:
-    """Pool the values (r,) of r runs with their intervals, which speak of bindings like these, nan where there is none.
+    """Pool the values (r,) of r runs with their intervals, nan where there is none; those of
+    several blocks speak of values and objects like these.
 
     blocks (r,): the block of each run. Every block counts alike, and every run of a block.
 
@@ -80,7 +81,7 @@ def pool(
         of_training = np.square(sd_runs) * (1 / size).mean() if r > b else 0.0
         expected = [float(np.square(end / normal).mean() + of_training) for end in ends]
         reach = [
-            _moderated(variance, sd_blocks**2, b - 1, level) / normal * side
+            _moderated(variance, sd_blocks**2, b, level) / normal * side
             for variance, side in zip(expected, reach, strict=True)
         ]
     around = mean + residual
@@ -93,15 +94,19 @@ def pool(
         Spread(sd_blocks, float(means.min()), float(means.max())) if b > 1 else _ALONE,
         Spread(sd_runs, float(around.min()), float(around.max())) if r > b else _ALONE,
         level,
-        PRIOR_FREEDOM + b - 1 if b > 1 else 0,
+        _freedom(b) if b > 1 else 0,
     )
 
 
-def _moderated(expected: float, seen: float, freedom: int, level: float) -> float:
+def _moderated(expected: float, seen: float, blocks: int, level: float) -> float:
     """Student's quantile for a moderated variance, in standard deviations of the variance that was expected."""
-    more = PRIOR_FREEDOM + freedom
+    more, between = _freedom(blocks), blocks - 1
     ratio = seen / expected if expected > 0 else 1.0
-    return float(stats.t.ppf((1 + level) / 2, more) * np.sqrt((PRIOR_FREEDOM + freedom * ratio) / more))
+    return float(stats.t.ppf((1 + level) / 2, more) * np.sqrt((more - between + between * ratio) / more))
+
+
+def _freedom(blocks: int) -> int:
+    return PRIOR_FREEDOM * blocks + blocks - 1
 
 
 _ALONE = Spread(np.nan, np.nan, np.nan)

@@ -4,7 +4,6 @@ Losses take cosines times the temperature's inverse ("logits") and return a scal
 """
 
 import math
-from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,26 +11,32 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from evaluator.models.bases import TowerEncoder
 from evaluator.models.network import autocast, training_precision
 from evaluator.training.data import Augment, Facts, PreparedImages, Step, TrainingData, check_length
-from evaluator.training.processes import gather, share
-from evaluator.training.recipe import ANALOGY, NEGCLIP, Recipe
+from evaluator.training.fit import Learner, gather, share
+from evaluator.training.recipe import Recipe
 from generator.base.errors import UserError
 
 
 class Embedder(Protocol):
-    """Embeddings with gradients, and a temperature: `Towers`, or a layer over frozen embeddings."""
+    """Embeddings with gradients: `Towers`, or a layer over frozen embeddings.
+
+    logit_scale: the logarithm of the inverse of the temperature, a parameter of `network`.
+    """
+
+    device: torch.device
 
     @property
-    def network(self) -> nn.Module: ...
+    def network(self) -> Any: ...
     @property
-    def device(self) -> torch.device: ...
-    def scale(self) -> Tensor: ...
-    def settle(self) -> None: ...
-    def embed(self, images: np.ndarray, texts: np.ndarray, step: int) -> tuple[Tensor, Tensor]: ...
+    def logit_scale(self) -> Tensor: ...
+    def embed(self, images: np.ndarray, texts: np.ndarray, step: int) -> tuple[Tensor, Tensor]:
+        """Unit embeddings, float32 (n, d) and (m, d), of images and texts by their indices in the data."""
+        ...
 
 
-class Contrastive:
+class Contrastive(Learner):
     """Trains an embedder on the contrastive loss, hard negatives and hard positives.
 
     bags: a text counts as true of an image if each of its words is in a true text, in any order, so that nothing is
@@ -44,8 +49,8 @@ class Contrastive:
         self.network, self.device = embedder.network, embedder.device
 
     def settle(self) -> None:
-        """Called after each step."""
-        self._embedder.settle()
+        """Keeps the inverse of the temperature between 1 and 100, as CLIP's training does."""
+        self._embedder.logit_scale.data.clamp_(0, 4.6052)
 
     def loss(self, step: Step, number: int) -> Tensor:
         """Contrastive, with negatives as columns (`negclip`) or against each caption (`svlc`), and analogies."""
@@ -53,69 +58,41 @@ class Contrastive:
         negated, said = np.flatnonzero(step.negatives >= 0), np.flatnonzero(step.positives >= 0)
         rows = np.concatenate([step.captions, step.negatives[negated], step.positives[said]])
         images, texts = self._embedder.embed(step.images, rows, number)
-        logits = self._embedder.scale() * images @ texts.T
+        logits = self._embedder.logit_scale.exp().squeeze() * images @ texts.T
         columns = n + len(negated)
-        as_columns = recipe.negative_loss == NEGCLIP
+        as_columns = recipe.negative_loss == "negclip"
         shown = columns if as_columns else n
         true = torch.from_numpy(self._facts.true(step.images, rows[:shown])).to(images.device)
         loss = contrastive(logits[:, :shown], true, recipe.negative_weight if as_columns else 1.0)
         if len(negated) and not as_columns:
             pairs = logits[negated, negated], logits[negated, n + np.arange(len(negated))]
             loss = loss + recipe.negative_weight * hard_negative(*pairs)
-        if len(said) and recipe.positive_loss == ANALOGY:
+        if len(said) and recipe.positive_loss == "analogy":
             pairs = logits[said, said], logits[said, columns + np.arange(len(said))]
             loss = loss + recipe.positive_weight * hard_positive(*pairs)
         return loss
 
 
-class Trainable(Protocol):
-    """A dual encoder that can be trained: OpenClipEncoder, or an HfEncoder with a learnable temperature."""
-
-    network: Any
-    device: torch.device
-    info: dict[str, Any]
-
-    def text_inputs(self, texts: Sequence[str]) -> dict[str, Tensor]: ...
-    def text_features(self, inputs: Mapping[str, Tensor]) -> Tensor: ...
-    def prepare(self, image: Any) -> Any: ...
-    def image_features(self, images: Sequence[Any]) -> Tensor: ...
-    def token_counts(self, texts: Sequence[str]) -> list[int]: ...
-
-
 class Towers:
     """The two towers of a model over some data, in training mode.
 
-    augment: called with images float (n, 3, h, w), their places in the step, and the step's number. precision: of both
-    towers, as in a Recipe; embeddings are compared in float32. Raises UserError where the model has no learnable
-    temperature, and where it would cut a text.
+    precision: of both towers, as in a Recipe; embeddings are compared in float32. Raises UserError where the model has
+    no learnable temperature, and where it would cut a text.
     """
 
-    def __init__(self, model: Trainable, data: TrainingData, precision: str = "auto", augment: Augment | None = None):
+    def __init__(self, model: TowerEncoder, data: TrainingData, precision: str, augment: Augment | None = None):
         check_trainable(model)
         check_length(model, data.texts)
-        self.network: nn.Module = model.network.train()
-        self.device = model.device
-        self._model, self._augment = model, augment
+        self.network, self.device, self._model = model.network.train(), model.device, model
+        self.logit_scale: Tensor = model.network.logit_scale
         self._precision = training_precision(precision, model.device)
         self._inputs = model.text_inputs(data.texts)
-        self._images = PreparedImages(data, model.prepare)
-
-    def scale(self) -> Tensor:
-        """The inverse of the temperature."""
-        return torch.as_tensor(self.network.logit_scale).exp().squeeze()
-
-    def settle(self) -> None:
-        """Called after each step: keeps the inverse of the temperature between 1 and 100, as CLIP's training does."""
-        torch.as_tensor(self.network.logit_scale).data.clamp_(0, 4.6052)
+        self._images = PreparedImages(data, model.prepare, augment)
 
     def embed(self, images: np.ndarray, texts: np.ndarray, step: int) -> tuple[Tensor, Tensor]:
-        """Unit embeddings, float32 (n, d) and (m, d), of images and texts by their indices in the data. Each process
-        computes its share.
-        """
+        """As Embedder.embed. Each process computes its share."""
         n, m = len(images), len(texts)
-        pixels = self._images.of(images[share(n)])
-        if self._augment is not None:
-            pixels = list(self._augment(torch.stack(pixels), range(n)[share(n)], step))
+        pixels = self._images.of(images[share(n)], range(n)[share(n)], step)
         inputs = {name: values[texts[share(m)]] for name, values in self._inputs.items()}
         with autocast(self.device, self._precision):
             shown, said = self._model.image_features(pixels), self._model.text_features(inputs)

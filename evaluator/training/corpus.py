@@ -8,26 +8,22 @@ texts. A negative that is a caption or a positive of its image, in any line, is 
 """
 
 import hashlib
-import io
-import json
 from collections import defaultdict
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
-from PIL import Image
 from pydantic import Field, ValidationError
 
+from evaluator.benchmarks.pictures import Picture, Pictures
 from evaluator.provenance.exposure import Exposure
-from evaluator.training.data import Described, Images, TrainingData, check_kinds, collect
-from evaluator.training.recipe import CAPTION, Recipe, listed
+from evaluator.training.data import Described, TrainingData, check_kinds, collect
+from evaluator.training.recipe import Recipe, listed
 from evaluator.training.source import Source
 from generator.base.declarations import Declared
 from generator.base.errors import UserError
-from generator.base.limits import MOST_IN_SCENE, MOST_LIST, MOST_SIDE, read_bytes, read_text
+from generator.base.limits import MOST_LIST, read_text
 from generator.base.paths import file_in
 
-_FORMATS = ("PNG", "JPEG", "WEBP")
 _DIGITS = 16
 _Text = Annotated[str, Field(min_length=1)]
 
@@ -37,33 +33,6 @@ class _Line(Declared):
     caption: _Text
     negatives: dict[Literal["swap", "replace", "flip", "neg"], list[str]] = Field(default_factory=dict)
     positives: dict[Literal["swap", "replace", "converse"], list[str]] = Field(default_factory=dict)
-
-
-class Folder:
-    """The images of a corpus, by their paths in its folder."""
-
-    def __init__(self, root: Path):
-        self._root = root
-
-    def image(self, name: str) -> Image.Image:
-        """An RGB image. Raises UserError where it is missing, no image, or larger than 4,096 pixels."""
-        try:
-            with Image.open(io.BytesIO(self.read(name)), formats=_FORMATS) as image:
-                if max(image.size) > MOST_SIDE:
-                    raise UserError(
-                        f"{self._root / name} has {image.width}x{image.height} pixels, expected at most {MOST_SIDE} "
-                        "across and down; make it smaller."
-                    )
-                return image.convert("RGB")
-        except (OSError, SyntaxError, ValueError) as error:
-            raise UserError(f"{self._root / name} is no image that can be read ({error}); replace it.") from None
-
-    def read(self, name: str) -> bytes:
-        """The bytes of an image file."""
-        path = file_in(self._root, name)
-        if not path.exists():
-            raise UserError(f"The corpus names {path}, which does not exist; add it, or remove its lines.")
-        return read_bytes(path, MOST_IN_SCENE)
 
 
 def corpus_source(path: Path, recipe: Recipe) -> Source:
@@ -97,21 +66,31 @@ def corpus_source(path: Path, recipe: Recipe) -> Source:
         image.true |= dict.fromkeys([line.caption, *(text for texts in line.positives.values() for text in texts)])
         words |= dict.fromkeys([*image.true, *false])
         image.captions.setdefault(line.caption, ([], []))[0].extend(false)
-        if recipe.positive_loss != CAPTION:
+        if recipe.positive_loss == "caption":
+            for text in true:
+                image.captions.setdefault(text, ([], []))
+        else:
             image.captions[line.caption][1].extend(true)
-        for text in true if recipe.positive_loss == CAPTION else ():
-            image.captions.setdefault(text, ([], []))
-    folder = Folder(path.parent)
-    named: dict[tuple[Images, str], Described] = {(folder, name): described[name] for name in sorted(described)}
-    data = collect(named, {text: text for text in words}, mirrored=False)
-    images = {name: hashlib.sha256(folder.read(name)).hexdigest() for _, name in data.images}
+    files = {name: file_in(path.parent, name) for name in sorted(described)}
+    for file in files.values():
+        if not file.is_file():
+            raise UserError(f"The corpus names {file}, which does not exist; add it, or remove its lines.")
+    pictures = Pictures(path.parent, {name: Picture(file) for name, file in files.items()})
+    data = collect(
+        [(pictures, name, described[name]) for name in files], {text: text for text in words}, mirrored=False
+    )
     record = {
         "name": path.name,
         "benchmark": hashlib.sha256(text.encode()).hexdigest(),
         "certificate": "not verified",
-        "world": hashlib.sha256(json.dumps(images, sort_keys=True).encode()).hexdigest(),
+        "world": pictures.digest,
     }
-    return Source(data, record, lambda used: _exposure(images, used))
+
+    def exposure(used: TrainingData) -> Exposure:
+        shown = frozenset(pictures.image_digest(name)[:_DIGITS] for name in used.scenes)
+        return Exposure(scenes=shown, complete=False)
+
+    return Source(data, record, exposure)
 
 
 def _read(line: str, where: str) -> _Line:
@@ -131,7 +110,3 @@ def _text(path: Path) -> str:
         return read_text(path, MOST_LIST)
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path} cannot be read ({error}); give a file of JSON lines.") from None
-
-
-def _exposure(images: Mapping[str, str], used: TrainingData) -> Exposure:
-    return Exposure(scenes=frozenset(images[name][:_DIGITS] for name in used.scenes), complete=False)

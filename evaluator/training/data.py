@@ -3,16 +3,17 @@
 import logging
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from itertools import zip_longest
+from typing import Any
 
 import numpy as np
-from PIL import Image
 
 from generator.base.errors import UserError, did_you_mean
 from generator.base.streams import Stream
+from generator.dataset.reader import Images
 
 logger = logging.getLogger(__name__)
 TRAIN = "train"
@@ -20,24 +21,14 @@ TRAIN = "train"
 NEGATIVES = ("swap", "replace", "flip", "neg")
 POSITIVES = ("swap", "replace", "converse")
 """The kinds of training negatives and positives (docs/language.md)."""
-NEGATIVE, POSITIVE = "n", "p"
-"""The slots of a caption's negatives and of its positives."""
 _MOST_CACHED = 4 << 30
 """Bytes of prepared images that are kept; the others are read again in each epoch."""
 _THREADS = 4
 _WORD = re.compile(r"\w+")
 
 
-Augment = Callable[[Any, Sequence[int], int], Any]
-"""Changes a tensor of images (n, ...) by their numbers in a step and by the number of the step."""
-
-
-class Images(Protocol):
-    """Where images lie: a World, or the folder of a corpus."""
-
-    def image(self, name: str) -> Image.Image:
-        """An RGB image by its name."""
-        ...
+Augment = Callable[[Any, int, int], Any]
+"""Changes the tensor of an image by its place in a step and by the number of the step."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +64,11 @@ class TrainingData:
         rows = np.concatenate([each.ravel() for each in (self.captions, self.negatives, self.positives)])
         return np.unique(rows[rows >= 0])
 
+    def of(self, rows: Sequence[int]) -> "TrainingData":
+        """The images with these indices."""
+        arrays = {name: getattr(self, name)[rows] for name in ("captions", "negatives", "positives", "true")}
+        return replace(self, images=[self.images[i] for i in rows], **arrays)
+
     def of_each_class(self, most: int | None, seed: int) -> "TrainingData":
         """At most so many images of each class, drawn by seed; a class is the images that the same captions
         describe."""
@@ -81,11 +77,8 @@ class TrainingData:
         classes: dict[tuple[int, ...], list[int]] = defaultdict(list)
         for i, row in enumerate(self.captions):
             classes[tuple(sorted(row))].append(i)
-        kept = sorted(
-            i for key, rows in classes.items() for i in Stream(seed, "images of a class", *key).sample(rows, most)
-        )
-        arrays = {name: getattr(self, name)[kept] for name in ("captions", "negatives", "positives", "true")}
-        return replace(self, images=[self.images[i] for i in kept], **arrays)
+        streams = {key: Stream(seed, "images of a class", *key) for key in classes}
+        return self.of(sorted(i for key, rows in classes.items() for i in streams[key].sample(rows, most)))
 
 
 @dataclass
@@ -97,46 +90,46 @@ class Described:
 
 
 def collect(
-    described: Mapping[tuple[Images, str], Described], words: Mapping[str, str], mirrored: bool
+    described: Sequence[tuple[Images, str, Described]], words: Mapping[str, str], mirrored: bool
 ) -> TrainingData:
-    """The arrays of some images; texts are named by keys of `words`, which hold what they say.
+    """The arrays of some images: where each lies, its name and its texts, named by keys of `words`, which hold what
+    they say.
 
     A negative that is true of its image, as a caption or a positive of it, is left out.
     """
     rows: dict[str, int] = {}
-    astray = [(name, text) for (_, name), each in described.items() for text in _true_negatives(each)]
+    astray: list[tuple[str, str]] = []
+
+    def row(text: str) -> int:
+        return rows.setdefault(text, len(rows))
+
+    captions = _filled([[row(text) for text in image.captions] for _, _, image in described])
+    negatives: list[list[int]] = []
+    positives: list[list[int]] = []
+    for _, name, image in described:
+        for false, true in image.captions.values():
+            astray += [(name, text) for text in false if text in image.true]
+            negatives.append([row(text) for text in false if text not in image.true])
+            positives.append([row(text) for text in true])
+        none: list[list[int]] = [[] for _ in range(captions.shape[1] - len(image.captions))]
+        negatives += none
+        positives += none
     if astray:
         name, text = astray[0]
         logger.info(
             f"Left out {len(astray):,} negatives that are true of their image, such as '{words[text]}' of {name}."
         )
-
-    def row(text: str) -> int:
-        return rows.setdefault(text, len(rows))
-
-    captions = [[row(text) for text in each.captions] for each in described.values()]
-    both = [
-        [
-            ([row(text) for text in negatives if text not in each.true], list(map(row, positives)))
-            for negatives, positives in each.captions.values()
-        ]
-        for each in described.values()
-    ]
-    true = [[row(text) for text in each.true] for each in described.values()]
+    true_texts = _filled([[row(text) for text in image.true] for _, _, image in described])
     return TrainingData(
         [words[text] for text in rows],
-        _filled(captions, 2),
-        _filled([[negatives for negatives, _ in each] for each in both], 3),
-        _filled([[positives for _, positives in each] for each in both], 3),
-        _filled(true, 2),
-        list(described),
+        captions,
+        _filled(negatives).reshape(*captions.shape, -1),
+        _filled(positives).reshape(*captions.shape, -1),
+        true_texts,
+        [(where, name) for where, name, _ in described],
         mirrored,
         list(rows),
     )
-
-
-def _true_negatives(image: Described) -> list[str]:
-    return [text for negatives, _ in image.captions.values() for text in negatives if text in image.true]
 
 
 def check_kinds(negatives: Collection[str], positives: Collection[str]) -> None:
@@ -146,19 +139,10 @@ def check_kinds(negatives: Collection[str], positives: Collection[str]) -> None:
             raise UserError(f"Unknown kind of training {what} '{unknown[0]}'; {did_you_mean(unknown[0], list(known))}")
 
 
-def _filled(rows: Sequence[Sequence[Any]], dimensions: int) -> np.ndarray:
-    """Rows of numbers, or of rows of numbers, as one int64 array filled up with -1."""
-    if dimensions == 2:
-        found = np.full((len(rows), max(map(len, rows), default=0)), -1, np.int64)
-        for i, row in enumerate(rows):
-            found[i, : len(row)] = row
-        return found
-    width = max((len(each) for row in rows for each in row), default=0)
-    found = np.full((len(rows), max(map(len, rows), default=0), max(1, width)), -1, np.int64)
-    for i, row in enumerate(rows):
-        for j, each in enumerate(row):
-            found[i, j, : len(each)] = each
-    return found
+def _filled(rows: Sequence[Sequence[int]]) -> np.ndarray:
+    """Rows of numbers, int64 (rows, their most numbers or 1), filled up with -1."""
+    columns = list(zip_longest(*rows, fillvalue=-1)) or [(-1,) * len(rows)]
+    return np.array(columns, np.int64).T
 
 
 @dataclass(frozen=True)
@@ -240,15 +224,17 @@ class Facts:
 
 
 class PreparedImages:
-    """prepare: makes of an RGB image what the model takes, a tensor or tensors by name. Threads call it."""
+    """prepare: makes of an RGB image what the model takes, a tensor or tensors by name. Threads call it. augment:
+    changes a prepared image at random, by its place in a step and by the step's number.
+    """
 
-    def __init__(self, data: TrainingData, prepare: Callable[[Any], Any]):
-        self._data, self._prepare = data, prepare
+    def __init__(self, data: TrainingData, prepare: Callable[[Any], Any], augment: Augment | None = None):
+        self._data, self._prepare, self._augment = data, prepare, augment
         self._kept: dict[int, Any] = {}
         self._bytes = 0
 
-    def of(self, rows: np.ndarray) -> list[Any]:
-        """The images with these indices in the data."""
+    def of(self, rows: np.ndarray, places: Iterable[int], step: int) -> list[Any]:
+        """The images with these indices in the data, which have these places in a step."""
         wanted = rows.tolist()
         missing = [row for row in dict.fromkeys(wanted) if row not in self._kept]
         with ThreadPoolExecutor(_THREADS) as pool:
@@ -259,23 +245,19 @@ class PreparedImages:
                 self._bytes += sum(
                     each.nbytes for each in (pixels.values() if isinstance(pixels, Mapping) else [pixels])
                 )
-        return [self._kept[row] if row in self._kept else loaded[row] for row in wanted]
+        images = [self._kept[row] if row in self._kept else loaded[row] for row in wanted]
+        if self._augment is None:
+            return images
+        return [self._augment(image, place, step) for image, place in zip(images, places, strict=True)]
 
     def _load(self, row: int) -> Any:
         where, name = self._data.images[row]
         return self._prepare(where.image(name))
 
 
-class Reader(Protocol):
-    """A model that reads at most `info["text_length"]` tokens of a text."""
-
-    info: dict[str, Any]
-
-    def token_counts(self, texts: Sequence[str]) -> list[int]: ...
-
-
-def check_length(model: Reader, texts: Sequence[str]) -> None:
-    """Raise UserError, with the length that is needed, where the model would cut one of the texts."""
+def check_length(model: Any, texts: Sequence[str]) -> None:
+    """Raise UserError, with the length that is needed, where a model that reads at most `info["text_length"]` tokens
+    of a text would cut one of these."""
     counts = model.token_counts(texts) if texts else []
     longest, most = max(counts, default=0), int(model.info["text_length"])
     if longest > most:

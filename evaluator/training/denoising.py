@@ -12,18 +12,18 @@ from evaluator.models.diffusion.scorer import UNCONDITIONAL, DiffusionClassifier
 from evaluator.models.hub import quiet
 from evaluator.models.network import autocast, training_precision
 from evaluator.training.data import Augment, PreparedImages, Step, TrainingData, check_length
-from evaluator.training.processes import gather, share
+from evaluator.training.fit import Learner, gather, share
 from evaluator.training.recipe import Recipe
 from generator.base.errors import UserError
 from generator.base.streams import Stream
 
 
-class Denoising:
+class Denoising(Learner):
     """Trains the U-Net of a pipeline, with or without its text encoders, on what the pipeline's scheduler says: ε or v.
 
-    Images are prepared as the model scores them, by its preset. augment: as in Towers, of latents. untold: the share of
-    images whose caption is left out, so that the model knows images without a text too (Ho & Salimans 2022, algorithm
-    1). Raises UserError for a pipeline that learns by another process than diffusion in discrete timesteps, and where a
+    Images are prepared as the model scores them, by its preset; `augment` changes latents. untold: the share of images
+    whose caption is left out, so that the model knows images without a text too (Ho & Salimans 2022, algorithm 1).
+    Raises UserError for a pipeline that learns by another process than diffusion in discrete timesteps, and where a
     text would be cut.
     """
 
@@ -48,13 +48,10 @@ class Denoising:
         self.network: nn.Module = nn.ModuleDict(trained).train().requires_grad_(True)
         self.device = model.device
         self._adapter, self._process, self._data, self._seed = adapter, adapter.process, data, recipe.seed
-        self._augment, self._untold = augment, untold
+        self._untold = untold
         self._precision = training_precision(recipe.precision, model.device)
-        self._latents = PreparedImages(data, model.latent)
+        self._latents = PreparedImages(data, model.latent, augment)
         self._frozen = None if encoders else ConditionCache(adapter)
-
-    def settle(self) -> None:
-        """Called after each step: nothing to do."""
 
     def loss(self, step: Step, number: int) -> Tensor:
         """The mean squared error of the prediction at a random timestep of each image (Ho et al. 2020, equation 14).
@@ -62,7 +59,7 @@ class Denoising:
         """
         n = len(step.images)
         places = range(n)[share(n)]
-        latents = self._latents.of(step.images[share(n)])
+        latents = self._latents.of(step.images[share(n)], places, number)
         generators = [
             torch.Generator().manual_seed(Stream(self._seed, "noise", number, place).below(2**32)) for place in places
         ]
@@ -79,13 +76,8 @@ class Denoising:
             of_shape[latent.shape].append(i)
         losses = []
         for rows in of_shape.values():
-            latent, noise, level = (
-                torch.stack([latents[i] for i in rows]),
-                torch.stack([noises[i] for i in rows]),
-                levels[rows],
-            )
-            if self._augment is not None:
-                latent = self._augment(latent, [places[i] for i in rows], number)
+            latent, noise = (torch.stack([each[i] for i in rows]) for each in (latents, noises))
+            level = levels[rows]
             with autocast(self.device, self._precision):
                 condition = self._conditions([texts[i] for i in rows])
                 predicted = self._adapter.predict(

@@ -1,27 +1,29 @@
-"""`fit`: the loop of every method, and the state that it continues from.
+"""`fit`: the loop of every method, the state that it continues from, and the processes that share a training.
 
-The same seed and steps give the same model, wherever a training is stopped.
+The same seed and steps give the same model, wherever a training is stopped. Several processes, as `accelerate launch`
+and `torchrun` start them, each compute a part of a step: a learner computes the rows of its `share`, and `gather`
+returns those of all processes, in the order that one process would give. So every process has the loss of the whole
+step, and the mean of their gradients is the gradient of one process.
 """
 
 import io
 import logging
 import math
-import shutil
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from evaluator.models.hub import check_files
-from evaluator.models.network import weights_digest
+from evaluator.models.network import best_device
 from evaluator.runs.tracking import LogStep
 from evaluator.scoring.store import Process
 from evaluator.training.data import Step, Steps, TrainingData
-from evaluator.training.processes import average_gradients, check_same
 from evaluator.training.recipe import Recipe
 from generator.base.errors import UserError
 from generator.base.files import write_bytes
@@ -31,9 +33,6 @@ from generator.base.streams import Stream
 logger = logging.getLogger(__name__)
 _SECONDS = 60
 """The state is kept at the end of each epoch, and when this much time has passed."""
-_COPIES = 3
-"""Adam keeps two numbers beside each weight."""
-_ROOM = 1 << 20
 Log = Callable[[int], AbstractContextManager[LogStep]]
 """Opened with the number of steps that are done already."""
 
@@ -43,37 +42,22 @@ def no_log(done: int) -> AbstractContextManager[LogStep]:
     return nullcontext(lambda step, values: None)
 
 
-class Learner(Protocol):
-    """A network and the loss that it is trained by. A kind of model has its own: `Contrastive` for dual encoders."""
+class Learner(ABC):
+    """A network and the loss that it is trained by. A kind of model has its own: `Contrastive` for dual encoders.
 
-    @property
-    def network(self) -> nn.Module:
-        """The network with the trained weights. The state has all its tensors."""
-        ...
+    network: it has the trained weights; the state has all its tensors. device: where it is.
+    """
 
-    @property
-    def device(self) -> torch.device:
-        """Where it is."""
-        ...
+    network: nn.Module
+    device: torch.device
 
+    @abstractmethod
     def loss(self, step: Step, number: int) -> Tensor:
         """The loss of a step, a scalar with gradients. Chance follows torch's seed and the step's number alone."""
-        ...
 
     def settle(self) -> None:
         """Called after each step, when the weights have changed."""
-        ...
-
-
-class DivergedError(UserError):
-    """The loss or the gradient of a step, from 1, is no longer finite.
-
-    kept: the last good step that was kept, 0 for none. losses: the mean loss of each epoch before it.
-    """
-
-    def __init__(self, message: str, step: int, kept: int = 0, losses: Sequence[float] = ()):
-        super().__init__(message)
-        self.step, self.kept, self.losses = step, kept, list(losses)
+        return
 
 
 class Checkpoint:
@@ -85,48 +69,30 @@ class Checkpoint:
     def __init__(self, path: Path, identity: Mapping[str, Any]):
         self.path, self._identity = path, dict(identity)
 
-    def check_space(self, model: nn.Module) -> None:
-        """Raise UserError where the disk has no room for the model, its state, and the state before that."""
-        weights = sum(tensor.numel() * tensor.element_size() for tensor in model.state_dict().values())
-        there = self.path.stat().st_size if self.path.exists() else 0
-        needed = weights + 2 * _COPIES * weights + _ROOM - there
-        free = shutil.disk_usage(self.path.parent).free
-        if free < needed:
-            raise UserError(
-                f"{self.path.parent} has {free / 1e6:,.0f} MB free and the training needs about {needed / 1e6:,.0f} "
-                "MB for the model and for the state that it continues from: free some space, or choose another --out."
-            )
+    def keep(self, parts: Mapping[str, Any], step: int, total: float, losses: list[float]) -> None:
+        """Write the state after so many steps. Where it cannot be written, the one before is kept. Raises OSError.
 
-    def pack(self, parts: Mapping[str, Any], step: int, total: float, losses: list[float]) -> bytes:
-        """The state after so many steps, for `keep`. parts: what is trained and what trains it, the network as "model".
-
-        total: the sum of the losses of this epoch. losses: those of the epochs that are done.
+        parts: what is trained and what trains it. total: the sum of the losses of this epoch. losses: those of the
+        epochs that are done.
         """
-        state = {"identity": self._identity, "step": step, "total": total, "losses": list(losses)}
-        state |= {name: part.state_dict() for name, part in parts.items()}
+        state = {"identity": self._identity, "step": step, "total": total, "losses": losses}
         data = io.BytesIO()  # torch does not say why a file cannot be written
-        torch.save({**state, "weights": weights_digest(parts["model"])}, data)
-        return data.getvalue()
-
-    def keep(self, state: bytes) -> None:
-        """Write a state. Where it cannot be written, the one before is kept. Raises OSError."""
-        write_bytes(self.path, state)
+        torch.save({**state, **{name: part.state_dict() for name, part in parts.items()}}, data)
+        write_bytes(self.path, data.getvalue())
 
     def resume(self, parts: Mapping[str, Any]) -> tuple[int, float, list[float]]:
-        """Take up the state, if there is one; returns step, total and losses, as `pack` was given them.
+        """Take up the state, if there is one; returns step, total and losses, as `keep` was given them.
 
         Raises UserError when it is damaged, or of another training.
         """
         if not self.path.exists():
             return 0, 0.0, []
         check_files(self.path)
-        whole = True
         try:
             state = torch.load(self.path, weights_only=True, map_location="cpu")
             if same := state["identity"] == self._identity:
                 for name, part in parts.items():
                     part.load_state_dict(state[name])
-                whole = weights_digest(parts["model"]) == state["weights"]
         except Exception as error:  # torch, pickle and zipfile have errors of their own
             raise UserError(
                 f"The state {self.path} is damaged ({type(error).__name__}); remove it to train anew."
@@ -136,9 +102,11 @@ class Checkpoint:
                 f"{self.path} is the state of another training (its recipe, data or device differ); run that one "
                 "again to continue it, remove the file, or choose another --out."
             )
-        if not whole:
-            raise UserError(f"The state {self.path} is damaged (its weights changed); remove it to train anew.")
         return int(state["step"]), float(state["total"]), list(state["losses"])
+
+    def forget(self) -> None:
+        """Remove the state, if there is one."""
+        self.path.unlink(missing_ok=True)
 
 
 def fit(
@@ -152,27 +120,23 @@ def fit(
     """Train, and return the mean loss of each epoch. Continues from the checkpoint's state.
 
     log: takes `loss`, `rate`, `gradient norm` before it is clipped, and `images per second` of each step. Raises
-    DivergedError where loss or gradient are no longer finite; the network then has the weights of the last good step
-    that was kept. A step is good if the loss after it is finite. Of several processes only the main one keeps the
-    state.
+    UserError where loss or gradient are no longer finite; nothing is kept of such a training. Of several processes
+    only the main one keeps the state.
     """
     steps = Steps(data, recipe.batch, recipe.epochs, recipe.seed, recipe.steps)
     network, process = learner.network, Process.from_environment()
-    chance = ("torch", process.rank) if process.rank else ("torch",)
-    optimizer = torch.optim.AdamW(
-        _groups(network, recipe.decay), lr=recipe.rate, betas=(0.9, 0.98), fused=True, weight_decay=recipe.decay
-    )
+    optimizer = torch.optim.AdamW(_groups(network, recipe.decay), lr=recipe.rate, betas=(0.9, 0.98), fused=True)
     schedule = _schedule(optimizer, recipe, len(steps))
     parts = {"model": network, "optimizer": optimizer, "schedule": schedule}
     done, total, losses = checkpoint.resume(parts)
     check_same(done, learner.device)
     if done:
         logger.info(f"Continuing after step {done:,} of {len(steps):,}.")
-    state, when = None, time.monotonic()
+    kept = time.monotonic()
     with log(done) as log_step, progress.track("training", len(steps), done) as advance:
         for step in range(done, len(steps)):
             began = time.monotonic()
-            torch.manual_seed(Stream(recipe.seed, *chance, step).below(2**32))  # dropout
+            torch.manual_seed(Stream(recipe.seed, "torch", process.rank, step).below(2**32))  # dropout
             loss = learner.loss(steps[step], step)
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
@@ -180,15 +144,11 @@ def fit(
             norm = nn.utils.clip_grad_norm_(network.parameters(), 1.0).item()
             value = loss.item()
             if not (math.isfinite(value) and math.isfinite(norm)):
-                kept, _, losses = checkpoint.resume(parts)
-                said = (
+                checkpoint.forget()
+                raise UserError(
                     f"Training diverged at step {step + 1:,} of {len(steps):,}: its loss is {value:.3g} and its "
-                    f"gradient {norm:.3g}."
+                    f"gradient {norm:.3g}; choose a lower --rate."
                 )
-                raise DivergedError(said, step + 1, kept, losses)
-            if state is not None:  # the step before was good
-                checkpoint.keep(state)
-                state = None
             values = {"loss": value, "rate": optimizer.param_groups[0]["lr"], "gradient norm": norm}
             optimizer.step()
             schedule.step()
@@ -201,11 +161,9 @@ def fit(
             if ended:
                 losses.append(round(total / shown, 4))
                 total = 0.0
-            if process.is_main and (ended or time.monotonic() - when > _SECONDS):
-                state = checkpoint.pack(parts, step + 1, total, losses)
-                when = time.monotonic()
-    if state is not None:
-        checkpoint.keep(state)
+            if process.is_main and (ended or time.monotonic() - kept > _SECONDS):
+                checkpoint.keep(parts, step + 1, total, losses)
+                kept = time.monotonic()
     return losses
 
 
@@ -213,21 +171,108 @@ def _schedule(optimizer: torch.optim.Optimizer, recipe: Recipe, steps: int) -> A
     if recipe.warmup and recipe.rate:
         one = math.isclose(recipe.warmup * steps, 1)  # of which OneCycleLR makes a division by zero
         rising = 1.5 / steps if one else recipe.warmup
-        return torch.optim.lr_scheduler.OneCycleLR(optimizer, recipe.rate, total_steps=steps, pct_start=rising)
+        return torch.optim.lr_scheduler.OneCycleLR(
+            optimizer, recipe.rate, total_steps=steps, pct_start=rising, cycle_momentum=False
+        )
     return torch.optim.lr_scheduler.ConstantLR(optimizer, factor=1.0)
 
 
 def _groups(network: nn.Module, decay: float) -> list[dict[str, Any]]:
     """Matrices decay; vectors, embeddings and the temperature do not."""
-    trained = [(name, p) for name, p in network.named_parameters() if p.requires_grad]
+    decaying: list[nn.Parameter] = []
+    others: list[nn.Parameter] = []
+    for name, parameter in network.named_parameters():
+        if parameter.requires_grad:
+            is_matrix = parameter.ndim >= 2 and "embedding" not in name and "logit_scale" not in name
+            (decaying if is_matrix else others).append(parameter)
+    return [{"params": decaying, "weight_decay": decay}, {"params": others, "weight_decay": 0.0}]
 
-    def decays(name: str, p: nn.Parameter) -> bool:
-        return p.ndim >= 2 and "embedding" not in name and "logit_scale" not in name
 
-    def group(chosen: Iterable[nn.Parameter], decay: float) -> dict[str, Any]:
-        return {"params": list(chosen), "weight_decay": decay}
+def join(network: nn.Module, device: torch.device, batch: int) -> None:
+    """Train a network together with the other processes, if there are any; called before the first step. batch: images
+    of a step.
 
-    return [
-        group((p for name, p in trained if decays(name, p)), decay),
-        group((p for name, p in trained if not decays(name, p)), 0.0),
-    ]
+    On GPUs, batch normalisation then takes the statistics of all processes. Raises UserError where a process would have
+    no image of a step or the GPU of another one, and on a CPU for a network with batch normalisation.
+    """
+    process = Process.from_environment()
+    if process.count == 1:
+        return
+    if batch < process.count:
+        raise UserError(
+            f"Expected at least one image for each of the {process.count} processes, got a batch of {batch}; choose a "
+            "larger --batch, or start fewer processes."
+        )
+    if device.type == "cpu":
+        if any(isinstance(module, nn.modules.batchnorm._BatchNorm) for module in network.modules()):
+            raise UserError(
+                "The model has batch normalisation, which several processes share on GPUs alone; train it in one "
+                "process, or take a transformer such as --architecture dual-vit."
+            )
+    elif device.index != best_device(None).index:
+        raise UserError(f"The {process.count} processes need a GPU each, not all {device}; leave --device out.")
+    from accelerate import PartialState
+
+    PartialState(cpu=device.type == "cpu")
+    nn.SyncBatchNorm.convert_sync_batchnorm(network)
+
+
+def share(n: int) -> slice:
+    """The rows of this process among n rows of a step."""
+    process = Process.from_environment()
+    return _share(n, process.rank, process.count)
+
+
+def gather(own: Tensor, n: int) -> Tensor:
+    """The n rows of all processes, of which this one has computed `own`, those of its share.
+
+    The gradient goes to its own rows alone, and is as many times too large as there are processes: the mean over
+    processes is then the gradient of one process, for what comes before and for what comes after the rows.
+    """
+    process = Process.from_environment()
+    if process.count == 1:
+        return own
+    from accelerate.utils import gather as gather_equal
+
+    longest = -(-n // process.count)
+    padded = own.new_zeros(longest, *own.shape[1:])
+    padded[: len(own)] = own.detach()
+    rows = gather_equal(padded).view(process.count, *padded.shape)
+    shares = [_share(n, rank, process.count) for rank in range(process.count)]
+    parts = [each[: part.stop - part.start] for each, part in zip(rows, shares, strict=True)]
+    parts[process.rank] = own + (process.count - 1) * (own - own.detach())
+    return torch.cat(parts)
+
+
+def average_gradients(network: nn.Module) -> None:
+    """Replace the gradients by their mean over the processes."""
+    if Process.from_environment().count == 1:
+        return
+    from accelerate.utils import reduce
+
+    gradients = [parameter.grad for parameter in network.parameters() if parameter.grad is not None]
+    means = reduce(torch.cat([each.flatten() for each in gradients]), "mean")
+    for gradient, mean in zip(gradients, means.split([each.numel() for each in gradients]), strict=True):
+        gradient.copy_(mean.view(gradient.shape))
+
+
+def check_same(done: int, device: torch.device) -> None:
+    """Raise UserError where the processes continue after different numbers of steps."""
+    process = Process.from_environment()
+    if len(found := gather(torch.tensor([done], device=device), process.count).unique()) > 1:
+        raise UserError(
+            f"The processes would continue after different steps ({', '.join(map(str, found.tolist()))}); give an "
+            "--out on a disk that all of them share."
+        )
+
+
+def wait() -> None:
+    """Return when all processes are here, which have met."""
+    if Process.from_environment().count > 1:
+        from accelerate import PartialState
+
+        PartialState().wait_for_everyone()
+
+
+def _share(n: int, rank: int, count: int) -> slice:
+    return slice(rank * n // count, (rank + 1) * n // count)

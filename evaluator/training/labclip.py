@@ -4,7 +4,6 @@ W starts as the identity and has no bias. It ends in the model's own text projec
 model.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,11 +27,14 @@ def align(model: Any, spec: str, data: TrainingData, progress: Progress = SILENT
     check_trainable(model)
     text_head(model.network, spec)
     check_length(model, data.texts)
-    return Alignment(
-        torch.from_numpy(_encoded(model, data, progress)).to(model.device),
-        torch.from_numpy(_texts(model, data.texts)).to(model.device),
-        torch.as_tensor(model.network.logit_scale).detach().clone(),
-    )
+    batches = [range(len(data))[start : start + _TOGETHER] for start in range(0, len(data), _TOGETHER)]
+    images = [
+        model.encode_images([where.image(name) for where, name in (data.images[i] for i in batch)])
+        for batch in progress.each(batches, "encoding images", len(batches))
+    ]
+    texts = [model.encode_texts(data.texts[i : i + _TOGETHER]) for i in range(0, len(data.texts), _TOGETHER)]
+    shown, said = (torch.from_numpy(np.concatenate(each)).to(model.device) for each in (images, texts))
+    return Alignment(shown, said, model.network.logit_scale.detach().clone())
 
 
 class Alignment(nn.Module):
@@ -42,32 +44,19 @@ class Alignment(nn.Module):
         super().__init__()
         self.matrix = nn.Parameter(torch.eye(texts.shape[1], device=texts.device))
         self.logit_scale = nn.Parameter(logit_scale)
-        self._images, self._texts = images, texts
+        self._images, self._texts, self.device = images, texts, images.device
 
     @property
     def network(self) -> nn.Module:
         """What is trained: W and the temperature."""
         return self
 
-    @property
-    def device(self) -> torch.device:
-        """Where it is."""
-        return self.matrix.device
-
-    def scale(self) -> Tensor:
-        """The inverse of the temperature."""
-        return self.logit_scale.exp().squeeze()
-
-    def settle(self) -> None:
-        """Called after each step: keeps the inverse of the temperature between 1 and 100."""
-        self.logit_scale.data.clamp_(0, 4.6052)
-
     def embed(self, images: np.ndarray, texts: np.ndarray, step: int) -> tuple[Tensor, Tensor]:
         """Unit embeddings: of images as they are frozen, of texts after W."""
         return self._images[images], F.normalize(self._texts[texts] @ self.matrix.T, dim=-1)
 
     @torch.no_grad()
-    def give_to(self, network: nn.Module, spec: str) -> None:
+    def give_to(self, network: Any, spec: str) -> None:
         """Multiply the text projection of the network by W, and give it the temperature."""
         head = text_head(network, spec)
         if isinstance(head, nn.Linear):
@@ -76,7 +65,7 @@ class Alignment(nn.Module):
                 head.bias.copy_(self.matrix @ head.bias)
         else:
             head.copy_(head @ self.matrix.T)
-        torch.as_tensor(network.logit_scale).copy_(self.logit_scale)
+        network.logit_scale.copy_(self.logit_scale)
 
 
 def text_head(network: Any, spec: str) -> nn.Linear | nn.Parameter:
@@ -89,17 +78,4 @@ def text_head(network: Any, spec: str) -> nn.Linear | nn.Parameter:
     raise UserError(
         f"'{spec}' cannot be aligned: its text tower does not end in a linear layer; give a CLIP or SigLIP model, or "
         "use `score train finetune`."
-    )
-
-
-def _encoded(model: Any, data: TrainingData, progress: Progress) -> np.ndarray:
-    found = []
-    for start in progress.each(range(0, len(data), _TOGETHER), "encoding images", -(-len(data) // _TOGETHER)):
-        found.append(model.encode_images([where.image(name) for where, name in data.images[start : start + _TOGETHER]]))
-    return np.concatenate(found)
-
-
-def _texts(model: Any, texts: Sequence[str]) -> np.ndarray:
-    return np.concatenate(
-        [model.encode_texts(texts[start : start + _TOGETHER]) for start in range(0, len(texts), _TOGETHER)]
     )

@@ -1,53 +1,34 @@
 """`Matching`: the learner of cross encoders. A step asks of pairs whether the text is true of the image."""
 
-from collections.abc import Sequence
-from typing import Any, Protocol
-
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from evaluator.models.network import autocast, training_precision
+from evaluator.models.vilt import ViltScorer
 from evaluator.training.data import Augment, Facts, PreparedImages, Step, TrainingData, check_length
-from evaluator.training.processes import gather, share
+from evaluator.training.fit import Learner, gather, share
 from evaluator.training.recipe import Recipe
 from generator.base.streams import Stream
 
 _TRIES = 64
 
 
-class Matcher(Protocol):
-    """A model that reads an image and a text together, such as ViltScorer."""
-
-    network: Any
-    device: torch.device
-    info: dict[str, Any]
-
-    def prepare(self, image: Any) -> Tensor: ...
-    def match(self, images: Sequence[Tensor], places: Sequence[int], texts: Sequence[str]) -> Tensor: ...
-    def token_counts(self, texts: Sequence[str]) -> list[int]: ...
-
-
-class Matching:
+class Matching(Learner):
     """Trains a cross encoder on image–text matching.
 
     Each image of a step comes with its caption, which matches, and with its negative and a caption of another image
-    that is not true of it, which do not. augment: as in Towers. Raises UserError where the model would cut a text.
+    that is not true of it, which do not. Raises UserError where the model would cut a text.
     """
 
-    def __init__(self, model: Matcher, data: TrainingData, recipe: Recipe, augment: Augment | None = None):
+    def __init__(self, model: ViltScorer, data: TrainingData, recipe: Recipe, augment: Augment | None = None):
         check_length(model, data.texts)
-        self.network: nn.Module = model.network.train()
-        self.device = model.device
-        self._model, self._data, self._recipe, self._augment = model, data, recipe, augment
-        self._images = PreparedImages(data, model.prepare)
+        self.network, self.device, self._model = model.network.train(), model.device, model
+        self._data, self._recipe, self._facts = data, recipe, Facts(data)
+        self._images = PreparedImages(data, model.prepare, augment)
         self._precision = training_precision(recipe.precision, model.device)
-        self._facts = Facts(data)
         self._captions = data.captions[data.captions >= 0]
-
-    def settle(self) -> None:
-        """Called after each step: nothing to do."""
 
     def loss(self, step: Step, number: int) -> Tensor:
         """The mean binary cross-entropy of the pairs, in which a negative counts `negative_weight` times. Each process
@@ -56,9 +37,7 @@ class Matching:
         places, texts, true, weights = self.pairs(step, number)
         own = share(len(texts))
         shown, image_of = np.unique(places[own], return_inverse=True)
-        images = self._images.of(step.images[shown])
-        if self._augment is not None:
-            images = list(self._augment(torch.stack(images), shown.tolist(), number))
+        images = self._images.of(step.images[shown], shown.tolist(), number)
         with autocast(self.device, self._precision):
             logits = self._model.match(images, image_of.tolist(), [self._data.texts[text] for text in texts[own]])
         logits = gather(logits.float(), len(texts))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from evaluator.runs.request import option
-from evaluator.training.recipe import DIFFUSION, NEGATIVES, Recipe, parse_lora
+from evaluator.training.recipe import NEGATIVES, Recipe, parse_lora
 from generator.base.errors import UserError
 from generator.base.progress import SILENT, Progress
 
@@ -37,10 +37,9 @@ class Training:
 @dataclass(frozen=True)
 class Method(Recipe, ABC):
     """A recipe of `score train NAME`. options: the fields that the command takes. further: whether it starts from a
-    model, and from a preset (evaluator.training.presets). The docstring of a method is the help of its command.
+    model, and from a preset. The docstring of a method is the help of its command.
     """
 
-    name: ClassVar[str]
     options: ClassVar[tuple[str, ...]]
     further: ClassVar[bool] = True
 
@@ -86,7 +85,7 @@ class Scratch(Method):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.architecture == DIFFUSION:
+        if self.architecture == "diffusion":
             if self.negatives not in (Recipe.negatives, "none"):
                 raise UserError("A diffusion model learns from captions, not from negatives; leave --negatives out.")
             object.__setattr__(self, "negatives", "none")
@@ -114,8 +113,8 @@ class Pretrain(Method):
     further = False
 
     def source(self, datasets: Sequence[Path], benchmark: str | None = None) -> "Source":
-        """All splits of some datasets (evaluator.training.pretrain)."""
-        from evaluator.training.pretrain import whole_source
+        """All splits of some datasets."""
+        from evaluator.training.source import whole_source
         from generator.dataset.reader import Dataset
 
         opened = [Dataset.open(each) for each in datasets]
@@ -192,8 +191,8 @@ class Finetune(_Further):
         """A dual encoder, or a cross encoder that learns which texts are true of which images."""
         from evaluator.models.registry import load_model
         from evaluator.training.contrastive import Contrastive, Towers, check_trainable
-        from evaluator.training.lora import checkpoint_activations, with_lora
         from evaluator.training.matching import Matching
+        from evaluator.training.networks import checkpoint_activations, with_lora
 
         loaded: Any = load_model(model, device)
         matches = hasattr(loaded, "match")

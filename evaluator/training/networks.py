@@ -1,11 +1,15 @@
-"""New, untrained models of open_clip, transformers and diffusers, and the learners that train them."""
+"""New, untrained models of open_clip, transformers and diffusers, and the learners that train them; fine-tuning in less
+memory.
+"""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import open_clip
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from evaluator.models.diffusion.networks import StableDiffusion
 from evaluator.models.diffusion.schedules import settings_of
@@ -19,88 +23,15 @@ from evaluator.training.data import TrainingData
 from evaluator.training.denoising import Denoising
 from evaluator.training.fit import Learner
 from evaluator.training.matching import Matching
-from evaluator.training.recipe import CROSS, DIFFUSION, DUAL, DUAL_VIT, SMALL, TINY, Recipe
+from evaluator.training.recipe import Recipe
+from generator.base.extras import check_installed
+from generator.base.files import read_toml
 from generator.base.streams import Stream
 
-_TEXT = {"context_length": 16, "vocab_size": 49408}
-_TEXT_TOWERS: dict[str, dict[str, Any]] = {
-    TINY: {**_TEXT, "width": 128, "heads": 4, "layers": 2},
-    SMALL: {**_TEXT, "width": 256, "heads": 8, "layers": 4},
-}
-_WIDTHS = {TINY: 128, SMALL: 256}
-# A ResNet under attention pooling or a transformer over patches, and a causal text transformer with learnt positions:
-# the embedding can depend on the positions of objects and on the order of words.
-_IMAGES: dict[str, dict[str, dict[str, Any]]] = {
-    DUAL: {
-        TINY: {"layers": [1, 1, 1, 1], "width": 32, "head_width": 32, "image_size": 64},
-        SMALL: {"layers": [2, 2, 2, 2], "width": 64, "head_width": 64, "image_size": 128},
-    },
-    DUAL_VIT: {
-        TINY: {"layers": 4, "width": 128, "head_width": 32, "patch_size": 8, "image_size": 64},
-        SMALL: {"layers": 8, "width": 384, "head_width": 64, "patch_size": 8, "image_size": 128},
-    },
-}
-_VILTS: dict[str, dict[str, Any]] = {
-    TINY: {
-        "hidden_size": 128,
-        "num_hidden_layers": 4,
-        "num_attention_heads": 4,
-        "intermediate_size": 512,
-        "image_size": 64,
-        "patch_size": 8,
-    },
-    SMALL: {
-        "hidden_size": 384,
-        "num_hidden_layers": 8,
-        "num_attention_heads": 6,
-        "intermediate_size": 1536,
-        "image_size": 128,
-        "patch_size": 8,
-    },
-}
-_VILT_LENGTH = 40
-"""Tokens that ViLT reads."""
-_LEVELS: dict[str, Any] = {
-    "down_block_types": ("DownBlock2D", "DownBlock2D", "CrossAttnDownBlock2D", "CrossAttnDownBlock2D"),
-    "up_block_types": ("CrossAttnUpBlock2D", "CrossAttnUpBlock2D", "UpBlock2D", "UpBlock2D"),
-}
-_UNETS: dict[str, dict[str, Any]] = {
-    TINY: {
-        "sample_size": 64,
-        "block_out_channels": (16, 32, 64, 128),
-        "layers_per_block": 1,
-        "attention_head_dim": 4,
-        "norm_num_groups": 8,
-        **_LEVELS,
-    },
-    SMALL: {
-        "sample_size": 128,
-        "block_out_channels": (32, 64, 128, 256),
-        "layers_per_block": 2,
-        "attention_head_dim": 8,
-        "norm_num_groups": 32,
-        **_LEVELS,
-    },
-}
-"""Of the U-Net. Texts come in at a quarter and an eighth of the resolution."""
-_TEXT_ENCODERS: dict[str, dict[str, Any]] = {
-    TINY: {
-        "hidden_size": 128,
-        "num_hidden_layers": 4,
-        "num_attention_heads": 4,
-        "intermediate_size": 512,
-        "projection_dim": 128,
-    },
-    SMALL: {
-        "hidden_size": 256,
-        "num_hidden_layers": 6,
-        "num_attention_heads": 8,
-        "intermediate_size": 1024,
-        "projection_dim": 256,
-    },
-}
-_DIFFUSION_LENGTH = 16
-"""Tokens of the text encoder."""
+NETWORKS = read_toml(Path(__file__).with_name("networks.toml"), "sizes of networks")
+"""Of each architecture and size."""
+_VILT_LENGTH, _DIFFUSION_LENGTH = 40, 16
+"""Tokens that ViLT reads, and the text encoder of a diffusion model."""
 _CHANNELS = 3
 _CONSTANT = 64.0
 _NO_VARIANCE = -30.0
@@ -120,51 +51,42 @@ def new_model(
     """
     torch.manual_seed(recipe.seed)
     target, augment = best_device(device), Augmentation(recipe, data.mirrored)
-    if architecture == CROSS:
-        model: Any = new_vilt(data.texts, target, size)
-        return model, Matching(model, data, recipe, augment)
-    if architecture == DIFFUSION:
-        model = new_diffusion(data.texts, target, size)
-        return model, Denoising(model, data, recipe, True, augment, _UNTOLD)
-    model = new_open_clip(network_config(architecture, size, _longest(data.texts)), target)
-    return model, Contrastive(Towers(model, data, recipe.precision, augment), data, recipe, bags)
+    if architecture == "cross":
+        matcher = new_vilt(data.texts, target, size)
+        return matcher, Matching(matcher, data, recipe, augment)
+    if architecture == "diffusion":
+        classifier = new_diffusion(data.texts, target, size)
+        return classifier, Denoising(classifier, data, recipe, True, augment, _UNTOLD)
+    tokenizer = open_clip.SimpleTokenizer()
+    longest = max((len(tokenizer.encode(text)) + 2 for text in data.texts), default=0)
+    encoder = new_open_clip(network_config(architecture, size, longest), target)
+    return encoder, Contrastive(Towers(encoder, data, recipe.precision, augment), data, recipe, bags)
 
 
 class Augmentation:
-    """Mirrors images at random, where nothing that is said depends on it, and shifts the batch; this keeps every
-    binding.
+    """Mirrors images at random, where nothing that is said depends on it, and shifts those of a step alike; this keeps
+    every binding.
     """
 
     def __init__(self, recipe: Recipe, mirrored: bool):
         self._flip, self._shift, self._seed = recipe.flip and mirrored, recipe.shift, recipe.seed
 
-    def __call__(self, batch: Tensor, places: Sequence[int], step: int) -> Tensor:
-        """Images (n, 3, h, w) of a step, changed by their places in it and by its number alone."""
-        stream = Stream(self._seed, "shift", step)
-        if self._flip:
-            drawn = [Stream(self._seed, "mirror", step, place).below(2) for place in places]
-            mirrored = torch.tensor(drawn, dtype=torch.bool).view(-1, 1, 1, 1)
-            batch = torch.where(mirrored, batch.flip(-1), batch)
+    def __call__(self, image: Tensor, place: int, step: int) -> Tensor:
+        """An image (3, h, w), changed by its place in a step and the step's number alone."""
+        if self._flip and Stream(self._seed, "mirror", step, place).below(2):
+            image = image.flip(-1)
         if self._shift:
+            stream = Stream(self._seed, "shift", step)
             down, right = (stream.below(2 * self._shift + 1) - self._shift for _ in range(2))
-            batch = torch.roll(batch, (down, right), (-2, -1))
-        return batch.contiguous(memory_format=torch.channels_last)
+            image = torch.roll(image, (down, right), (-2, -1))
+        return image
 
 
-def network_config(architecture: str = DUAL, size: str = TINY, length: int = 0) -> dict[str, Any]:
+def network_config(architecture: str = "dual", size: str = "tiny", length: int = 0) -> dict[str, Any]:
     """The `model_cfg` of open_clip, for texts of up to so many tokens or more."""
-    text = _TEXT_TOWERS[size]
-    return {
-        "embed_dim": _WIDTHS[size],
-        "vision_cfg": dict(_IMAGES[architecture][size]),
-        "text_cfg": {**text, "context_length": max(text["context_length"], length)},
-    }
-
-
-def _longest(texts: Sequence[str]) -> int:
-    """Tokens of the longest text, its start and end included."""
-    tokenizer = open_clip.SimpleTokenizer()
-    return max((len(tokenizer.encode(text)) + 2 for text in texts), default=0)
+    config = deepcopy(NETWORKS[architecture][size])
+    config["text_cfg"]["context_length"] = max(config["text_cfg"]["context_length"], length)
+    return config
 
 
 def new_open_clip(config: dict[str, Any], device: torch.device) -> OpenClipEncoder:
@@ -191,11 +113,11 @@ def new_open_clip(config: dict[str, Any], device: torch.device) -> OpenClipEncod
     return OpenClipEncoder(network, preprocess, tokenizer, config, "untrained", device)
 
 
-def new_vilt(texts: Sequence[str], device: torch.device, size: str = TINY) -> ViltScorer:
+def new_vilt(texts: Sequence[str], device: torch.device, size: str = "tiny") -> ViltScorer:
     """A ViLT that knows the words of some texts and cuts none of them. Its weights follow torch's seed."""
     from transformers import ViltConfig, ViltForImageAndTextRetrieval, ViltImageProcessor
 
-    network = _VILTS[size]
+    network = NETWORKS["cross"][size]
     tokenizer = word_tokenizer(texts, _VILT_LENGTH)
     config = ViltConfig(vocab_size=len(tokenizer), max_position_embeddings=tokenizer.model_max_length, **network)
     images: Any = ViltImageProcessor(  # type: ignore[call-arg]
@@ -205,7 +127,7 @@ def new_vilt(texts: Sequence[str], device: torch.device, size: str = TINY) -> Vi
     return ViltScorer(describe_pretrained("untrained", model.to(device), tokenizer, images, None))
 
 
-def new_diffusion(texts: Sequence[str], device: torch.device, size: str = TINY) -> DiffusionClassifier:
+def new_diffusion(texts: Sequence[str], device: torch.device, size: str = "tiny") -> DiffusionClassifier:
     """A text-to-image model that knows the words of some texts and cuts none of them. Its weights follow torch's seed.
 
     Noise is added as in Ho et al. 2020, section 4; the U-Net predicts it.
@@ -213,7 +135,7 @@ def new_diffusion(texts: Sequence[str], device: torch.device, size: str = TINY) 
     from diffusers import DDIMScheduler, StableDiffusionPipeline, UNet2DConditionModel
     from transformers import CLIPTextConfig, CLIPTextModel
 
-    network, text = _UNETS[size], _TEXT_ENCODERS[size]
+    network, text = (NETWORKS["diffusion"][size][part] for part in ("unet", "text"))
     tokenizer = word_tokenizer(texts, _DIFFUSION_LENGTH)
     config = CLIPTextConfig(
         vocab_size=len(tokenizer),
@@ -290,3 +212,30 @@ def word_tokenizer(texts: Sequence[str], length: int) -> Any:
 
 def _numbered(words: Sequence[str]) -> dict[str, int]:
     return {word: i for i, word in enumerate(words)}
+
+
+def with_lora(network: nn.Module, rank: int, alpha: float, seed: int) -> Callable[[], object]:
+    """Freeze a network and add trainable low-rank changes (Hu et al. 2022, by the library peft) to its linear and
+    attention layers, in place, scaled by alpha / rank.
+
+    The first output does not change. Returns a function that adds the changes to the weights, so that the network has
+    its own layers again. Raises UserError where peft is not installed.
+    """
+    check_installed("peft")
+    import peft
+
+    names = [name for name, module in network.named_modules() if type(module) in (nn.Linear, nn.MultiheadAttention)]
+    # the projection of an attention layer is part of it
+    names = [name for name in names if not any(name.startswith(f"{other}.") for other in names)]
+    torch.manual_seed(seed)
+    config = peft.LoraConfig(r=rank, lora_alpha=alpha, target_modules=names, lora_dropout=0.0)
+    adapted = peft.get_peft_model(network, config)
+    return lambda: adapted.merge_and_unload()
+
+
+def checkpoint_activations(network: Any) -> None:
+    """Have a network compute activations again for the gradient instead of keeping them."""
+    if hasattr(network, "set_grad_checkpointing"):
+        network.set_grad_checkpointing(True)
+    else:
+        network.gradient_checkpointing_enable({"use_reentrant": False})

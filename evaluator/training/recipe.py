@@ -1,19 +1,16 @@
-"""`Recipe`: the hyperparameters of a training and what it learns from. A method (evaluator.training.methods) is a
-recipe too.
+"""`Recipe`: the hyperparameters of a training and what it learns from, and the presets of papers. A method
+(evaluator.training.methods) is a recipe too.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Literal, get_args
+from pathlib import Path
+from typing import Any, ClassVar, Literal, TypedDict, TypeVar, get_args
 
 from evaluator.runs.request import option
 from generator.base.errors import UserError, did_you_mean
+from generator.base.files import read_toml
 
-NEGCLIP, SVLC = "negclip", "svlc"
-CAPTION, ANALOGY = "caption", "analogy"
-DUAL, DUAL_VIT, CROSS, DIFFUSION = "dual", "dual-vit", "cross", "diffusion"
-"""Architectures of new models (evaluator.training.networks)."""
-TINY, SMALL = "tiny", "small"
-"""Sizes of new models: tiny is made for a CPU and trains in minutes, small for a GPU."""
 NEGATIVES = "Kinds of negatives, one of which is drawn with each caption: swap, replace, flip, neg; or none."
 
 
@@ -26,6 +23,8 @@ class Recipe:
     like others, or `analogy` (evaluator.training.contrastive). flip: whether images are mirrored at random, where no
     text depends on it. shift: the most pixels by which images are shifted.
     """
+
+    name: ClassVar[str] = ""
 
     epochs: int = option(25, "Passes over the data.", least=1)
     steps: int | None = option(None, "Steps of the training.", least=1)
@@ -67,16 +66,15 @@ class Recipe:
     def __post_init__(self) -> None:
         for each in fields(self):
             given, name = getattr(self, each.name), each.name.replace("_", " ")
-            if (
-                isinstance(given, str)
-                and (choices := get_args(each.type))
-                and str not in choices
-                and given not in choices
-            ):
+            choices = get_args(each.type) if isinstance(given, str) else ()
+            if choices and str not in choices and given not in choices:
                 raise UserError(f"Unknown {name} '{given}'; {did_you_mean(given, list(choices))}")
             least = each.metadata.get("least")
             if least is not None and given is not None and not least <= given < float("inf"):
                 raise UserError(f"Expected the {name} to be a number from {least:g}, got {given}.")
+
+
+R = TypeVar("R", bound=Recipe)
 
 
 def listed(kinds: str) -> tuple[str, ...]:
@@ -106,3 +104,58 @@ def parse_lora(given: str) -> tuple[int, float] | None:
     if found[0] < 1 or not 0 < found[1] < float("inf"):
         raise UserError(f"Expected --lora to be rank/alpha such as 16/32, both above 0, got '{given}'.")
     return found
+
+
+class Origin(TypedDict):
+    """Where the hyperparameters of a training come from, by name: its preset's source, choices made here, or the
+    user."""
+
+    preset: str
+    source: str
+    published: list[str]
+    chosen: list[str]
+    given: list[str]
+
+
+def presets() -> dict[str, dict[str, Any]]:
+    """The presets by name, as presets.toml declares them."""
+    return read_toml(Path(__file__).with_name("presets.toml"), "presets")
+
+
+def from_preset(
+    method: type[R], given: Mapping[str, Any], preset: str | None = None, matching: bool = False
+) -> tuple[R, Origin]:
+    """The recipe of a preset of a method, by default its first, with the values that are given in place of its own.
+
+    matching: for cross encoders. Raises UserError where there is no preset of that name.
+    """
+    of_method = {
+        name: each
+        for name, each in presets().items()
+        if (each["method"], each.get("matching", False)) == (method.name, matching)
+    }
+    name = preset or next(iter(of_method))
+    if name not in of_method:
+        of = f"`score train {method.name}`{' for cross encoders' if matching else ''}"
+        raise UserError(f"Unknown preset '{name}' of {of}; {did_you_mean(name, list(of_method))}")
+    found = of_method[name]
+    published, chosen = found["published"], found.get("chosen", {})
+    origin = Origin(
+        preset=name,
+        source=found["source"],
+        published=[each for each in published if each not in given],
+        chosen=[each for each in chosen if each not in given],
+        given=sorted(given),
+    )
+    return method(**{**chosen, **published, **given}), origin
+
+
+def origin_said(origin: Origin) -> str:
+    """A sentence for each group, for people."""
+    groups = {
+        f"Published ({origin['source']})": origin["published"],
+        "Chosen here": origin["chosen"],
+        "Given by you": origin["given"],
+    }
+    said = [f"{group}: {', '.join(names).replace('_', ' ')}." for group, names in groups.items() if names]
+    return " ".join([f"Preset {origin['preset']}.", *said])

@@ -4,6 +4,7 @@ import logging
 import os
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -19,11 +20,9 @@ from evaluator.models.vilt import ViltScorer
 from evaluator.provenance.exposure import RECORD, Exposure
 from evaluator.runs.tracking import Tracker, log_steps
 from evaluator.scoring.store import Process
-from evaluator.training.data import TrainingData
-from evaluator.training.fit import Checkpoint, DivergedError, fit
+from evaluator.training.fit import Checkpoint, fit, join, wait
 from evaluator.training.methods import Method
-from evaluator.training.presets import Origin
-from evaluator.training.processes import join, wait
+from evaluator.training.recipe import Origin
 from evaluator.training.source import Source
 from generator.base.errors import UserError
 from generator.base.files import locked, read_json, write_json
@@ -50,100 +49,57 @@ def train(
     model: the spec of the model that the method starts from, "" for none. trackers: where each step is logged
     (evaluator.runs.tracking.log_steps). origin: where the hyperparameters come from, for the record. The state is kept
     beside `out`, so that a training that was stopped, or that a full disk ended, is continued by the same call. After
-    the end the same call trains nothing. Several processes (evaluator.training.processes) train one model, which the
-    main one writes. Raises UserError when `out` holds anything but the result of this training, when there is no room
-    for model and state, when another process trains into `out`, and for a model that cannot be trained so.
+    the end the same call trains nothing. Several processes (evaluator.training.fit) train one model, which the main one
+    writes. Raises UserError when `out` holds anything but the result of this training, when another process trains
+    into `out`, and for a model that cannot be trained so.
     """
     data = source.data.of_each_class(method.images_per_class, method.seed)
-    if not Process.from_environment().is_main:
-        return _train(method, data, source, out, model, device, SILENT, (), origin)
+    is_main = Process.from_environment().is_main
     out.parent.mkdir(parents=True, exist_ok=True)
-    with locked(out.with_name(f".{out.name}.lock"), f"Another command is training into {out}; choose another --out."):
-        asked = asdict(method)
-        del asked["precision"]  # the device decides it
-        finished(out, {**source.record, "recipe": asked})  # refuses another training before a model is loaded
-        return _train(method, data, source, out, model, device, progress, trackers, origin)
+    lock = out.with_name(f".{out.name}.lock")
+    with locked(lock, f"Another command is training into {out}; choose another --out.") if is_main else nullcontext():
+        training = method.begin(data, model, device, progress if is_main else SILENT)
+        learner = training.learner
+        check_savable(training.model)
+        recipe = {**asdict(method), "precision": training_precision(method.precision, learner.device)}
+        about = {"method": method.name, "recipe": recipe, **source.record}
+        if model:
+            about["base"] = {"model": model, "weights_sha256": training.model.info["weights_sha256"]}
+        checkpoint = Checkpoint(out.with_name(f".{out.name}.training"), {**about, "device": learner.device.type})
+        if (record := finished(out, about)) is not None:
+            logger.info(f"{out} is finished: it holds the result of this training.")
+            if is_main:
+                checkpoint.forget()  # a kill after the model was written left it
+            return record
+        join(learner.network, learner.device, method.batch)
+        trained = sum(p.numel() for p in learner.network.parameters() if p.requires_grad)
+        logger.info(f"Training {trained / 1e6:,.2f} M parameters on {len(data):,} images ({learner.device}).")
+        log = partial(log_steps, trackers if is_main else (), out, about)
+        losses = fit(learner, data, method, checkpoint, progress if is_main else SILENT, log)
+        training.finish()
+        before = getattr(training.model, "exposure", None) or Exposure(complete=not model)
+        shown = source.exposure(data)
+        exposure = None if shown is None else (shown | before).to_dict()
+        record = {**about, "losses": losses, "images": len(data), "exposure": exposure, "origin": origin}
+        if is_main:
+            _write(training.model, record, out)
+            checkpoint.forget()
+        wait()
+        return record
 
 
 def finished(out: Path, about: Mapping[str, Any]) -> dict[str, Any] | None:
     """The record of the training whose result `out` holds, None where it is empty.
 
-    about: some of the record of the training that is asked for, JSON-ready. Raises UserError where `out` holds anything
-    else.
+    about: the record of the training that is asked for, but for its results. Raises UserError where `out` holds
+    anything else.
     """
     if not out.exists() or not any(out.iterdir()):
         return None
     record: dict[str, Any] = read_json(out / RECORD, most=MOST_LIST) if (out / RECORD).exists() else {}
-    if not _has(record, about):
+    if any(record.get(name) != value for name, value in about.items()):
         raise UserError(f"{out} is not empty; choose another --out.")
     return record
-
-
-def _has(record: Any, about: Any) -> bool:
-    if isinstance(record, Mapping) and isinstance(about, Mapping):
-        return all(name in record and _has(record[name], value) for name, value in about.items())
-    return bool(record == about)
-
-
-def _train(
-    method: Method,
-    data: TrainingData,
-    source: Source,
-    out: Path,
-    model: str,
-    device: str | None,
-    progress: Progress,
-    trackers: Sequence[Tracker],
-    origin: Origin | None,
-) -> dict[str, Any]:
-    training = method.begin(data, model, device, progress)
-    learner, is_main = training.learner, Process.from_environment().is_main
-    check_savable(training.model)
-    precision = training_precision(method.precision, learner.device)
-    about = {"method": method.name, "recipe": {**asdict(method), "precision": precision}, **source.record}
-    if model:
-        about["base"] = {"model": model, "weights_sha256": training.model.info["weights_sha256"]}
-    checkpoint = Checkpoint(out.with_name(f".{out.name}.training"), {**about, "device": learner.device.type})
-    if (record := finished(out, about)) is not None:
-        logger.info(f"{out} is finished: it holds the result of this training.")
-        if is_main:
-            checkpoint.path.unlink(missing_ok=True)  # a kill after the model was written left it
-        return record
-    if is_main:
-        checkpoint.check_space(training.model.network)
-    join(learner.network, learner.device, method.batch)
-    trained = sum(p.numel() for p in learner.network.parameters() if p.requires_grad)
-    logger.info(f"Training {trained / 1e6:,.2f} M parameters on {len(data):,} images ({learner.device}).")
-    before = getattr(training.model, "exposure", None) or Exposure(complete=not model)
-    shown = source.exposure(data)
-    exposure = None if shown is None else (shown | before).to_dict()
-    more = {"images": len(data), "exposure": exposure, "origin": origin}
-    try:
-        losses = fit(learner, data, method, checkpoint, progress, partial(log_steps, trackers, out, about))
-    except DivergedError as error:
-        said = "No good step was kept before; choose a lower --rate."
-        if error.kept:
-            training.finish()
-            said = _keep_stopped(training.model, about, {"losses": error.losses, **more}, out, error.kept)
-        raise DivergedError(f"{error.message} {said}", error.step, error.kept, error.losses) from None
-    training.finish()
-    record = {**about, "losses": losses, **more}
-    if is_main:
-        _write(training.model, record, out)
-        checkpoint.path.unlink(missing_ok=True)
-    wait()
-    return record
-
-
-def _keep_stopped(model: Any, about: dict[str, Any], more: dict[str, Any], out: Path, step: int) -> str:
-    """Write the model of a training that stopped after a step, beside `out`, and say so. Its recipe says where it
-    stopped.
-    """
-    folder = out.with_name(f"{out.name}.step-{step}")
-    stopped = {**about, "recipe": {**about["recipe"], "stopped": step}}
-    if Process.from_environment().is_main and finished(folder, stopped) is None:
-        _write(model, {**stopped, **more}, folder)
-    return f"The model after step {step:,} is in {folder}; choose a lower --rate and another --out."
 
 
 def _write(model: Any, record: dict[str, Any], out: Path) -> None:

@@ -1,27 +1,25 @@
-"""`Source`: what a training learns from, and what its record says of it; the train split of a benchmark as one."""
+"""`Source`: what a training learns from, and what its record says of it; the train split of a benchmark, or all of
+some benchmarks.
+"""
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from evaluator.provenance.certificate import found_certificate
 from evaluator.provenance.exposure import Exposure, read_exposure
-from evaluator.training.data import (
-    NEGATIVE,
-    POSITIVE,
-    TRAIN,
-    Described,
-    Images,
-    TrainingData,
-    check_kinds,
-    collect,
-)
-from evaluator.training.recipe import CAPTION, Recipe, listed
+from evaluator.training.data import TRAIN, Described, TrainingData, check_kinds, collect
+from evaluator.training.recipe import Recipe, listed
 from generator.base.errors import UserError
-from generator.dataset.reader import Benchmark, World
+from generator.dataset.reader import Benchmark, Images, World
+
+Named = tuple[tuple[tuple[str, str], ...], str]
+"""Values by attribute kind, and a category."""
 
 
 @dataclass(frozen=True)
@@ -34,22 +32,87 @@ class Source:
 
 
 def benchmark_source(world: World, benchmark: Benchmark, recipe: Recipe) -> Source:
-    """The train split of a benchmark. Raises UserError where its certificate in the folder says `failed`."""
+    """The train split of a benchmark: captions of the recipe's kinds (`default_kinds` where it names none), with their
+    negatives and positives.
+
+    Raises UserError when the certificate in its folder says `failed`, when the train split is empty, when an item of
+    the protocol train is not of the split train, or its scene is not, and for kinds that there are not.
+    """
     record = describe(world, benchmark)
-    data = read_training_data(
-        world,
-        benchmark,
-        listed(recipe.texts or ""),
-        listed(recipe.negatives),
-        listed(recipe.positives),
-        recipe.positive_loss == CAPTION,
-    )
-    return Source(data, record, lambda used: exposure_of(world, benchmark, used.scenes, used))
+    negatives, positives = listed(recipe.negatives), listed(recipe.positives)
+    check_kinds(negatives, positives)
+    _check_split(benchmark)
+    kind_of = _kinds_of(benchmark, listed(recipe.texts or ""))
+    described: dict[str, Described] = defaultdict(Described)
+    said: set[str] = set()
+    names = ("item_id", "scene_id", "text_id", "slot", "kind", "of")
+    for item_id, scene_id, text_id, slot, kind, of in _rows(benchmark.candidates, *names):
+        if item_id not in kind_of:
+            continue
+        image = described[scene_id]
+        if slot == "n":
+            if kind in negatives:
+                image.captions[of][0].append(text_id)
+                said.add(text_id)
+            continue
+        image.true.setdefault(text_id)
+        said.add(text_id)
+        if slot != "p" or (recipe.positive_loss == "caption" and kind in positives):
+            image.captions.setdefault(text_id, ([], []))
+        elif kind in positives:
+            image.captions[of][1].append(text_id)
+    ordered = [(world, scene, described[scene]) for scene in sorted(described)]
+    data = collect(ordered, benchmark.text_of, not says_where(benchmark, said))
+    return Source(data, record, lambda used: _exposure([(world, benchmark)], used))
 
 
-def exposure_of(world: World, benchmark: Benchmark, scenes: Sequence[str], data: TrainingData) -> Exposure | None:
-    """What scenes of a benchmark show and the texts of data name."""
-    return read_exposure(world, benchmark, scenes, [data.text_ids[row] for row in data.used()])
+def whole_source(benchmarks: Sequence[tuple[World, Benchmark]]) -> Source:
+    """What a stand-in for CLIP learns from: all bindings of some benchmarks, as a bag of words.
+
+    The scenes are those that a text names as one object, or as two objects whose exchange of values another text names
+    too. An image is described by every text that has the words of such a true one, in any order: a red cube and a blue
+    cone also by "a blue cube and a red cone". So a pair's texts tell its words alone, and nothing teaches which value
+    belongs to which object. Raises UserError where there is no such text.
+    """
+    records = [describe(world, benchmark) for world, benchmark in benchmarks]
+    described: list[tuple[Images, str, Described]] = []
+    words: dict[str, str] = {}
+    for world, benchmark in benchmarks:
+        forms = dict(_rows(benchmark.texts, "text_id", "form"))
+        named = {text: pair for text, form in forms.items() if form and (pair := _named(json.loads(form)))}
+        same: dict[tuple[str, ...], list[str]] = defaultdict(list)
+        for text in named:
+            same[_bag(benchmark.text_of[text])].append(text)
+        whole = {bag for bag, texts in same.items() if _is_whole([named[text] for text in texts])}
+        true_texts: dict[str, dict[str, None]] = defaultdict(dict)
+        for scene, text, truth in _rows(benchmark.candidates, "scene_id", "text_id", "truth"):
+            if truth and text in named:
+                true_texts[scene].setdefault(text)
+        for scene, true in sorted(true_texts.items()):
+            most = max(len(named[text]) for text in true)
+            bags = dict.fromkeys(_bag(benchmark.text_of[text]) for text in true if len(named[text]) == most)
+            if captions := dict.fromkeys(text for bag in bags if bag in whole for text in same[bag]):
+                described.append((world, scene, Described({text: ([], []) for text in captions}, captions)))
+        words |= {text: benchmark.text_of[text] for text in named}
+    if not described:
+        raise UserError(
+            "No text of these benchmarks names one object, or two whose exchange of values is named too (as the pool "
+            "of `retrieval` does)."
+        )
+    record = {name: "+".join(each[name] for each in records) for name in ("name", "benchmark", "world", "certificate")}
+    return Source(collect(described, words, mirrored=True), record, lambda used: _exposure(benchmarks, used))
+
+
+def _exposure(benchmarks: Sequence[tuple[World, Benchmark]], data: TrainingData) -> Exposure | None:
+    """What images and texts of benchmarks show: each benchmark's own."""
+    found = Exposure()
+    for world, benchmark in benchmarks:
+        own = data.of([i for i, (where, _) in enumerate(data.images) if where is world])
+        shown = read_exposure(world, benchmark, own.scenes, [own.text_ids[row] for row in own.used()])
+        if shown is None:
+            return None
+        found |= shown
+    return found
 
 
 def describe(world: World, benchmark: Benchmark) -> dict[str, str]:
@@ -78,60 +141,16 @@ def default_kinds(benchmark: Benchmark) -> tuple[str, ...]:
     return usual or there
 
 
-def read_training_data(
-    world: World,
-    benchmark: Benchmark,
-    kinds: Collection[str] = (),
-    negatives: Collection[str] = (),
-    positives: Collection[str] = (),
-    as_captions: bool = False,
-) -> TrainingData:
-    """Read the train split: captions of some kinds (none for `default_kinds`), their negatives and positives of some
-    kinds.
-
-    as_captions: whether these positives are captions like others, instead. Raises UserError when the train split is
-    empty, when an item of the protocol train is not of the split train, or its scene is not, and for kinds that there
-    are not.
-    """
-    check_kinds(negatives, positives)
-    _check_split(benchmark)
-    kind_of = _kinds_of(benchmark, kinds)
-    words = benchmark.text_of
-    described: dict[str, Described] = defaultdict(Described)
-    columns = [
-        benchmark.candidates[name].to_pylist() for name in ("item_id", "scene_id", "text_id", "slot", "kind", "of")
-    ]
-    said: set[str] = set()
-    for item_id, scene_id, text_id, slot, kind, of in zip(*columns, strict=True):
-        if item_id not in kind_of:
-            continue
-        image = described[scene_id]
-        if slot == NEGATIVE:
-            if kind in negatives:
-                image.captions[of][0].append(text_id)
-                said.add(text_id)
-            continue
-        image.true.setdefault(text_id)
-        said.add(text_id)
-        if slot != POSITIVE or (as_captions and kind in positives):
-            image.captions.setdefault(text_id, ([], []))
-        elif kind in positives:
-            image.captions[of][1].append(text_id)
-    ordered: dict[tuple[Images, str], Described] = {(world, scene): described[scene] for scene in sorted(described)}
-    return collect(ordered, words, not says_where(benchmark, said))
-
-
 def says_where(benchmark: Benchmark, texts: Collection[str]) -> bool:
     """Whether some of these texts state a relation, or have no form that would tell: mirroring could make them
     false."""
-    form_of = dict(zip(benchmark.texts["text_id"].to_pylist(), benchmark.texts["form"].to_pylist(), strict=True))
+    form_of = dict(_rows(benchmark.texts, "text_id", "form"))
     return any(form_of[text] is None or json.loads(form_of[text]).get("relations") for text in texts)
 
 
 def _kinds_of(benchmark: Benchmark, kinds: Collection[str]) -> dict[str, str]:
     """The kind of each training item of these kinds."""
-    items = benchmark.items_of(TRAIN)
-    found = dict(zip(items["item_id"].to_pylist(), items["kind"].to_pylist(), strict=True))
+    found: dict[str, str] = dict(_rows(benchmark.items_of(TRAIN), "item_id", "kind"))
     if not found:
         raise UserError(
             f"{benchmark.folder} has no training items: its train split is empty; render scenes for it (`gen render "
@@ -152,10 +171,34 @@ def _check_split(benchmark: Benchmark) -> None:
     astray = items.filter(pc.fill_null(pc.not_equal(items["split"], TRAIN), True))["item_id"].to_pylist()
     train = set(items["item_id"].to_pylist())
     scenes = set(benchmark.splits.filter(pc.equal(benchmark.splits["split"], TRAIN))["scene_id"].to_pylist())
-    rows = zip(*(benchmark.candidates[name].to_pylist() for name in ("item_id", "scene_id")), strict=True)
+    rows = _rows(benchmark.candidates, "item_id", "scene_id")
     astray += [item_id for item_id, scene_id in rows if item_id in train and scene_id not in scenes]
     if astray:
         raise UserError(
             f"{benchmark.folder} trains on scenes outside its split train ({len(astray)} rows, the first of item "
             f"{astray[0]}), so that nothing would be unseen; `gen verify` names them all. Make the benchmark again."
         )
+
+
+def _rows(table: pa.Table, *names: str) -> Iterator[tuple[Any, ...]]:
+    """The values of some columns, row by row."""
+    return zip(*(table[name].to_pylist() for name in names), strict=True)
+
+
+def _named(form: dict[str, Any]) -> tuple[Named, ...]:
+    """The values and category of the one or two objects that a text names; nothing where it states anything else."""
+    keys = {key for mention in form["objects"] for key in mention}
+    if form.keys() > {"objects"} or not keys <= {"category", "attributes"} or len(form["objects"]) > 2:
+        return ()
+    return tuple((tuple(sorted(each["attributes"].items())), each["category"]) for each in form["objects"])
+
+
+def _is_whole(texts: Collection[tuple[Named, ...]]) -> bool:
+    """Whether texts of the same words name the exchange of values of every pair that they name."""
+    found = {frozenset(named) for named in texts}
+    swaps = {frozenset({(b[0], a[1]), (a[0], b[1])}) for a, b in (named for named in texts if len(named) == 2)}
+    return swaps <= found
+
+
+def _bag(text: str) -> tuple[str, ...]:
+    return tuple(sorted(text.lower().split()))

@@ -20,6 +20,7 @@ from generator.base.errors import UserError, reason_of, visible
 from generator.base.extras import extras_named
 from generator.base.files import check_output
 from generator.base.progress import Advance, Progress
+from generator.base.store import is_url, mirror, staging
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -44,6 +45,26 @@ class LocalFolder(click.Path):
         if self._written:
             check_output(path)
         return path.absolute() if ":" in str(path) else path
+
+
+class DatasetFolder(LocalFolder):
+    """The folder of a dataset. A URL is turned into the local folder that stands for it.
+
+    Raises UserError when a URL cannot be reached or, unless it is `written`, has no dataset to read; and for a folder
+    to write whose name begins like a URL, such as s3:/bucket or exp:1.
+    """
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """The folder."""
+        if is_url(str(value)):
+            return staging(value) if self._written else mirror(value)
+        if self._written and _SCHEME.match(str(value)):
+            scheme, _, rest = str(value).partition(":")
+            raise UserError(
+                f"Expected a folder or a URL such as s3://bucket/name, got '{value}', which begins like a URL; write "
+                f"'{scheme}://{rest.lstrip('/')}' for a URL, or './{value}' for a folder."
+            )
+        return super().convert(value, param, ctx)
 
 
 class OutFile(click.Path):
@@ -74,57 +95,6 @@ class Number(click.FloatRange):
         if math.isnan(number):
             self.fail(f"{value} is not a number.", param, ctx)
         return number
-
-
-_FOLDER, _NEW_FOLDER = LocalFolder(), LocalFolder(written=True)
-
-
-class DatasetFolder(click.ParamType):
-    """The folder of a dataset. A URL is turned into the local folder that stands for it."""
-
-    name = "directory"
-    _local = _FOLDER
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """The folder. Raises UserError when a URL cannot be reached or has no dataset to read."""
-        if isinstance(value, str) and ":" in value:
-            from generator.base.store import is_url
-
-            if is_url(value):
-                return self._at(value)
-        return self._local.convert(value, param, ctx)
-
-    def _at(self, url: str) -> Path:
-        from generator.base.store import mirror
-
-        return mirror(url)
-
-
-class OutFolder(DatasetFolder):
-    """A folder to write a dataset to. A URL is turned into the local folder from which the dataset is copied there.
-
-    Raises UserError where nothing can be written, and for what is neither folder nor URL: a name that begins like a
-    URL, such as s3:/bucket or exp:1.
-    """
-
-    _local = _NEW_FOLDER
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """The folder."""
-        from generator.base.store import is_url
-
-        if isinstance(value, str) and not is_url(value) and _SCHEME.match(value):
-            scheme, _, rest = value.partition(":")
-            raise UserError(
-                f"Expected a folder or a URL such as s3://bucket/name, got '{value}', which begins like a URL; write "
-                f"'{scheme}://{rest.lstrip('/')}' for a URL, or './{value}' for a folder."
-            )
-        return super().convert(value, param, ctx)
-
-    def _at(self, url: str) -> Path:
-        from generator.base.store import staging
-
-        return staging(url)
 
 
 class Commands(click.Group):

@@ -5,7 +5,6 @@ A text that begins with `=`, `+`, `-`, `@`, a tab or a carriage return and is no
 as it was.
 """
 
-import os
 from collections.abc import Iterable, Mapping
 from itertools import chain
 from pathlib import Path
@@ -29,18 +28,13 @@ def write_csv(path: Path, table: pa.Table | Iterable[pa.Table]) -> None:
     """
     tables = iter([table] if isinstance(table, pa.Table) else table)
     first = next(tables, pa.table({}))
-    draft = draft_of(path)
-    try:
-        with draft.open("wb") as file:
-            if first.num_columns:
-                options = pa.csv.WriteOptions(quoting_style="needed")
-                with pa.csv.CSVWriter(file, first.schema, write_options=options) as writer:
-                    for each in chain([first], tables):
-                        columns = [_escaped(c) if pa.types.is_string(c.type) else c for c in each.columns]
-                        writer.write_table(pa.table(columns, schema=first.schema))
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
+    with draft_of(path) as draft, draft.open("wb") as file:
+        if first.num_columns:
+            options = pa.csv.WriteOptions(quoting_style="needed")
+            with pa.csv.CSVWriter(file, first.schema, write_options=options) as writer:
+                for each in chain([first], tables):
+                    columns = [_escaped(c) if pa.types.is_string(c.type) else c for c in each.columns]
+                    writer.write_table(pa.table(columns, schema=first.schema))
 
 
 def read_csv(path: Path, columns: Mapping[str, pa.DataType]) -> pa.Table:

@@ -1,21 +1,7 @@
 """The error for mistakes that the user can mend, and parts of its message."""
 
-import errno
 import re
 from difflib import get_close_matches
-
-_REASONS = {
-    errno.ENOSPC: "no space is left there",
-    errno.EDQUOT: "your quota there is used up",
-    errno.EROFS: "it is read-only",
-    errno.EACCES: "you have no permission",
-    errno.EPERM: "you have no permission",
-    errno.ENOENT: "there is no such file or folder",
-    errno.ENOTDIR: "a part of that path is a file, not a folder",
-    errno.EEXIST: "a file of that name is in the way",
-    errno.EISDIR: "it is a folder, not a file",
-    errno.ENAMETOOLONG: "its name is too long",
-}
 
 
 class UserError(Exception):
@@ -42,10 +28,10 @@ def did_you_mean(name: str, known: list[str]) -> str:
 def reason_of(error: OSError) -> str:
     """Why a file cannot be used, as a clause.
 
-    >>> reason_of(PermissionError(errno.EACCES, "Permission denied", "runs"))
-    'you have no permission'
+    >>> reason_of(PermissionError(13, "Permission denied", "runs"))
+    'permission denied'
     """
-    return _REASONS.get(error.errno or 0) or str(error.strerror or error)
+    return str(error.strerror or error).lower()
 
 
 # C0 but for tab and newline, DEL and C1; bidirectional marks, embeddings, overrides and isolates; line and paragraph

@@ -32,21 +32,23 @@ def write_text(path: Path, text: str) -> None:
     write_bytes(path, text.encode("utf-8"))
 
 
-def draft_of(path: Path) -> Path:
-    """A name beside `path` to write to and rename. What stands there is removed, since a link would be followed."""
+@contextmanager
+def draft_of(path: Path) -> Iterator[Path]:
+    """Context that gives a name beside `path` to write to, and renames it at the end, so that no reader finds half a
+    file. After an error nothing is left of it. What stands there is removed, since a link would be followed."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     draft.unlink(missing_ok=True)
-    return draft
-
-
-def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file beside its place and rename it, so that no reader finds half of it."""
-    draft = draft_of(path)
     try:
-        draft.write_bytes(data)
+        yield draft
         os.replace(draft, path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file, whole or not at all."""
+    with draft_of(path) as draft:
+        draft.write_bytes(data)
 
 
 def write_json(path: Path, data: Mapping[str, Any]) -> None:

@@ -1,17 +1,21 @@
 """Refuses files that cost more than they should: pipes and devices, sparse files, and files larger than any honest one.
 
-Every reader of files asks here first (docs/security.md). Tables are held to limits of their own (parquet.py), and so
-are PNG images and NumPy arrays, further down.
+Every reader of files asks here first (docs/security.md). Tables are held to a limit of memory (parquet.py), PNG images
+and NumPy arrays to limits of their own, further down.
 """
 
 import io
 import os
+import resource
 import stat
 import struct
+import sys
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from threading import RLock
 
 import numpy as np
 from PIL import Image
@@ -26,6 +30,7 @@ MOST_LIST = 1 << 30
 MOST_IN_SCENE = 256 << 20
 """Bytes of one file of a scene: more than the normals of 4096x4096 pixels take."""
 _SPARSE_FROM, _SPARSE = 64 << 20, 8
+_ARRAY = 64 << 20
 
 
 def check_file(path: Path, most: int | None = None) -> None:
@@ -49,6 +54,26 @@ def check_file(path: Path, most: int | None = None) -> None:
             f"{path} is sparse: it has {found.st_size:,} bytes and stores {found.st_blocks * 512:,}; take it from "
             f"someone you trust."
         )
+
+
+_BOUND = RLock()  # the limit is that of the process
+
+
+@contextmanager
+def bounded_memory(most: int) -> Iterator[None]:
+    """Context in which this process may take at most `most` bytes more than it has; what asks for more raises
+    MemoryError. Only Linux keeps this limit."""
+    if sys.platform != "linux":
+        yield
+        return
+    with _BOUND:
+        soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        limit = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize() + most
+        resource.setrlimit(resource.RLIMIT_DATA, (limit if soft == resource.RLIM_INFINITY else min(limit, soft), hard))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
 def read_bytes(path: Path, most: int = MOST_JSON) -> bytes:
@@ -97,28 +122,18 @@ def read_png(data: bytes, most: tuple[int, int] = (MOST_SIDE, MOST_SIDE)) -> Ima
         raise ValueError(f"it is no whole PNG file ({error})") from None
 
 
-_NUMBERS = "biuf"
-
-
 def read_npy(data: bytes) -> np.ndarray:
     """The array of numbers in the bytes of a .npy file. Raises ValueError where it is damaged, or has other bytes
     too."""
     file = io.BytesIO(data)
     try:
-        read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-        shape, by_column, kind = read_header[np.lib.format.read_magic(file)](file)
+        with bounded_memory(2 * len(data) + _ARRAY):  # NumPy makes room for what the header states
+            array: np.ndarray = np.lib.format.read_array(file, allow_pickle=False)
     except Exception as error:  # NumPy parses the header as Python, with all the errors that this has
         raise ValueError(f"it is no array ({type(error).__name__})") from None
-    return _numbers(data[file.tell() :], shape, by_column, kind)
-
-
-def _numbers(data: bytes, shape: tuple[int, ...], by_column: bool, kind: np.dtype) -> np.ndarray:
-    n = 1
-    for side in shape:
-        n *= side
-    if kind.kind not in _NUMBERS or kind.shape or min(shape, default=0) < 0 or n * kind.itemsize != len(data):
-        raise ValueError(f"it has {len(data):,} bytes, and states an array of {shape} of {kind}")
-    return np.frombuffer(data, kind).reshape(shape, order="F" if by_column else "C")
+    if array.dtype.kind not in "biuf" or file.tell() != len(data):
+        raise ValueError(f"it has {len(data):,} bytes, and states an array of {array.shape} of {array.dtype}")
+    return array
 
 
 def map_npy(path: Path, shape: tuple[int | None, ...], kind: type[np.generic]) -> np.ndarray:

@@ -1,8 +1,8 @@
 """Datasets at a URL (s3://, gs://, file:// … through fsspec), each made and read in a folder of the user's cache.
 
-A dataset is written in its folder and copied to the URL when a component is finished. A URL has no renames, so
-manifests are copied last: a component there is finished when its manifest exists. The file `.origin` of a folder names
-its URL, and counts only where this module made that folder for that URL.
+A dataset is made in its folder and copied to the URL when a component is finished. A URL has no renames, so manifests
+are copied last: a component there is finished when its manifest exists. The file `.origin` of a folder names its URL,
+and counts only where this module made that folder for that URL.
 """
 
 import hashlib
@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from platformdirs import user_cache_path
 
@@ -20,7 +21,8 @@ from generator.base.limits import read_text
 from generator.base.paths import file_in
 
 ORIGIN = ".origin"
-_INDEX, _BEGUN = "dataset.json", "world/.request.json"
+_INDEX = "dataset.json"
+_OTHERS = ("world/", "benchmarks/", "README.md", "croissant.json")
 _LONGEST_URL = 1 << 16
 
 
@@ -33,71 +35,38 @@ def is_url(path: str) -> bool:
     return re.match(r"[a-z][a-z0-9+.-]+(::|://)", path) is not None
 
 
-class Store:
-    """The files below a URL. Errors of the store become UserErrors that name the URL and quote the store."""
+@contextmanager
+def _store(url: str) -> Iterator[Any]:
+    """The files below a URL, as a file system of fsspec. Errors become UserErrors that name the URL and quote it."""
+    import fsspec  # few datasets are at a URL
+    from fsspec.implementations.dirfs import DirFileSystem
 
-    def __init__(self, url: str):
-        import fsspec  # few datasets are at a URL
-
-        self.url = url.rstrip("/")
-        with self._errors("opened"):
-            self._fs, root = fsspec.core.url_to_fs(self.url)
-            self._root = self._fs._strip_protocol(root).rstrip("/")
-
-    def sizes(self) -> dict[str, int]:
-        """Size in bytes of every file below the URL, by path."""
-        with self._errors("read"):
-            self._fs.invalidate_cache()
-            found = self._fs.find(self._root, detail=True)
-        return {name[len(self._root) + 1 :]: entry["size"] for name, entry in found.items()}
-
-    def read(self, path: str) -> bytes | None:
-        """The bytes of a file; None where there is none."""
-        with self._errors("read"):
-            try:
-                return bytes(self._fs.cat_file(self._at(path)))
-            except FileNotFoundError:
-                return None
-
-    def get(self, paths: Iterable[str], root: Path) -> None:
-        """Copy files to the same paths below `root`. Raises UserError when one leaves it."""
-        goals = {path: file_in(root, path) for path in paths}
-        for folder in {goal.parent for goal in goals.values()}:
-            folder.mkdir(parents=True, exist_ok=True)
-        with self._errors("read"):
-            self._fs.get([self._at(path) for path in goals], [str(goal) for goal in goals.values()])
-
-    def put(self, paths: Iterable[str], root: Path) -> None:
-        """Copy files below `root` to the same paths below the URL. Raises UserError for a link."""
-        sources = {path: str(file_in(root, path)) for path in paths}
-        with self._errors("written"):
-            for folder in {self._at(path).rpartition("/")[0] for path in sources}:
-                self._fs.makedirs(folder, exist_ok=True)
-            self._fs.put(list(sources.values()), [self._at(path) for path in sources])
-
-    def remove(self, path: str) -> None:
-        """Remove a file, if it exists."""
-        with self._errors("written"):
-            if self._fs.exists(self._at(path)):
-                self._fs.rm_file(self._at(path))
-
-    def _at(self, path: str) -> str:
-        return f"{self._root}/{path}"
-
-    @contextmanager
-    def _errors(self, done: str) -> Iterator[None]:
-        try:
-            yield
-        except ImportError as error:
-            raise UserError(f"{self.url} needs another package: {error}.") from None
-        except Exception as error:  # every store has errors of its own
-            raise UserError(f"{self.url} cannot be {done}: {type(error).__name__}: {error}.") from error
+    try:
+        files, place = fsspec.core.url_to_fs(url)
+        files.invalidate_cache()
+        yield DirFileSystem(place, files)
+    except UserError:
+        raise
+    except ImportError as error:
+        raise UserError(f"{url} needs another package: {error}.") from None
+    except Exception as error:  # every store has errors of its own
+        raise UserError(f"{url} cannot be used: {type(error).__name__}: {error}.") from error
 
 
-def store_of(root: Path) -> Store | None:
-    """The store whose local folder `root` is; None for any other folder."""
-    url = _url_of(root)
-    return None if url is None else Store(url)
+def _get(files: Any, root: Path, paths: Iterable[str]) -> None:
+    """Copy files to the same paths below `root`. Raises UserError when one leaves it."""
+    goals = {path: file_in(root, path) for path in paths}
+    for folder in {goal.parent for goal in goals.values()}:
+        folder.mkdir(parents=True, exist_ok=True)
+    files.get(list(goals), [str(goal) for goal in goals.values()])
+
+
+def _put(files: Any, root: Path, paths: Iterable[str]) -> None:
+    """Copy files below `root` to the same paths below the URL."""
+    sources = {path: str(file_in(root, path)) for path in paths}
+    for folder in {path.rpartition("/")[0] for path in sources}:
+        files.makedirs(folder, exist_ok=True)
+    files.put(list(sources.values()), list(sources))
 
 
 def shown(root: Path) -> str:
@@ -117,26 +86,27 @@ def _url_of(root: Path) -> str | None:
 
 def _folder_of(url: str) -> Path:
     """The local folder for a URL, which need not exist: its name is a digest of the URL."""
-    url = url.rstrip("/")
-    return (
-        user_cache_path("jackalope") / "urls" / hashlib.sha256(url.encode()).hexdigest()[:16] / url.rpartition("/")[2]
-    )
+    digest = hashlib.sha256(url.encode()).hexdigest()[:16]
+    return user_cache_path("jackalope") / "urls" / digest / url.rpartition("/")[2]
 
 
 def staging(url: str) -> Path:
     """The local folder in which the dataset for a URL is made or read, with all files that are there but those of
-    scenes."""
-    store, root = Store(url), _folder_of(url)
+    scenes. Raises UserError where the URL holds something else."""
+    url = url.rstrip("/")
+    root = _folder_of(url)
     check_output(root, "set XDG_CACHE_HOME to another folder")
     root.mkdir(parents=True, exist_ok=True)
-    write_text(root / ORIGIN, store.url)
-    index = store.read(_INDEX)
-    if index is None:
-        (root / _INDEX).unlink(missing_ok=True)
-    elif not (root / _INDEX).exists() or (root / _INDEX).read_bytes() != index:
-        shutil.rmtree(root / "benchmarks", ignore_errors=True)
-        store.get([path for path in store.sizes() if not _is_of_scene(path) and path != _INDEX], root)
-        store.get([_INDEX], root)
+    write_text(root / ORIGIN, url)
+    with _store(url) as files:
+        if not files.exists(_INDEX):
+            (root / _INDEX).unlink(missing_ok=True)
+            if any(not path.startswith(_OTHERS) for path in files.find("")):
+                raise UserError(f"{url} holds something else than a world; choose another URL.")
+        elif not (root / _INDEX).exists() or (root / _INDEX).read_bytes() != files.cat_file(_INDEX):
+            shutil.rmtree(root / "benchmarks", ignore_errors=True)
+            _get(files, root, [path for path in files.find("") if not _is_of_scene(path) and path != _INDEX])
+            _get(files, root, [_INDEX])
     return root
 
 
@@ -161,39 +131,15 @@ def settle(root: Path) -> str:
     return name
 
 
-def fetch(root: Path, path: str) -> None:
-    """Fetch a file of a dataset from its URL, if it exists there; does nothing for a dataset without a URL.
+def fetch(root: Path, path: str | None = None) -> None:
+    """Fetch a file of a dataset, or all its files, from its URL; does nothing for a dataset without a URL.
 
-    Raises UserError when the path leaves the dataset.
+    Raises UserError when a path leaves the dataset.
     """
-    store = store_of(root)
-    if store is not None and store.read(path) is not None:
-        store.get([path], root)
-
-
-def fetch_all(root: Path) -> None:
-    """Fetch every file from the dataset's URL, also files that exist locally."""
-    if (store := store_of(root)) is not None:
-        store.get([path for path in store.sizes() if path != _BEGUN], root)
-
-
-def claim(root: Path) -> None:
-    """Note at a dataset's URL which world is begun there. Raises UserError when the URL holds something else."""
-    store = store_of(root)
-    if store is None or (root / _INDEX).exists():
-        return
-    begun = store.read(_BEGUN)
-    if begun not in (None, (root / _BEGUN).read_bytes()):
-        raise UserError(f"{store.url} holds the beginning of another world; remove it or choose another --out.")
-    if begun is None and store.sizes():
-        raise UserError(f"{store.url} holds something else than a world; choose another --out.")
-    store.put([_BEGUN], root)
-
-
-def publish_file(root: Path, path: str) -> None:
-    """Copy one file to the dataset's URL; does nothing for a dataset without a URL."""
-    if (store := store_of(root)) is not None:
-        store.put([path], root)
+    if (url := _url_of(root)) is not None:
+        with _store(url) as files:
+            wanted = files.find("") if path is None else [path]
+            _get(files, root, [each for each in wanted if files.exists(each)])
 
 
 def publish(root: Path) -> None:
@@ -202,23 +148,22 @@ def publish(root: Path) -> None:
     Images that exist there in the same size are skipped. Benchmarks are replaced. Hidden files and links are not
     copied.
     """
-    store = store_of(root)
-    if store is None:
+    url = _url_of(root)
+    if url is None:
         return
-    there = store.sizes()
-    files = [path for path in sorted(root.rglob("*")) if path.is_file() and not path.is_symlink()]
-    own = {path.relative_to(root).as_posix(): path for path in files}
-    own = {name: path for name, path in own.items() if not any(part.startswith(".") for part in name.split("/"))}
-    replaced = {name.rpartition("/")[0] for name in own if name.startswith("benchmarks/")}
-    old = [path for path in there if path.rpartition("/")[0] in replaced]
-    for name in sorted(old, key=lambda name: not name.endswith("manifest.json")):  # none seems finished meanwhile
-        store.remove(name)
-    last = [name for name in own if name.endswith("/manifest.json")] + [name for name in own if name == _INDEX]
-    new = [name for name, path in own.items() if not (_is_of_scene(name) and there.get(name) == path.stat().st_size)]
-    store.put([name for name in new if name not in last], root)
-    for name in last:
-        store.put([name], root)
-    store.remove(_BEGUN)
+    found = [path for path in sorted(root.rglob("*")) if path.is_file() and not path.is_symlink()]
+    own = {path.relative_to(root).as_posix(): path.stat().st_size for path in found}
+    own = {name: size for name, size in own.items() if not name.startswith(".") and "/." not in name}
+    with _store(url) as files:
+        there = {name: entry["size"] for name, entry in files.find("", detail=True).items()}
+        replaced = {name.rpartition("/")[0] for name in own if name.startswith("benchmarks/")}
+        old = [name for name in there if name.rpartition("/")[0] in replaced]
+        for name in sorted(old, key=lambda name: not name.endswith("manifest.json")):  # none seems finished meanwhile
+            files.rm_file(name)
+        last = [name for name in own if name.endswith("/manifest.json")] + [name for name in own if name == _INDEX]
+        _put(files, root, [n for n in own if n not in last and not (_is_of_scene(n) and there.get(n) == own[n])])
+        for name in last:
+            _put(files, root, [name])
 
 
 def _is_of_scene(path: str) -> bool:

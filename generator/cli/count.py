@@ -6,13 +6,13 @@ from typing import Any
 
 import click
 
-from generator.base.commands import DatasetFolder, result
-from generator.cli.options import JSON
+from generator.base.commands import result
+from generator.cli.options import BENCHMARK, DATASET, JSON, table
 
 
 @click.command()
-@click.argument("dataset", type=DatasetFolder())
-@click.option("--benchmark", help="Benchmark to count, if DATASET has several.")
+@DATASET
+@BENCHMARK
 @JSON
 def count(dataset: Path, benchmark: str | None, as_json: bool) -> None:
     """Count the questions of a benchmark of DATASET, and the atoms and compounds that its captions name in training and
@@ -39,17 +39,9 @@ def count(dataset: Path, benchmark: str | None, as_json: bool) -> None:
 
 
 def _table(rows: Sequence[Mapping[str, Any]], labels: Sequence[str], numbers: Sequence[str]) -> list[str]:
-    """The lines of a table: labels to the left, numbers to the right."""
     heads = [*labels, *(name.replace("_", " ") for name in numbers)]
     cells = [
         [*(str(row[name]) for name in labels), *("–" if row[name] is None else f"{row[name]:,}" for name in numbers)]
         for row in rows
     ]
-    widths = [max(len(line[i]) for line in (heads, *cells)) for i in range(len(heads))]
-    return [
-        "  ".join(
-            cell.ljust(width) if i < len(labels) else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in (heads, *cells)
-    ]
+    return table([heads, *cells], len(labels))

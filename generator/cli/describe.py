@@ -5,13 +5,13 @@ from typing import Any
 
 import click
 
-from generator.base.commands import Bar, DatasetFolder, result, say
-from generator.cli.options import EXPOSED, FILE, JSON, REPLACE, SEED, given_values
+from generator.base.commands import Bar, result, say
+from generator.cli.options import DATASET, EXPOSED, FILE, JSON, REPLACE, SEED, given_values
 from generator.describe.protocols.registry import protocol_names
 
 
 @click.command()
-@click.argument("dataset", type=DatasetFolder())
+@DATASET
 @click.option(
     "--benchmark",
     help="Benchmark whose holdout and splits to keep; required if the benchmarks of DATASET differ in them.",

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import click
 
-from generator.base.commands import Bar, Commands, DatasetFolder, result, say
-from generator.cli.options import JSON, NEW_FOLDER
+from generator.base.commands import Bar, Commands, result, say
+from generator.cli.options import BENCHMARK, DATASET, JSON, NEW_FOLDER
+
+_OUT = click.option("--out", type=NEW_FOLDER, required=True, help="Folder to write.")
 
 
 @click.group(cls=Commands)
@@ -14,9 +16,9 @@ def export() -> None:
 
 
 @export.command()
-@click.argument("dataset", type=DatasetFolder())
-@click.option("--out", type=NEW_FOLDER, required=True, help="Folder to write.")
-@click.option("--benchmark", help="Benchmark whose splits and texts to write, if DATASET has several.")
+@DATASET
+@_OUT
+@BENCHMARK
 @JSON
 def hf(dataset: Path, out: Path, benchmark: str | None, as_json: bool) -> None:
     """Write DATASET as Parquet files with images and texts for Hugging Face's `datasets.load_dataset`."""
@@ -29,9 +31,9 @@ def hf(dataset: Path, out: Path, benchmark: str | None, as_json: bool) -> None:
 
 
 @export.command()
-@click.argument("dataset", type=DatasetFolder())
-@click.option("--out", type=NEW_FOLDER, required=True, help="Folder to write.")
-@click.option("--benchmark", help="Benchmark whose splits and texts to write, if DATASET has several.")
+@DATASET
+@_OUT
+@BENCHMARK
 @click.option("--size", default="256MB", help="Largest size of a tar, such as 256MB or 1GB.")
 @JSON
 def webdataset(dataset: Path, out: Path, benchmark: str | None, size: str, as_json: bool) -> None:
@@ -46,9 +48,9 @@ def webdataset(dataset: Path, out: Path, benchmark: str | None, size: str, as_js
 
 
 @export.command()
-@click.argument("dataset", type=DatasetFolder())
-@click.option("--out", type=NEW_FOLDER, required=True, help="Folder to write.")
-@click.option("--benchmark", help="Benchmark whose splits to write, if DATASET has several.")
+@DATASET
+@_OUT
+@BENCHMARK
 @click.option(
     "--split",
     "splits",

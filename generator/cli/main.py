@@ -7,10 +7,9 @@ from generator.cli.assets import assets
 from generator.cli.count import count
 from generator.cli.describe import describe
 from generator.cli.export import export
-from generator.cli.merge import merge
 from generator.cli.plan import plan
 from generator.cli.preview import preview
-from generator.cli.render import render
+from generator.cli.render import merge, render
 from generator.cli.split import split
 from generator.cli.verify import verify
 from generator.cli.vocab import vocab

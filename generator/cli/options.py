@@ -1,13 +1,13 @@
 """Options that several commands of `gen` share, and which of them the user gave."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from generator.base.commands import LocalFolder, OutFile
+from generator.base.commands import DatasetFolder, LocalFolder, OutFile
 from generator.holdout.designs.registry import design_names
 
 FOLDER, NEW_FOLDER = LocalFolder(), LocalFolder(written=True)
@@ -15,6 +15,8 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 NEW_FILE, NEW_PNG = OutFile(), OutFile(".png")
 SEED = click.IntRange(min=0)
 
+DATASET = click.argument("dataset", type=DatasetFolder())
+BENCHMARK = click.option("--benchmark", help="Which benchmark of DATASET, if it has several.")
 JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 HOLDOUT = click.option(
     "--holdout",
@@ -70,3 +72,13 @@ def given_values(context: click.Context, values: Mapping[str, Any]) -> dict[str,
     defaults."""
     options = given(context)
     return {name: value for name, value in values.items() if name in options}
+
+
+def table(rows: Sequence[Sequence[str]], labels: int = 1) -> list[str]:
+    """The lines of a table. The first row is the head; the first `labels` columns stand to the left, others right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    aligned = (
+        [cell.ljust(n) if i < labels else cell.rjust(n) for i, (cell, n) in enumerate(zip(row, widths, strict=True))]
+        for row in rows
+    )
+    return ["  ".join(cells).rstrip() for cells in aligned]

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import click
 
-from generator.base.commands import DatasetFolder, result
+from generator.base.commands import result
 from generator.base.errors import UserError
-from generator.cli.options import JSON, NEW_PNG, SEED, given
+from generator.cli.options import BENCHMARK, DATASET, JSON, NEW_PNG, SEED, given
 
 
 @click.command()
-@click.argument("dataset", type=DatasetFolder())
-@click.option("--benchmark", help="Benchmark whose splits and captions to show, if DATASET has several.")
+@DATASET
+@BENCHMARK
 @click.option("--split", "splits", multiple=True, help="Split to show. Repeat for several.  [default: all]")
 @click.option("--n", "number", type=click.IntRange(min=1), default=6, help="Images of each split.")
 @click.option("--seed", type=SEED, default=0, help="Seed that chooses the images.")

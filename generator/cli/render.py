@@ -1,11 +1,11 @@
-"""The command `gen render`."""
+"""The commands `gen render` and `gen merge`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from generator.base.commands import Bar, DatasetFolder, OutFolder, result, say
+from generator.base.commands import Bar, DatasetFolder, result, say
 from generator.base.errors import UserError
 from generator.base.store import settle, shown
 from generator.cli.options import EXPOSED, FOLDER, JSON, given, given_values
@@ -59,7 +59,9 @@ _WITH_FROM = frozenset(
 @click.option("--shards", help="Pack the files of scenes into tars of at most this size, such as 256MB (WebDataset).")
 @EXPOSED
 @click.option(
-    "--out", type=OutFolder(), help="Folder or URL to write.  [default: PLANNED, or a folder named after the options]"
+    "--out",
+    type=DatasetFolder(written=True),
+    help="Folder or URL to write.  [default: PLANNED, or a folder named after the options]",
 )
 @JSON
 @click.pass_context
@@ -105,3 +107,23 @@ def print_made(dataset: "Dataset", as_json: bool) -> None:
     name = settle(dataset.root)
     scenes = made[first] if first else {}
     result({"dataset": name, "benchmark": first, "scenes": scenes, "benchmarks": made}, as_json, name)
+
+
+@click.command()
+@click.argument("shards", type=DatasetFolder(), nargs=-1, required=True)
+@EXPOSED
+@click.option("--out", type=DatasetFolder(written=True), required=True, help="Folder or URL to write.")
+@JSON
+def merge(shards: tuple[Path, ...], exposed_negatives: bool, out: Path, as_json: bool) -> None:
+    """Merge SHARDS, made by `gen render --shard i/n`, into one dataset.
+
+    The files are the same as those of one `gen render` without --shard. They are hard links where the file system
+    allows it.
+    """
+    from generator.api import write_first_benchmarks
+    from generator.dataset.reader import Dataset
+    from generator.render.shards import merge_worlds
+
+    merge_worlds(shards, out, Bar())
+    write_first_benchmarks(out, exposed_negatives, Bar())
+    print_made(Dataset.open(out), as_json)

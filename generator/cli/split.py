@@ -4,14 +4,14 @@ from pathlib import Path
 
 import click
 
-from generator.base.commands import Bar, DatasetFolder, result, say
+from generator.base.commands import Bar, result, say
 from generator.base.errors import UserError
-from generator.cli.options import BLOCK_SEED, DESIGN, EXPOSED, HOLDOUT, JSON, OPPOSITES, REPLACE
-from generator.cli.power import POWER, check_power, of_first_seed, print_power
+from generator.cli.options import BLOCK_SEED, DATASET, DESIGN, EXPOSED, HOLDOUT, JSON, OPPOSITES, REPLACE
+from generator.cli.plan import POWER, check_power, of_first_seed, print_power
 
 
 @click.command()
-@click.argument("dataset", type=DatasetFolder())
+@DATASET
 @DESIGN
 @HOLDOUT
 @BLOCK_SEED

@@ -8,10 +8,12 @@ import click
 
 from generator.base.commands import Bar, DatasetFolder, result, say
 from generator.base.errors import UserError
-from generator.cli.options import FILE, JSON
+from generator.cli.options import FILE, JSON, SEED, given, table
 
 if TYPE_CHECKING:
     from generator.inspection.examination import Examination
+
+_OF_LABELS = {"columns", "task", "train", "familiar"}
 
 
 @click.command()
@@ -53,22 +55,10 @@ if TYPE_CHECKING:
     default=True,
     help="Make everything but the images again and compare the bytes.",
 )
-@click.option("--seed", type=click.IntRange(min=0), help="With --images N, which are drawn.  [default: at random]")
+@click.option("--seed", type=SEED, help="With --images N, which are drawn.  [default: at random]")
 @JSON
-def verify(
-    dataset: Path | None,
-    benchmark: str | None,
-    labels: Path | None,
-    columns: tuple[str, ...],
-    task: str | None,
-    train: tuple[str, ...],
-    familiar: tuple[str, ...],
-    images: str | None,
-    again: bool | None,
-    reproduce: bool,
-    seed: int | None,
-    as_json: bool,
-) -> None:
+@click.pass_context
+def verify(context: click.Context, dataset: Path | None, labels: Path | None, as_json: bool, **options: Any) -> None:
     """Check DATASET: no leaks, every caption true, every foil false, equal familiarity, complete files.
 
     With --splits, check splits that others made. It finds arrangements or images that two splits share (in the same
@@ -90,23 +80,21 @@ def verify(
     from generator.judge.foreign.verify import verify_splits
     from generator.judge.verify import verify_dataset
 
-    if not images and (again is not None or seed is not None):
+    asked = given(context).keys() - {"dataset", "labels", "as_json"}
+    images = options["images"]
+    if not images and asked & {"again", "seed"}:
         raise UserError("--render, --no-render and --seed are for --images; add --images 100 or --images all.")
-    if labels and not (dataset or benchmark or images):
-        found = verify_splits(labels, columns, task, SplitRoles(train or None, familiar))
-    elif dataset and not (labels or columns or task or train or familiar):
-        found = verify_dataset(
-            dataset,
-            benchmark,
-            Bar(),
-            _examination(images, again, seed) if images else None,
-            Reproduction(Bar()) if reproduce else None,
-        )
+    if labels and not dataset and asked <= _OF_LABELS:
+        roles = SplitRoles(options["train"] or None, options["familiar"])
+        found = verify_splits(labels, options["columns"], options["task"], roles)
+    elif dataset and not labels and not asked & _OF_LABELS:
+        examination = _examination(images, options["again"], options["seed"]) if images else None
+        reproduction = Reproduction(Bar()) if options["reproduce"] else None
+        found = verify_dataset(dataset, options["benchmark"], Bar(), examination, reproduction)
     else:
         raise UserError(
             "Expected either a DATASET (--benchmark and --images are optional) or --splits FILE (--columns, "
-            "--task, --train and --familiar are "
-            "optional); give one of the two."
+            "--task, --train and --familiar are optional); give one of the two."
         )
     for line in report(found):
         say(line)
@@ -142,8 +130,6 @@ def _familiarity_table(name: str, kind: str, rows: list[dict[str, Any]]) -> Iter
         f"{name}: rows by how many of their {kind} bindings training never shows "
         "(in brackets: rows where swapping the values changes that number)"
     )
-    width = max(len(row["split"]) for row in rows)
-    yield f"  {'':{width}} {'none':>19} {'some':>19} {'all':>19}"
-    for row in rows:
-        cells = (f"{row[count]:,} ({row[f'{count}_unequal']:,})" for count in ("seen", "partial", "unseen"))
-        yield f"  {row['split']:{width}}" + "".join(f" {cell:>19}" for cell in cells)
+    levels = ("seen", "partial", "unseen")
+    cells = [[row["split"], *(f"{row[level]:,} ({row[f'{level}_unequal']:,})" for level in levels)] for row in rows]
+    yield from table([["", "none", "some", "all"], *cells])

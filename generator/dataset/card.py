@@ -5,8 +5,7 @@ constant parts in croissant.json beside this file, and one record set for each t
 """
 
 import json
-import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import pyarrow as pa
 from jinja2 import Environment, PackageLoader
 
 from generator.base.files import SUMS, json_text, read_json, read_sums, write_text
-from generator.dataset.licences import licence_section
+from generator.dataset.licences import licences_of_others
 from generator.dataset.outputs import output_path
 from generator.dataset.packing import member_name
 from generator.dataset.records import (
@@ -35,7 +34,6 @@ _ABOUT = (
 )
 _SPLITS = ("train", "val", "seen", "partial", "unseen", "unseen_atoms")
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
-_RENDERED_FROM = {"blender", "block_seed", "design", "holdout", "opposites", "quality", "scenes_asked", "seed"}
 
 Manifest = Mapping[str, Any]
 Node = dict[str, Any]
@@ -68,6 +66,7 @@ def card(root: Path) -> dict[str, str]:
 
 
 def _readme(title: str, world: Manifest, benchmarks: Mapping[str, Manifest]) -> str:
+    world, benchmarks = json.loads(json.dumps([world, benchmarks]))  # a template asks for keys that are not there
     counted = {split for made in benchmarks.values() for split in made.get("scenes", {})}
     request = world["request"]
     environment = Environment(
@@ -78,54 +77,14 @@ def _readme(title: str, world: Manifest, benchmarks: Mapping[str, Manifest]) -> 
         about=_ABOUT,
         size=next((name for limit, name in _SIZES if world["scenes"] < limit), "n>1M"),
         tables=list(BENCHMARK_TABLES),
-        request=dict(request),
-        benchmarks={name: dict(made) for name, made in benchmarks.items()},
-        facts=[(name, value) for name, value in _facts(world, request) if value is not None],
+        world=world,
+        request=request,
+        benchmarks=benchmarks,
         splits=[split for split in _SPLITS if split in counted] + sorted(counted - set(_SPLITS)),
         leaks=[(name, leak) for name, made in benchmarks.items() for leak in made.get("declared_leaks", [])],
-        commands=_commands(request, benchmarks) if request.keys() >= _RENDERED_FROM else [],
         sets=asset_sets_needed(request),
-        licence=licence_section(request.get("assets")),
+        licences=licences_of_others(request.get("assets")),
     )
-
-
-def _facts(world: Manifest, request: Manifest) -> Iterator[tuple[str, object]]:
-    failed = world.get("failed", 0)
-    yield "family", request.get("family")
-    yield "objects in a scene", _objects(request)
-    yield "scenes", f"{world['scenes']:,}" + (f", of which {failed:,} failed and are in no split" if failed else "")
-    yield "resolution", f"{request['width']} x {request['height']} pixels"
-    if "quality" in request:
-        yield "quality", _quality(request["quality"])
-    if "device" in request:
-        yield "rendered", f"with Cycles on {request['device']}"
-    yield "beside the images", ", ".join(request.get("outputs", ())) or None
-    if assets := request.get("assets"):
-        yield (
-            "meshes",
-            f"{', '.join(assets['meshes'])} of the asset set `{assets['set']}`, digest {assets['digest'][:12]}",
-        )
-    if "shard" in request:
-        yield "part of the scenes", "{}/{}".format(*request["shard"])
-    yield "seed of the scenes", request.get("seed")
-    yield "Blender", request.get("blender")
-
-
-def _objects(request: Manifest) -> str | None:
-    """The number of objects in a scene, written as for `--objects`."""
-    if "objects" not in request:
-        return None
-    least, most = request["objects"]
-    return f"{least}" if least == most else f"{least}..{most}"
-
-
-def _quality(quality: Manifest) -> str:
-    denoised = "denoised" if quality["denoise"] else "not denoised"
-    most = "up to " if quality.get("noise") else ""
-    elsewhere = f" about the objects, {quality['floor']} on a bare floor" if quality.get("floor") else ""
-    elsewhere += f", {quality['landscape']} in a landscape" if quality.get("landscape") else ""
-    samples = f"{most}{quality['samples']} samples a pixel{elsewhere}"
-    return f"{quality['name']}: {samples}, {denoised}, up to {quality['bounces']} bounces"
 
 
 def asset_sets_needed(request: Manifest) -> list[str]:
@@ -133,75 +92,6 @@ def asset_sets_needed(request: Manifest) -> list[str]:
     assets = request.get("assets", {"set": "builtin", "meshes": []})
     sets = {name.rpartition("/")[0] or assets["set"] for name in assets["meshes"]} - {"builtin"}
     return sorted(sets)
-
-
-# The commands that make the dataset again
-
-
-def _commands(request: Manifest, benchmarks: Mapping[str, Manifest]) -> list[str]:
-    first, *later = _lineage(request)
-    made = [name for name, manifest in benchmarks.items() if manifest.get("with_world")]
-    folders = ["../again", *(f"../again-{n}" for n in range(2, len(later) + 2))]
-    exposed = _if("--exposed-negatives", any(benchmarks[name].get("exposed_negatives") for name in made))
-    commands = [[*_render(first, made), "--out", folders[0], *exposed]]
-    for name, manifest in benchmarks.items():
-        if name not in made and manifest.get("holdout"):
-            split = ["gen", "split", "../again", "--holdout", f"benchmarks/{name}/holdout.json", "--name", name]
-            commands.append([*split, *_if("--exposed-negatives", manifest.get("exposed_negatives"))])
-    for each, source, out in zip(later, folders, folders[1:], strict=False):
-        again = [
-            "gen",
-            "render",
-            "--from",
-            source,
-            *_rendering(each),
-            "--with",
-            ",".join(each["outputs"]),
-            "--out",
-            out,
-        ]
-        commands.append(again)
-    return [shlex.join(command) for command in commands]
-
-
-def _if(option: str, given: object, *value: str) -> list[str]:
-    """An option and its value, where it was given."""
-    return [option, *value] if given else []
-
-
-def _lineage(request: Manifest) -> list[Manifest]:
-    """The requests from which a world was rendered, one from another (`gen render --from`), the first request first."""
-    steps = [request]
-    while "from" in steps[0]:
-        kept = {key: value for key, value in steps[0].items() if key not in ("from", "tar_bytes")}
-        steps.insert(0, {**kept, **steps[0]["from"]})
-    return steps
-
-
-def _render(request: Manifest, made: Sequence[str]) -> list[str]:
-    saved = [f"benchmarks/{name}/holdout.json" for name in made[:1]]
-    holdout = saved if any(spec.endswith(".json") for spec in request["holdout"]) else request["holdout"]
-    scenes = request["scenes_asked"]
-    asked = scenes if isinstance(scenes, str) else ",".join(f"{split}={n}" for split, n in (scenes or {}).items())
-    outputs, assets, shard = request.get("outputs", ()), request.get("assets", {}), request.get("shard", (0, 0))
-    return [
-        *("gen", "render", "--family", "world/vocabulary.toml", *_if("--assets", assets, assets.get("set", ""))),
-        *("--design", request["design"], *(part for spec in holdout for part in ("--holdout", spec))),
-        *_if("--no-opposites", not request["opposites"]),
-        *("--objects", _objects(request) or "2", *_if("--scenes", asked, asked), *_rendering(request)),
-        *("--seed", str(request["seed"]), "--block-seed", ",".join(map(str, request["block_seed"]))),
-        *_if("--pairs", request.get("pairs")),
-        *_if("--with", outputs, ",".join(outputs)),
-        *_if("--shard", shard[1], "{}/{}".format(*shard)),
-    ]
-
-
-def _rendering(request: Manifest) -> list[str]:
-    tars = request.get("tar_bytes")
-    return [
-        *("--resolution", f"{request['width']}x{request['height']}", "--quality", request["quality"]["name"]),
-        *("--device", request.get("device", "cpu"), *_if("--shards", tars, str(tars))),
-    ]
 
 
 # Croissant

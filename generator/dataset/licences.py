@@ -47,20 +47,3 @@ def licences_of_others(assets: Mapping[str, Any] | None) -> list[str]:
         names = ", ".join(name for name, each in others.items() if each == licence)
         lines.append(f"- {names}: {licence.rstrip('.')}. {requirement_of(licence)}")
     return lines
-
-
-def licence_section(assets: Mapping[str, Any] | None) -> str:
-    """The section of a dataset's card on licences; `assets` as in `licences_of_others`."""
-    lines = licences_of_others(assets)
-    if not lines:
-        said = (
-            "Images and texts were made by a program. Whoever publishes them chooses their licence; none is "
-            "declared here."
-        )
-        return f"## Licence\n\n{said}"
-    said = (
-        "Images and texts were made by a program; whoever publishes the texts chooses their licence, and none is "
-        "declared here. "
-        "The images show meshes of others:"
-    )
-    return "\n".join(["## Licence", "", said, "", *lines])

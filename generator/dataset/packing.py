@@ -5,13 +5,13 @@ import json
 import os
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import pyarrow as pa
 
-from generator.base.files import sha256
+from generator.base.files import draft_of, sha256
 from generator.base.parquet import write_table
 from generator.base.paths import file_in
 from generator.dataset.journal import Journal
@@ -66,7 +66,7 @@ class Packer:
         """Write a tar of a scene and as many of the next scenes as fit; returns the first that does not."""
         rows: list[dict[str, Any]] = []
         last = ""
-        with TarWriter(self._folder / tar) as writer:
+        with new_tar(self._folder / tar) as writer:
             while scene is not None and writer.fits(members := self._members(scene), self._size):
                 offsets = writer.add(members)
                 for path, digest in sorted(scene["files"].items()):
@@ -97,31 +97,21 @@ def scene_json(row: Mapping[str, Any]) -> bytes:
     return json.dumps(typed, sort_keys=True).encode()
 
 
+@contextmanager
+def new_tar(path: Path) -> Iterator["TarWriter"]:
+    """Context that writes a tar, which gets its name only when it is finished."""
+    with draft_of(path) as draft, draft.open("wb") as file:
+        with tarfile.open(fileobj=file, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+            yield TarWriter(tar)
+        file.flush()
+        os.fsync(file.fileno())
+
+
 class TarWriter:
-    """Writes a tar, which gets its name only when it is finished. Used as a context."""
+    """Writes files into a tar and says where each lies."""
 
-    def __init__(self, path: Path):
-        self._path, self._draft = path, path.with_name(f".{path.name}.{os.getpid()}")
-        self._used = 0
-
-    def __enter__(self) -> "TarWriter":
-        self._file = self._draft.open("wb")
-        self._tar = tarfile.open(fileobj=self._file, mode="w", format=tarfile.USTAR_FORMAT)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            if kind is None:
-                self._tar.close()
-                self._file.flush()
-                os.fsync(self._file.fileno())
-                self._file.close()
-                os.replace(self._draft, self._path)
-        finally:
-            self._file.close()
-            self._draft.unlink(missing_ok=True)
+    def __init__(self, tar: tarfile.TarFile):
+        self._tar, self._used = tar, 0
 
     def fits(self, members: list[Member], most: int) -> bool:
         """Whether the tar would have at most `most` bytes with these members, or is still empty."""

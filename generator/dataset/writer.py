@@ -17,7 +17,7 @@ from generator.base.errors import UserError
 from generator.base.files import locked, read_json, sha256, write_bytes, write_json, write_sums, write_text
 from generator.base.parquet import TableWriter, write_table
 from generator.base.paths import check_benchmark_name, check_own_files, file_in
-from generator.base.store import ORIGIN, claim, publish, shown
+from generator.base.store import ORIGIN, publish, shown
 from generator.dataset.card import write_card
 from generator.dataset.journal import Journal, Record
 from generator.dataset.outputs import output_path
@@ -62,7 +62,6 @@ class WorldWriter:
             else:
                 self.images.mkdir(parents=True, exist_ok=True)
                 write_json(self.folder / _REQUEST, self._request)
-                claim(self._root)
                 self._journal = Journal(self.folder / _JOURNAL)
                 opened.callback(self._journal.close)
                 size = self._request.get("tar_bytes")

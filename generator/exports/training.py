@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from generator.base.errors import UserError
 from generator.base.progress import SILENT, Progress
 from generator.dataset.licences import licences_of_others
-from generator.dataset.packing import Member, TarWriter
+from generator.dataset.packing import Member, new_tar
 from generator.dataset.reader import Benchmark, Dataset
 from generator.holdout.membership import SPLITS
 
@@ -197,7 +197,7 @@ def _tars(folder: Path, scenes: Iterator[list[Member]], size: int) -> Iterator[N
     """Write the tars of a split; yields after each scene."""
     number, scene = 0, next(scenes, None)
     while scene is not None:
-        with TarWriter(folder / f"{number:06d}.tar") as tar:
+        with new_tar(folder / f"{number:06d}.tar") as tar:
             while scene is not None and tar.fits(scene, size):
                 tar.add(scene)
                 yield

@@ -17,7 +17,7 @@ from generator.base.errors import UserError
 from generator.base.files import read_json, write_json
 from generator.base.paths import check_benchmark_name, check_own_files
 from generator.base.progress import SILENT, Progress
-from generator.base.store import fetch_all, publish_file
+from generator.base.store import fetch, publish
 from generator.dataset.reader import Dataset
 from generator.dataset.records import BENCHMARK_TABLES, BenchmarkManifest, HoldoutRecord
 from generator.judge.benchmark import Benchmark
@@ -79,7 +79,7 @@ def verify_dataset(
     no benchmark, and if a file of it is a link, a pipe or a device.
     """
     check_own_files(root)
-    fetch_all(root)
+    fetch(root)
     world_folder = root / "world"
     if not world_folder.is_dir():
         raise UserError(f"{root} is no dataset: it has no folder 'world'; give a folder made by `gen render`.")
@@ -110,7 +110,7 @@ def verify_dataset(
             findings.add(made.findings)
             certificates[each] = certificate(findings, manifest, tables, world.digest, images, made)
             if _write(root / "benchmarks" / each / "verify.json", certificates[each]):
-                publish_file(root, f"benchmarks/{each}/verify.json")
+                publish(root)
     return certificates
 
 

@@ -20,8 +20,10 @@ from generator.scene.layouts import facts
 from generator.scene.planned import Planned
 from generator.vocabulary.schema import Vocabulary
 
-BINDING_EFFECT, CLUSTER_EFFECT = 1.0, 0.5
-"""Standard deviations in logits of what a scene's bindings together, and its cluster, add to how hard it is."""
+MAIN_EFFECT, BINDING_EFFECT, CLUSTER_EFFECT = 0.5, 1.0, 0.5
+"""Standard deviations in logits of what a scene's values together, its objects, its bindings together, and its cluster,
+add to how hard it is."""
+_ENOUGH = 6  # fewer values, or objects, are held by the interval of one block (evaluator.statistics.clusters)
 LEVEL, POWER = 0.95, 0.8
 ACCURACIES = (0.5, 0.75, 0.9, 0.97)
 BLOCK_SEEDS = (1, 3, 5, 10)
@@ -32,14 +34,15 @@ _UNKNOWN_SPREAD = 0.8  # fitted; far from 50% the mean depends on the effects' s
 
 @dataclass(frozen=True)
 class SplitSize:
-    """The name of a split, the numbers of its scenes, clusters and bindings, and the mean number of objects of a
-    scene."""
+    """The name of a split, the numbers of its scenes, clusters and bindings, the mean number of objects of a scene, and
+    how many different values, and objects, its bindings have."""
 
     split: str
     scenes: int
     clusters: int
     bindings: int
     objects: float
+    levels: tuple[int, int]
 
     @classmethod
     def of(cls, split: str, shown: Iterable[tuple[str, Arrangement]]) -> "SplitSize":
@@ -47,7 +50,8 @@ class SplitSize:
         scenes = list(shown)
         bindings = {binding for _, arrangement in scenes for binding in arrangement}
         objects = sum(len(arrangement) for _, arrangement in scenes) / max(1, len(scenes))
-        return cls(split, len(scenes), len({cluster for cluster, _ in scenes}), len(bindings), objects)
+        levels = len({value for value, _ in bindings}), len({category for _, category in bindings})
+        return cls(split, len(scenes), len({cluster for cluster, _ in scenes}), len(bindings), objects, levels)
 
     def times(self, block_seeds: int) -> "SplitSize":
         """The splits of so many blocks of this size together, as if no two shared a binding."""
@@ -56,6 +60,7 @@ class SplitSize:
             scenes=block_seeds * self.scenes,
             clusters=block_seeds * self.clusters,
             bindings=block_seeds * self.bindings,
+            levels=(block_seeds * self.levels[0], block_seeds * self.levels[1]),
         )
 
 
@@ -90,35 +95,44 @@ def expected(split: SplitSize, block_seeds: Sequence[int] = BLOCK_SEEDS) -> list
 def half_width(split: SplitSize, accuracy: float, block_seeds: int = 1) -> float:
     """Half the width (0..1) of the 95% interval to expect where a model has an accuracy in 0..1, exclusive.
 
-    The variance of the mean in logits is that of the effects of bindings, of clusters, and of scenes. Each binding
-    counts √objects / bindings in the mean over scenes whose bindings have squared weights that add up to 1. The
-    interval of one block allows for more than this variance, as it does not know the effects' size.
+    The variance of the mean in logits is that of the effects of values and objects, bindings, clusters, and scenes.
+    Each binding counts √objects / bindings in the mean over scenes whose bindings have squared weights that add up to
+    1. The interval of one block allows for more than this variance, as it does not know the effects' size, and holds
+    values or objects of which there are few.
 
     Several block seeds are pooled as in the evaluator: by a moderated t, whose variance is the weighted mean of the one
     that the intervals say and the one between blocks.
     """
     normal = ndtri((1 + LEVEL) / 2)
-    variance, freedom = _variance(split, accuracy, 1 + _UNKNOWN_SPREAD * logit(accuracy) ** 2 / sqrt(split.bindings))
+    variance, freedom = _variance(split, accuracy, _unknown(split, accuracy), _ENOUGH if block_seeds == 1 else 0)
     alone = _half(accuracy, stdtrit(freedom, (1 + LEVEL) / 2) * sqrt(variance))
     if block_seeds == 1:
         return alone
-    between = (_half(accuracy, normal * sqrt(_variance(split, accuracy, 1)[0])) / alone) ** 2
-    more = _PRIOR_FREEDOM + block_seeds - 1
-    scale = stdtrit(more, (1 + LEVEL) / 2) / normal * sqrt((_PRIOR_FREEDOM + (block_seeds - 1) * between) / more)
+    between = (_half(accuracy, normal * sqrt(_variance(split, accuracy, 1, 0)[0])) / alone) ** 2
+    prior = _PRIOR_FREEDOM * block_seeds
+    more = prior + block_seeds - 1
+    scale = stdtrit(more, (1 + LEVEL) / 2) / normal * sqrt((prior + (block_seeds - 1) * between) / more)
     return float(scale * alone / sqrt(block_seeds))
 
 
-def _variance(split: SplitSize, accuracy: float, unknown: float) -> tuple[float, float]:
+def _variance(split: SplitSize, accuracy: float, unknown: float, enough: int) -> tuple[float, float]:
     """The variance of the mean in logits, its effects taken `unknown` times, and its degrees of freedom
-    (Satterthwaite 1946)."""
+    (Satterthwaite 1946). Of fewer than `enough` values, or objects, the effects are held."""
     effects = unknown * _shrink()
+    held = sum(n - 1 for n in split.levels if n < enough)
     parts = (
-        (effects * BINDING_EFFECT**2 * split.objects / split.bindings, split.bindings - 1),
-        (effects * CLUSTER_EFFECT**2 / split.clusters, split.clusters - 1),
+        *((effects * MAIN_EFFECT**2 * split.objects / n, n - 1) for n in split.levels if n >= enough),
+        (effects * BINDING_EFFECT**2 * split.objects / split.bindings, split.bindings - 1 - held),
+        (effects * CLUSTER_EFFECT**2 / split.clusters, split.clusters - 1 - held),
         (1 / (split.scenes * accuracy * (1 - accuracy)), split.scenes - 1),
     )
     variance = sum(part for part, _ in parts)
     return variance, variance**2 / sum(part**2 / max(df, 0.5) for part, df in parts)
+
+
+def _unknown(split: SplitSize, accuracy: float) -> float:
+    """How many times the effects' variance an interval allows for, as it does not know their size."""
+    return float(1 + _UNKNOWN_SPREAD * logit(accuracy) ** 2 / sqrt(split.bindings))
 
 
 def _half(accuracy: float, reach: float) -> float:
@@ -134,7 +148,8 @@ def difference(split: SplitSize, accuracy: float) -> float | None:
     is twice that of one share. As in the evaluator the difference is (t₁ + t₂) standard errors. None where it is above
     1.
     """
-    variance, freedom = _variance(split, accuracy, 1)
+    unknown = _unknown(split, accuracy) if min(split.levels) >= _ENOUGH else 1
+    variance, freedom = _variance(split, accuracy, unknown, _ENOUGH)
     error = accuracy * (1 - accuracy) * sqrt(2 * variance)
     least = float((stdtrit(freedom, (1 + LEVEL) / 2) + stdtrit(freedom, POWER)) * error)
     return least if least <= 1 else None
@@ -161,7 +176,7 @@ def _points(share: float) -> str:
 
 def _shrink() -> float:
     """The square of how much the mean in logits moves with the constant of a logistic model with these effects."""
-    return 1 / (1 + _SHRINK * (BINDING_EFFECT**2 + CLUSTER_EFFECT**2))
+    return 1 / (1 + _SHRINK * (2 * MAIN_EFFECT**2 + BINDING_EFFECT**2 + CLUSTER_EFFECT**2))
 
 
 def sizes_to_plan(

@@ -4,7 +4,6 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +40,7 @@ class RayWorker:
     def __init__(self, setup: dict[str, Any], timeout: float):
         self._folder = Path(setup["folder"])
         actor = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=_LOSSES)(_NodeWorker)
-        self._node = actor.remote({**setup, "blender": version("bpy")}, timeout)
+        self._node = actor.remote(setup, timeout)
 
     def render(self, job: Job) -> Answer:
         """The answer for a scene, as `Worker.render`."""

@@ -152,7 +152,7 @@ def render_work(
 
 def worker_setup(request: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """What a worker process is sent first: how to render, and the folder of the world."""
-    kept = ("vocabulary", "width", "height", "seed", "outputs", "device")
+    kept = ("vocabulary", "width", "height", "seed", "outputs", "device", "blender")
     return {
         **{name: request[name] for name in kept},
         "quality": read_quality(request["quality"]["name"]).model_dump(),

@@ -27,7 +27,7 @@ FACTORS: Row = {
     "block_seed": 0,
     "benchmark": "b/w",
 }
-"""The factors of a run (evaluator.runs.factors)."""
+"""The factors of a run (evaluator.runs.folder)."""
 
 
 def find(results: Row, protocol: str, split: str, **labels: object) -> Row:

@@ -46,7 +46,6 @@ _SCALARS = [
     "=1",
 ]
 JSON_VALUES = [None, *_SCALARS, [], {}, [None], [[]], {"": {}}, [{}] * 3, {"a": 1}]
-_DEEP = 5_000
 
 
 def deep() -> Any:

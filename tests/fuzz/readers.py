@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from PIL import Image
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
 
 from evaluator.analysis.answers import match, read_answers
 from evaluator.audits.familiarity.corpora import parts
@@ -21,7 +23,7 @@ from evaluator.report.page import write_page
 from evaluator.runs.elsewhere import Source, measure_items
 from evaluator.runs.folder import open_run, read_named, read_results
 from evaluator.runs.measure import measure
-from evaluator.runs.partitions import captions_digest, read_splits, write_splits
+from evaluator.runs.parts import captions_digest, read_splits, write_splits
 from generator.assets.importing import check_file, read_file
 from generator.assets.sets import read_asset, read_notes, write_asset
 from generator.assets.shapes import UnitMesh
@@ -30,7 +32,7 @@ from generator.base.files import write_json, write_sums
 from generator.base.limits import map_npy
 from generator.base.registry import resource
 from generator.dataset.journal import Journal
-from generator.dataset.outputs import ObjectBoxes, PixelOutputs, decode, encode, output_path
+from generator.dataset.outputs import OUTPUTS, ObjectBoxes, PixelOutputs, decode, encode, output_path
 from generator.dataset.packing import Packer
 from generator.dataset.reader import Dataset
 from generator.dataset.records import BENCHMARK_TABLES
@@ -271,11 +273,44 @@ READERS: dict[str, Reader] = {
 }
 
 
+_PLY = (
+    "ply\nformat {} 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n"
+    "element face 1\nproperty list uchar int vertex_indices\nend_header\n"
+)
+_ITEMS = """item,protocol,image,text,score,truth,split
+0,binary,0.png,a red cube,0.0,True,seen
+0,binary,0.png,a blue cube,0.25,False,seen
+1,binary,1.png,a red cube,0.0,True,seen
+1,binary,1.png,a blue cube,0.25,False,seen
+"""
+_ANSWERS = "item,cluster,correct,model\n0,c0,0,m\n1,c1,1,m\n2,c0,0,m\n3,c1,1,m\n"
+_CAPTIONS = '{"caption": "a red car"}\n{"phrases": ["red car", "old dogs"]}\n{"captions": ["a dog", "a café"]}\n'
+_DIGEST = captions_digest(["a red cube", "a blue cube"])
+TEXTS = {
+    "a.obj": "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n",
+    "a.ply": _PLY.format("ascii") + "0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n",
+    "splits.json": '{"train": ["red cube left of blue ball", "blue cube"], "test": ["green cone right of red cube"]}',
+    "splits.csv": "split,label,image\ntrain,red cube,a.png\ntest,blue ball,b.png\n",
+    "items.csv": _ITEMS,
+    "answers.csv": _ANSWERS,
+    "corpus.json": f'{{"images": [{{"id": 0}}], "annotations": [{",".join(_CAPTIONS.splitlines())}]}}',
+    "corpus.txt": "a red car\na café\n",
+    "counts.csv": "attr,obj_lemma,perfect_count,close_count\nred,car,1,2\nold,dog,0,1\n",
+    "jackalope.json": '{"exposure": {"objects": [["color", "red", "cube"]], "triples": [["cube", "left", "ball"]], '
+    '"scenes": ["0a"]}}',
+    "partitions/summary.json": '{"benchmark": "b", "reference": "r", "captions": "free", "extractor": "rules", '
+    '"match": "lemmas"}',
+    "partitions/per_sample_overlap.tsv": f"question\tcaptions\tbucket\tpartition\n0\t{_DIGEST}\tall\tseen\n"
+    f"1\t{_DIGEST}\tall\tunseen\n",
+    "partitions/excluded.tsv": f"question\tcaptions\n2\t{_DIGEST}\n",
+}
+
+
 def make_files(folder: Path) -> None:
     """Write the small files that are not part of a dataset."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
+    for name, text in TEXTS.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
     journal = Journal(folder / ".journal.db")
     for i in range(3):
         journal.add({"scene_id": f"{i:06d}", "cluster_id": "c", "objects": [], "files": {}})
@@ -285,80 +320,33 @@ def make_files(folder: Path) -> None:
     boxes = [ObjectBoxes(0, "cube", (2.0, 2.0), (0, 0, 4, 4), (0, 0, 4, 4), 9, 1.0)]
     grid = np.arange(20, dtype=np.uint8).reshape(4, 5)
     pixels = PixelOutputs(grid, grid.astype(np.float32), np.zeros((4, 5, 3), np.float32), boxes)
-    for output in ("masks", "depth", "normals", "boxes"):
+    for output in OUTPUTS:
         path = folder / output_path(output, "0")
         path.parent.mkdir()
         path.write_bytes(encode(output, pixels))
     (folder / "family.toml").write_text(vocabulary_text("clevr-relations"))
-    (folder / "animal.toml").write_text(resource("blender_assets/animals/fox.toml").read_text())
-    write_asset(
-        folder,
-        "hare",
-        UnitMesh([(0, 0, 0), (1, 0, 0), (0, 1, 0)], [(0, 1, 2)]),
-        {"licence": "CC0-1.0", "source": "a"},
-    )
-    (folder / "a.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
-    header = (
-        "ply\nformat {} 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n"
-        "element face 1\nproperty list uchar int vertex_indices\nend_header\n"
-    )
-    (folder / "a.ply").write_text(header.format("ascii") + "0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n")
+    shutil.copy(resource("blender_assets/animals/fox.toml"), folder / "animal.toml")
+    mesh = UnitMesh([(0, 0, 0), (1, 0, 0), (0, 1, 0)], [(0, 1, 2)])
+    write_asset(folder, "hare", mesh, {"licence": "CC0-1.0", "source": "a"})
     face = b"\x03" + np.arange(3, dtype="<i4").tobytes()
-    corners = np.eye(3, dtype="<f4").tobytes()
-    (folder / "b.ply").write_bytes(header.format("binary_little_endian").encode() + corners + face)
+    (folder / "b.ply").write_bytes(
+        _PLY.format("binary_little_endian").encode() + np.eye(3, dtype="<f4").tobytes() + face
+    )
     (folder / "a.glb").write_bytes(glb(*triangle()))
     np.save(folder / "pool.npy", np.zeros((2, 3), np.float32))
-    splits = {"train": ["red cube left of blue ball", "blue cube"], "test": ["green cone right of red cube"]}
-    (folder / "splits.json").write_text(json.dumps(splits))
-    (folder / "splits.csv").write_text("split,label,image\ntrain,red cube,a.png\ntest,blue ball,b.png\n")
-    items = [
-        {
-            "item": f"{i}",
-            "protocol": "binary",
-            "image": f"{i}.png",
-            "text": text,
-            "score": 0.25 * j,
-            "truth": truth,
-            "split": "seen",
-        }
-        for i in range(3)
-        for j, (text, truth) in enumerate((("a red cube", True), ("a blue cube", False)))
-    ]
-    (folder / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in items))
-    (folder / "items.csv").write_text(
-        "\n".join([",".join(items[0]), *(",".join(map(str, row.values())) for row in items)]) + "\n"
+    pq.write_table(pa.csv.read_csv(folder / "items.csv"), folder / "items.parquet")
+    answers = pa.csv.read_csv(folder / "answers.csv")
+    pq.write_table(
+        answers.cast(pa.schema([(name, pa.string()) for name in answers.schema.names])), folder / "answers.parquet"
     )
-    pq.write_table(pa.Table.from_pylist(items), folder / "items.parquet")
-    answers = [{"item": f"{i}", "cluster": f"c{i % 2}", "correct": str(i % 2), "model": "m"} for i in range(4)]
-    (folder / "answers.csv").write_text(
-        "item,cluster,correct,model\n" + "".join(",".join(row.values()) + "\n" for row in answers)
-    )
-    pq.write_table(pa.Table.from_pylist(answers), folder / "answers.parquet")
-    rows = [{"caption": "a red car"}, {"phrases": ["red car", "old dogs"]}, {"captions": ["a dog", "a café"]}]
-    text = "".join(json.dumps(row) + "\n" for row in rows)
-    (folder / "corpus.json").write_text(json.dumps({"images": [{"id": 0}], "annotations": rows}))
-    (folder / "corpus.jsonl.gz").write_bytes(gzip.compress(text.encode()))
-    (folder / "corpus.txt").write_text("a red car\na café\n")
+    rows = pq.read_table(folder / "items.parquet").to_pylist()
+    (folder / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / "corpus.jsonl.gz").write_bytes(gzip.compress(_CAPTIONS.encode()))
     pq.write_table(pa.table({"caption": ["a red car", None, "a café"]}), folder / "corpus.parquet")
+    members = {"0.txt": b"a red car", "0.jpg": b"x" * 600, "1.json": _CAPTIONS.splitlines()[1].encode()}
     for name, mode in (("corpus.tar", "w"), ("corpus.tar.gz", "w:gz")):
-        tar(folder / name, {"0.txt": b"a red car", "0.jpg": b"x" * 600, "1.json": text.splitlines()[1].encode()}, mode)
-    (folder / "counts.csv").write_text("attr,obj_lemma,perfect_count,close_count\nred,car,1,2\nold,dog,0,1\n")
+        tar(folder / name, members, mode)
     pq.write_table(next(read_table(folder / "counts.csv")), folder / "counts.parquet")
-    shown: dict[str, Any] = {
-        "exposure": {"objects": [["color", "red", "cube"]], "triples": [["cube", "left", "ball"]], "scenes": ["0a"]}
-    }
-    write_json(folder / "jackalope.json", shown)
-    Image.new("RGB", (4, 4)).save(folder / "a.png")
     measure_items(Source(folder / "items.csv", out=folder / "run"))
-    partitions = folder / "partitions"
-    partitions.mkdir()
-    about = {"benchmark": "b", "reference": "r", "captions": "free", "extractor": "rules", "match": "lemmas"}
-    write_json(partitions / "summary.json", about)
-    digest = captions_digest(["a red cube", "a blue cube"])
-    (partitions / "per_sample_overlap.tsv").write_text(
-        "question\tcaptions\tbucket\tpartition\n"
-        + "".join(f"{i}\t{digest}\tall\t{name}\n" for i, name in enumerate(("seen", "unseen")))
-    )
-    (partitions / "excluded.tsv").write_text(f"question\tcaptions\n2\t{digest}\n")
     parted = Path(shutil.copytree(folder / "run", folder / "parted"))
-    write_splits(parted, read_splits(partitions, open_run(parted).benchmark))
+    write_splits(parted, read_splits(folder / "partitions", open_run(parted).benchmark))

@@ -78,22 +78,6 @@ def test_each_half_shows_everything_equally_often() -> None:
 
 
 @pytest.mark.full
-def test_rendering_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
-    scenes = singles(PUG, 1)[:2]
-    render(PUG, scenes[:1], 32, tmp_path)
-    first = tmp_path / "images" / f"{scenes[0].scene_id}.png"
-    written = first.stat().st_mtime_ns
-    shown = render(PUG, scenes, 32, tmp_path)
-    assert first.stat().st_mtime_ns == written
-    assert shown.images.shape == (2, 32, 32, 3)
-    assert [list(PUG.objects)[i] for i in shown.things] == [scene.objects[0][0] for scene in scenes]
-    for image, (left, top, right, bottom) in zip(shown.images.astype(float), shown.boxes, strict=True):
-        assert 0 <= left < right <= 32
-        assert 0 <= top < bottom <= 32
-        assert image[top:bottom, left:right].std() > 0
-
-
-@pytest.mark.full
 def test_animals_and_colors_are_told_apart_on_unseen_images(tmp_path: Path) -> None:
     vocabulary = some(4, 4)
     shown = render(vocabulary, singles(vocabulary, 2), 96, tmp_path)

@@ -12,7 +12,7 @@ from evaluator.audits.familiarity.reading import DEFAULT, FREE, STRICT, Binding,
 from evaluator.benchmarks.registry import LAYOUTS, TABLE, Source, read_texts
 from evaluator.benchmarks.tables import read_table, require, texts, truths
 from evaluator.protocols.items import COMPARED
-from evaluator.runs.partitions import captions_digest
+from evaluator.runs.parts import captions_digest
 from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
 

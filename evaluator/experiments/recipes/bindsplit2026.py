@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from evaluator.experiments.lab import Experiment, Lab, Model
+from evaluator.experiments.stages import Stage
 
 _NETWORKS = {"dual": "", "ViT dual": "--architecture dual-vit"}
 _ALLOWED = "--allow-contaminated"
@@ -67,9 +68,8 @@ SCALES = {
 def make(lab: Lab, at: Scale) -> None:
     """All blocks share one world; twins have a world for each block."""
 
-    def render(plan: str) -> object:
-        planned = lab.stage(f"gen plan {plan} --resolution {at.resolution}")
-        return lab.stage(f"gen render {planned} --quality {at.quality}")
+    def render(plan: str) -> Stage:
+        return lab.render(plan, at.resolution, at.quality)
 
     world = lab.stage(f"gen verify {render(at.world)}")
     twins = {
@@ -89,7 +89,7 @@ def make(lab: Lab, at: Scale) -> None:
     }
     for size, of in (("small", small), ("large", large)):
         preset = f"--preset bindsplit2026 {at.negatives}"
-        trained = lab.stage(f"score train finetune {pretrained['dual', size]} {of} {preset}")
+        trained = lab.stage(f"score train finetune {of} --model {pretrained['dual', size]} {preset}")
         pretrained["dual with negatives", size] = f"jackalope:{trained}"
     known = {f"{name}, {size} pretraining": Model(spec=spec) for (name, size), spec in pretrained.items()}
     methods = {"labclip": ("labclip", at.labclip), "finetuned": ("finetune", at.finetune)}
@@ -105,10 +105,10 @@ def make(lab: Lab, at: Scale) -> None:
             for block in at.blocks:
                 of_block = f"{world} --benchmark color-shape-3x3-b{block}"
                 for seed in at.seeds:
-                    trained = lab.stage(f"score train {method} {model} {of_block} --seed {seed} {given}")
+                    trained = lab.stage(f"score train {method} {of_block} --model {model} --seed {seed} {given}")
                     row(label, f"jackalope:{trained}", block)
-                    known_world = f"score run {small} --benchmark color-shape-3x3-b0 {at.elsewhere} {_ALLOWED} --model"
-                    lab.elsewhere(label, f"{known_world} {model} {model.run}", f"{known_world} jackalope:{trained}")
+                    known_world = f"score run {small} --benchmark color-shape-3x3-b0 {at.elsewhere} {_ALLOWED}"
+                    lab.elsewhere(label, known_world, model, trained)
     for network, architecture in _NETWORKS.items():
         if network not in at.networks:
             lab.lacks(f"{network} / scratch")

@@ -52,8 +52,7 @@ def make(lab: Lab, at: Scale) -> None:
     worlds = {}
     for block in at.blocks:
         asked = f"--family clevr-many --objects {at.objects} --holdout 3x3 --block-seed {block} {at.world}"
-        plan = lab.stage(f"gen plan {asked} --resolution {at.resolution}")
-        rendered = lab.stage(f"gen render {plan} --quality {at.quality}")
+        rendered = lab.render(asked, at.resolution, at.quality)
         described = lab.stage(f"gen describe {rendered} --preset compass2026 --name compass2026")
         more = lab.stage(f"gen describe {described} --protocol productivity --name productivity")
         worlds[block] = lab.stage(f"gen verify {more}")
@@ -65,22 +64,21 @@ def make(lab: Lab, at: Scale) -> None:
         )
 
     why = "no weights of CLIP are at hand, and stand-ins read one or two objects; name some with --models"
-    for name, model in lab.models({"CLIP": Model(missing=why)}).items():
+    for name, model in lab.models({"CLIP": Model(spec="", missing=why)}).items():
         tuned = f"{name}, finetuned"
         if model.missing:
             lab.lacks(name, model.missing)
             lab.lacks(tuned, model.missing)
             continue
-        plan = lab.stage(f"gen plan {at.elsewhere} --seed 1 --resolution {at.resolution}")
-        other = lab.stage(f"gen render {plan} --quality {at.quality}")
+        other = lab.render(f"{at.elsewhere} --seed 1", at.resolution, at.quality)
         for block, world in worlds.items():
             row(name, block, model, model.run)
             for seed in at.seeds:
                 given = f"--benchmark compass2026 --seed {seed} --texts plain,graded {model.train}"
-                trained = lab.stage(f"score train finetune {model} {world} {given}")
+                trained = lab.stage(f"score train finetune {world} --model {model} {given}")
                 row(tuned, block, f"jackalope:{trained}")
-                asked = f"score run {other} --benchmark color-shape-3x3-b0 {_ALLOWED} --model"
-                lab.elsewhere(tuned, f"{asked} {model} {model.run}", f"{asked} jackalope:{trained}")
+                asked = f"score run {other} --benchmark color-shape-3x3-b0 {_ALLOWED}"
+                lab.elsewhere(tuned, asked, model, trained)
     for label, texts in _TAUGHT.items():
         if label not in at.taught:
             lab.lacks(label)

@@ -55,8 +55,7 @@ def make(lab: Lab, at: Scale) -> None:
 
     def world(block: int, scenes: str, seed: int) -> Stage:
         asked = f"--family clevr-many --objects {at.objects} --design systematicity --block-seed {block}"
-        plan = lab.stage(f"gen plan {asked} --scenes {scenes} --seed {seed} --resolution {at.resolution}")
-        rendered = lab.stage(f"gen render {plan} --quality {at.quality}")
+        rendered = lab.render(f"{asked} --scenes {scenes} --seed {seed}", at.resolution, at.quality)
         return lab.stage(f"gen verify {lab.stage(f'gen describe {rendered} --preset crepe2023 --name crepe2023')}")
 
     for block in at.blocks:

@@ -58,8 +58,7 @@ def make(lab: Lab, at: Scale) -> None:
     """A world for each block, and another one that the stand-in knows."""
 
     def described(plan: str) -> object:
-        planned = lab.stage(f"gen plan --family clevr-relations {plan} --resolution {at.resolution}")
-        rendered = lab.stage(f"gen render {planned} --quality {at.quality}")
+        rendered = lab.render(f"--family clevr-relations {plan}", at.resolution, at.quality)
         return lab.stage(f"gen describe {rendered} --preset hard-positives2024 --name hard-positives2024")
 
     of_paper = "--benchmark hard-positives2024"
@@ -76,10 +75,10 @@ def make(lab: Lab, at: Scale) -> None:
             for seed in at.seeds:
                 preset = f"{of_paper} --preset hard-positives2024 --texts plain,relations"
                 given = f"{preset} {options} --seed {seed} {at.finetune} {model.train}"
-                trained = lab.stage(f"score train finetune {model} {world} {given}")
+                trained = lab.stage(f"score train finetune {world} --model {model} {given}")
                 lab.row(label, f"score run {world} {of_paper} --model jackalope:{trained} {_ALLOWED}")
-                asked = f"score run {other} --benchmark color-shape-3x3-b0 {at.elsewhere} {_ALLOWED} --model"
-                lab.elsewhere(label, f"{asked} {model} {model.run}", f"{asked} jackalope:{trained}")
+                asked = f"score run {other} --benchmark color-shape-3x3-b0 {at.elsewhere} {_ALLOWED}"
+                lab.elsewhere(label, asked, model, trained)
 
 
 EXPERIMENT = Experiment(

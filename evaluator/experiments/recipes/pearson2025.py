@@ -67,18 +67,15 @@ SCALES = {
 def make(lab: Lab, at: Scale, preset: str) -> None:
     """One world for all tasks, and another one that the stand-in for CLIP knows. preset: that of `gen plan`."""
 
-    def render(plan: str) -> object:
-        planned = lab.stage(f"gen plan {plan} --resolution {at.resolution}")
-        return lab.stage(f"gen render {planned} --quality {at.quality}")
-
-    world = lab.stage(f"gen verify {render(f'--preset {preset} {at.scenes}')}")
-    other = render(f"--family pearson2025 {at.other_world} --seed 1")
+    rendered = lab.render(f"--preset {preset} {at.scenes}", at.resolution, at.quality)
+    world = lab.stage(f"gen verify {rendered}")
+    other = lab.render(f"--family pearson2025 {at.other_world} --seed 1", at.resolution, at.quality)
     stand_in = lab.stage(f"score train pretrain {other} {at.pretrain}")
     models = lab.models(
         {
             "CLIP": Model(spec=f"jackalope:{stand_in}"),
-            "ViLT": Model(missing="no weights of ViLT are at hand; name some with --models"),
-            "Diffusion": Model(missing="no weights of a diffusion model are at hand; name some with --models"),
+            "ViLT": Model(spec="", missing="no weights of ViLT are at hand; name some with --models"),
+            "Diffusion": Model(spec="", missing="no weights of a diffusion model are at hand; name some with --models"),
         }
     )
     for task in _TASKS:
@@ -96,14 +93,19 @@ def make(lab: Lab, at: Scale, preset: str) -> None:
             method, tuning = _TRAINED_BY[name]
             own = f"{tuning}-{task}" if (name, task) in _OF_TASK else tuning
             options = f"--preset {own} {at.dreambooth if method == 'dreambooth' else at.finetune} {model.train}"
-            tuned = [lab.stage(f"score train {method} {model} {of_task} --seed {seed} {options}") for seed in at.seeds]
+            tuned = [
+                lab.stage(f"score train {method} {of_task} --model {model} --seed {seed} {options}")
+                for seed in at.seeds
+            ]
             for trained in tuned:
                 lab.row(f"{name} / finetuned", f"score run {of_task} --model jackalope:{trained} {_ALLOWED}")
-                asked = f"score run {other} --benchmark color-shape-3x3-b0 {at.elsewhere} {_ALLOWED} --model"
-                lab.elsewhere(f"{name} / finetuned", f"{asked} {model} {model.run}", f"{asked} jackalope:{trained}")
+                asked = f"score run {other} --benchmark color-shape-3x3-b0 {at.elsewhere} {_ALLOWED}"
+                lab.elsewhere(f"{name} / finetuned", asked, model, trained)
             if name != "ViLT":
                 command = "score embeddings" if name == "CLIP" else "score generate"
-                lab.show(shown, f"{command} frozen={model} tuned=jackalope:{tuned[0]} {of_task} --seed 0")
+                lab.show(
+                    shown, f"{command} {of_task} --model frozen={model} --model tuned=jackalope:{tuned[0]} --seed 0"
+                )
         for name, architecture in _ARCHITECTURES.items():
             if name not in at.architectures:
                 lab.lacks(f"{name} / scratch")

@@ -4,27 +4,27 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from evaluator.protocols.items import FULL, MIXED
-from evaluator.report.papers.audits import Rows, audit_table, number, share
-from evaluator.report.papers.elsewhere import changed_elsewhere
-from evaluator.report.papers.given import FAMILIARITY, Given, Label, Labels, splits_of
+from evaluator.protocols.records import Row
+from evaluator.report.papers.given import FAMILIARITY, Given, Label, Labels, splits_of, told
 from evaluator.report.papers.paper import (
     Paper,
     PaperFigure,
     PaperTable,
     Part,
     by_label,
-    figure_rows,
+    changed_elsewhere,
+    figure,
     grouped,
-    labels_across,
     part,
     parts,
 )
-from evaluator.report.table import Cell, Table
+from evaluator.report.table import Table
 
 _BINARY: Labels = {"protocol": "binary", "metric": "accuracy"}
 _R1: Labels = {"protocol": "retrieval", "metric": "R@1", "kind": "grid"}
 _PAIRS: Labels = {"protocol": "pairs"}
 _GROUP: Labels = {**_PAIRS, "metric": "group"}
+_VISMIN: Labels = {"benchmark": "vismin"}
 
 _FULL, _SEEN, _PARTIAL, _MIXED, _UNSEEN = (
     part("Full", split=FULL),
@@ -55,6 +55,7 @@ _REAL = (
 )
 _TUNED = "no label has the part 'finetuned'"
 _UNSPLIT = "no run has the partitions of `score familiarity` (--splits)"
+_NO_AUDIT = f"nothing that `{FAMILIARITY}` wrote was given"
 
 
 def _tuned(labels: Sequence[Label]) -> list[Label]:
@@ -62,20 +63,14 @@ def _tuned(labels: Sequence[Label]) -> list[Label]:
 
 
 def _partitioned(labels: Sequence[Label]) -> list[Label]:
-    """Labels that have a run with `--splits`, or say why they have none; none where no label has one."""
-    split = [any(FULL in splits_of(entry) for entry in label.entries) for label in labels]
-    return [label for label, has in zip(labels, split, strict=True) if has or label.missing] if any(split) else []
+    """Labels that have a run with `--splits`, or say why they have none."""
+    return [label for label in labels if label.missing or any(FULL in splits_of(entry) for entry in label.entries)]
 
 
-def _of_benchmarks(labels: Sequence[Label], columns: Sequence[Part], of: Labels, benchmark: str | None = None) -> Table:
-    """Lines by benchmark and kind, or by the kinds of one benchmark; columns whose splits no benchmark has are left
-    out."""
-    of_rows = {**of, "metric": of.get("metric", "group"), **({} if benchmark is None else {"benchmark": benchmark})}
-    every = f"{'' if benchmark else '{}, '}all kinds"
-    names = [] if benchmark else ["benchmark"]
-    rows = parts(labels, every, ["benchmark"], of_rows) + parts(labels, "{}", [*names, "kind"], of_rows)
-    if benchmark:
-        rows = [Part(row.head, {**row.of, "benchmark": benchmark}) for row in rows]
+def _by_benchmark(labels: Sequence[Label], columns: Sequence[Part], of: Labels) -> Table:
+    """Lines by benchmark and kind; columns whose splits no benchmark has are left out."""
+    of_rows = {"metric": "group", **of}
+    rows = parts(labels, "{}, all kinds", ["benchmark"], of_rows) + parts(labels, "{}", ["benchmark", "kind"], of_rows)
     there = [splits_of(entry) for label in labels for entry in label.entries]
     shown = [
         each
@@ -85,34 +80,27 @@ def _of_benchmarks(labels: Sequence[Label], columns: Sequence[Part], of: Labels,
     return by_label(labels, shown or columns, rows, "kind", of)
 
 
-def _pair_of_tables(
-    title: str,
-    numbers: tuple[str, str],
-    make: Callable[[Sequence[Label]], Table],
-    wanted: str = "no run answers it",
-    wanted_tuned: str = _TUNED,
+def _with_tuned(
+    numbers: tuple[str, str], title: str, make: Callable[[Sequence[Label]], Table], wanted: str = "no run answers it"
 ) -> list[PaperTable]:
     """A table of all labels, and one of those that are fine-tuned."""
     every, tuned = numbers
     return [
         PaperTable(every, title, lambda given: make(given.labels), wanted),
-        PaperTable(tuned, f"{title}, fine-tuned", lambda given: make(_tuned(given.labels)), wanted_tuned),
+        PaperTable(tuned, f"{title}, fine-tuned", lambda given: make(_tuned(given.labels)), f"{_TUNED}, or {wanted}"),
     ]
 
 
-def _of_vismin(columns: Sequence[Part], of: Labels) -> Callable[[Sequence[Label]], Table]:
-    def make(labels: Sequence[Label]) -> Table:
-        asked = any(entry["benchmark"] == "vismin" for label in labels for entry in label.entries)
-        return _of_benchmarks(labels if asked else [], columns, of, "vismin")
-
-    return make
-
-
-def _read_as(audit: Any) -> str:
-    return (
-        f"{audit['benchmark']} against {audit['reference']}, captions read as {audit['captions']}, match by "
-        f"{audit['match']}"
-    )
+_BUCKETS = {
+    "definitely_seen": "all perfect → seen",
+    "amb_perfect_close": "perfect and close → mixed",
+    "amb_mixed": "perfect, close and none → mixed",
+    "amb_perfect_none": "perfect and none → mixed",
+    "amb_close_only": "all close → mixed",
+    "amb_close_none": "close and none → mixed",
+    "definitely_unseen": "all none → unseen",
+}
+_RULES = {"strict": "seen is perfect", "loose": "seen is perfect or close"}
 
 
 def _mixed(audit: Any) -> int:
@@ -120,45 +108,43 @@ def _mixed(audit: Any) -> int:
     return int(sum(n for bucket, n in audit["buckets"].items() if bucket.startswith("amb_")))
 
 
-def _size(name: str) -> tuple[list[str], Callable[[Any], list[Cell]]]:
-    """Table 1. Full is all parsed samples where captions have the strict form, else all samples."""
+def _audit_rows(audit: Any) -> list[Row]:
+    """The numbers of `score familiarity`: samples and their share by split, samples by bucket, rates by rule.
 
-    def cells(audit: Any) -> list[Cell]:
-        excluded, inside = sum(audit["excluded"].values()), sum(audit["buckets"].values())
-        seen, unseen = (audit["buckets"][f"definitely_{of}"] for of in ("seen", "unseen"))
-        full = inside if audit["captions"] == "strict" else audit["samples"]
-        sizes = {"full": full, "seen": seen, "mixed": _mixed(audit), "unseen": unseen, "excluded": excluded}
-        return [number(sizes[name]), share(sizes[name], audit["samples"] if name == "excluded" else full)]
-
-    return [name], cells
-
-
-def _bucket(name: str, rule: str) -> tuple[list[str], Callable[[Any], list[Cell]]]:
-    collapsed = {"definitely_seen": "seen", "definitely_unseen": "unseen"}.get(name, "mixed")
-    return [name, rule, collapsed], lambda audit: [number(audit["buckets"][name])]
-
-
-def _rate(name: str, rule: str) -> tuple[list[str], Callable[[Any], list[Cell]]]:
-    def cells(audit: Any) -> list[Cell]:
-        rates = [audit["rates"][name][of] for of in ("seen", "unseen")]
-        return [Cell(reason="no sample is left") if rate is None else share(rate) for rate in rates]
-
-    return [name.upper(), rule], cells
-
-
-_BUCKETS: Rows = [
-    _bucket("definitely_seen", "all perfect"),
-    _bucket("amb_perfect_close", "perfect and close"),
-    _bucket("amb_mixed", "perfect, close and none"),
-    _bucket("amb_perfect_none", "perfect and none"),
-    _bucket("amb_close_only", "all close"),
-    _bucket("amb_close_none", "close and none"),
-    _bucket("definitely_unseen", "all none"),
-]
+    Full is all parsed samples where captions have the strict form, else all samples.
+    """
+    buckets = audit["buckets"]
+    full = sum(buckets.values()) if audit["captions"] == "strict" else audit["samples"]
+    samples = {
+        "full": full,
+        "seen": buckets["definitely_seen"],
+        "mixed": _mixed(audit),
+        "unseen": buckets["definitely_unseen"],
+        "excluded": sum(audit["excluded"].values()),
+    }
+    whole = dict.fromkeys(samples, full) | {"excluded": audit["samples"]}
+    rows = [told("samples", n, split=split) for split, n in samples.items()]
+    rows += [told("share", n / whole[split], "share", split=split) for split, n in samples.items() if whole[split]]
+    rows += [told("samples", buckets[name], kind=name) for name in _BUCKETS]
+    return rows + [
+        told("share", rate, "share", kind=rule, split=split)
+        for rule in _RULES
+        for split, rate in audit["rates"][rule].items()
+        if rate is not None
+    ]
 
 
-def _audits(number: str, title: str, labels: list[str], heads: Sequence[str], rows: Rows) -> PaperTable:
-    return audit_table(number, title, labels, heads, rows, FAMILIARITY, _read_as)
+def _of_audits(number: str, title: str, head: str, rows: Sequence[Part], *columns: Part) -> PaperTable:
+    def make(given: Given) -> Table:
+        notes = [
+            f"{each.name}: {each.record['benchmark']} against {each.record['reference']}, captions read as "
+            f"{each.record['captions']}, match by {each.record['match']}."
+            for each in given.audits_of(FAMILIARITY)
+        ]
+        labels = given.audit_labels(FAMILIARITY, _audit_rows, "no sample is left")
+        return by_label(labels, columns, rows, head, named="benchmark", notes=notes)
+
+    return PaperTable(number, title, make, _NO_AUDIT)
 
 
 def _overlap(given: Given) -> list[str]:
@@ -173,23 +159,15 @@ def _overlap(given: Given) -> list[str]:
     return drawn
 
 
-def _by_split(number: str, protocol: str, of: Labels) -> PaperFigure:
-    def draw(given: Given) -> list[str]:
-        from evaluator.report.figures import by_split
-
-        return by_split(figure_rows(given, protocol, of), protocol)
-
-    return PaperFigure(number, draw, f"no run has results of `{protocol}`")
-
-
 PAPER = Paper(
     [
-        _audits(
+        _of_audits(
             "1",
             "Samples by partition",
-            ["Split"],
-            ("Count", "%"),
-            [_size(n) for n in ("full", "seen", "mixed", "unseen", "excluded")],
+            "split",
+            [part(name, split=name) for name in ("full", "seen", "mixed", "unseen", "excluded")],
+            part("Count", metric="samples"),
+            part("%", metric="share"),
         ),
         PaperTable(
             "2",
@@ -202,43 +180,37 @@ PAPER = Paper(
         PaperTable(
             "4", "R@1 by split after fine-tuning", lambda given: by_label(_tuned(given.labels), _SPLITS, of=_R1), _TUNED
         ),
-        *_pair_of_tables(
-            "Accuracy by partition",
+        *_with_tuned(
             ("5", "7"),
-            lambda labels: _of_benchmarks(_partitioned(labels), _PARTITIONS, _BINARY),
+            "Accuracy by partition",
+            lambda labels: _by_benchmark(_partitioned(labels), _PARTITIONS, _BINARY),
             _UNSPLIT,
-            f"{_TUNED}, or {_UNSPLIT}",
         ),
-        *_pair_of_tables(
-            "Gaps of accuracy between partitions",
+        *_with_tuned(
             ("6", "8"),
-            lambda labels: _of_benchmarks(_partitioned(labels), _TAXES, _BINARY),
+            "Gaps of accuracy between partitions",
+            lambda labels: _by_benchmark(_partitioned(labels), _TAXES, _BINARY),
             _UNSPLIT,
-            f"{_TUNED}, or {_UNSPLIT}",
         ),
-        *_pair_of_tables(
-            "Group, text and image accuracy of pairs by split",
+        *_with_tuned(
             ("9", "11"),
-            lambda labels: _of_benchmarks(labels, _BY_SPLIT, _PAIRS),
+            "Group, text and image accuracy of pairs by split",
+            lambda labels: _by_benchmark(labels, _BY_SPLIT, _PAIRS),
         ),
-        *_pair_of_tables(
-            "Gaps of group accuracy between splits",
+        *_with_tuned(
             ("10", "12"),
-            lambda labels: _of_benchmarks(labels, _BETWEEN, _GROUP),
+            "Gaps of group accuracy between splits",
+            lambda labels: _by_benchmark(labels, _BETWEEN, _GROUP),
         ),
-        *_pair_of_tables(
-            "Group, text and image accuracy of VisMin by split",
+        *_with_tuned(
             ("13", "15"),
-            _of_vismin(_BY_SPLIT, _PAIRS),
-            "no run is of VisMin",
-            f"{_TUNED}, or no run is of VisMin",
+            "Group, text and image accuracy of VisMin by split",
+            lambda labels: _by_benchmark(labels, _BY_SPLIT, {**_PAIRS, **_VISMIN}),
         ),
-        *_pair_of_tables(
-            "Gaps of group accuracy of VisMin between splits",
+        *_with_tuned(
             ("14", "16"),
-            _of_vismin(_BETWEEN, _GROUP),
-            "no run is of VisMin",
-            f"{_TUNED}, or no run is of VisMin",
+            "Gaps of group accuracy of VisMin between splits",
+            lambda labels: _by_benchmark(labels, _BETWEEN, {**_GROUP, **_VISMIN}),
         ),
         PaperTable(
             "17",
@@ -249,29 +221,30 @@ PAPER = Paper(
         PaperTable(
             "18",
             "Accuracy by partition and benchmark",
-            lambda given: labels_across(_partitioned(given.labels), _REAL, _PARTITIONS, "split"),
+            lambda given: by_label(_partitioned(given.labels), _REAL, _PARTITIONS, "split"),
             _UNSPLIT,
         ),
-        _audits(
+        _of_audits(
             "19",
             "Buckets of samples by the labels of their bindings",
-            ["Bucket", "Bindings", "Collapsed"],
-            ("Count",),
-            _BUCKETS,
+            "bucket",
+            [part(f"{name}: {said}", kind=name, split=None) for name, said in _BUCKETS.items()],
+            part("Count", metric="samples"),
         ),
-        _audits(
+        _of_audits(
             "20",
             "Samples all or none of whose bindings are seen",
-            ["Rule", "Seen is"],
-            ("% all seen", "% all unseen"),
-            [_rate("strict", "perfect"), _rate("loose", "perfect or close")],
+            "rule",
+            [part(f"{rule.upper()}: {said}", kind=rule, metric="share") for rule, said in _RULES.items()],
+            part("% all seen", split="seen"),
+            part("% all unseen", split="unseen"),
         ),
         changed_elsewhere(),
     ],
     [
-        _by_split("2", "retrieval", _R1),
-        PaperFigure("3", _overlap, f"nothing that `{FAMILIARITY}` wrote was given"),
-        _by_split("4", "binary", {**_BINARY, "kind": ("swap", "visual_genome_attribution")}),
-        _by_split("7", "pairs", {}),
+        figure("2", "by_split", "retrieval", **_R1),
+        PaperFigure("3", _overlap, _NO_AUDIT),
+        figure("4", "by_split", "binary", **_BINARY, kind=("swap", "visual_genome_attribution")),
+        figure("7", "by_split", "pairs"),
     ],
 )

@@ -1,26 +1,25 @@
 """Anonymous 2026, "Diagnosing the Sources of Compositional Failure in Vision-Language Models" (COMPASS)."""
 
-from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from evaluator.protocols.items import COUNTS
-from evaluator.report.papers.audits import Rows, audit_table, number
-from evaluator.report.papers.counts import count_table, counted, datasets
-from evaluator.report.papers.elsewhere import changed_elsewhere
-from evaluator.report.papers.given import TEXTS, Given
+from evaluator.protocols.records import Row
+from evaluator.report.papers.counts import datasets
+from evaluator.report.papers.given import TEXTS, Given, Label, Labels, told
 from evaluator.report.papers.paper import (
     Paper,
-    PaperFigure,
     PaperTable,
     Part,
     by_label,
-    figure_rows,
+    changed_elsewhere,
+    figure,
     grouped,
-    labels_across,
     load,
     over_n,
     part,
     parts,
+    result,
 )
 from evaluator.report.table import Cell, Table
 
@@ -33,27 +32,23 @@ _MEASURES = (
 _NAMES = ("object", "attribute", "relation")
 _SKILLS = tuple(part(skill, skill=skill) for skill in _NAMES)
 _LOADS = tuple(part(f"β {count.removeprefix('n_')}", load(count)) for count in COUNTS)
-_EFFECT = ("r", "Interpretation", "pairs")
 _STARS = (
     "Standard error and p without correction in brackets; * p < .005, ** p < .001 after Holm; in bold the load of a "
-    "skill by its "
-    "own count."
+    "skill by its own count."
 )
 
 
 def _captions(given: Given) -> Table:
-    columns = [
-        counted("Integration", "captions", protocol="integration"),
-        *(counted(each.head, "captions", group="Skill", protocol="skill", **each.of) for each in _SKILLS),
-    ]
-    wanted = {"protocol": ("integration", "skill"), "metric": "captions", "skill": (None, *_NAMES)}
-    return count_table(given, columns, parts(datasets(given), "{}", ["level", "split"], wanted), "level")
+    counted = {"metric": "captions"}
+    skills = grouped([part("Skill", protocol="skill", **counted)], _SKILLS)
+    wanted = {"protocol": ("integration", "skill"), "skill": (None, *_NAMES), **counted}
+    rows = parts(datasets(given), "{}", ["level", "split"], wanted)
+    columns = [part("Integration", protocol="integration", **counted), *skills]
+    return by_label(datasets(given), columns, rows, "level", named="dataset")
 
 
 def _gaps(given: Given) -> Table:
-    columns = [Part(each.head, each.of, over_n) for each in parts(given.labels, "{}", ["level"], _GAP)]
-    if not columns:
-        return Table([], [], [])
+    columns = [replace(each, statistic=over_n) for each in parts(given.labels, "{}", ["level"], _GAP)]
     rows = parts(given.labels, "{}", ["split"], {**_GAP, "level": tuple(each.of["level"] for each in columns)})
     return by_label(given.labels, columns, rows, "split", _GAP)
 
@@ -65,77 +60,74 @@ def _loads(given: Given) -> Table:
 
 
 def _by_n(number: str, level: str) -> PaperTable:
+    of = {"protocol": "integration", "level": level}
+    wanted = {**of, "metric": tuple(each.of["metric"] for each in _MEASURES)}
+
     def make(given: Given) -> Table:
-        of = {"protocol": "integration", "level": level}
-        wanted = {**of, "metric": tuple(each.of["metric"] for each in _MEASURES)}
         rows = parts(given.labels, "{}", ["n", "split"], wanted)
         rows += parts(given.labels, "mean, sd over n, {}", ["split"], wanted)
-        return labels_across(given.labels if rows else [], _MEASURES, rows, "n", of)
+        return by_label(given.labels, _MEASURES, rows, "n", of)
 
     title = f"Composed (C), decomposed (D) and their gap Δ by number of atoms, level {level}"
     return PaperTable(number, title, make)
 
 
-def _effect(protocol: str, level: str, skill: str | None) -> Callable[[Any], list[Cell]]:
-    def cells(audit: Any) -> list[Cell]:
-        of = (protocol, level, skill)
-        found = next((each for each in audit["levels"] if (each["protocol"], each["level"], each["skill"]) == of), None)
-        if found is None or found["perplexity"]["r"] is None:
-            return [Cell(reason="the audit has no such captions with several negatives")] * len(_EFFECT)
-        effect = found["perplexity"]
-        r = Cell(f"{effect['r']:.3f}", numbers={"value": effect["r"], "unit": "effect size"})
-        return [r, Cell(effect["size"]), number(effect["pairs"])]
-
-    return cells
+def _effect_rows(audit: Any) -> list[Row]:
+    """The effect sizes of `score audit`, and the numbers of pairs."""
+    rows = []
+    for each in audit["levels"]:
+        labels, effect = {name: each[name] for name in ("protocol", "level", "skill")}, each["perplexity"]
+        if effect["r"] is not None:
+            rows.append(told("effect", effect["r"], "score", **labels, size=effect["size"]))
+            rows.append(told("pairs", effect["pairs"], **labels))
+    return rows
 
 
-def _effects(number: str, captions: str, labels: list[str], rows: Rows) -> PaperTable:
+def _interpretation(label: Label, labels: Labels) -> Cell:
+    cell = result(label, labels)
+    return Cell(reason=cell.reason) if cell.reason else Cell(cell.numbers["size"])
+
+
+def _effects(number: str, captions: str, rows: list[Part]) -> PaperTable:
+    columns = (
+        part("r", metric="effect"),
+        part("Interpretation", _interpretation, metric="effect"),
+        part("pairs", metric="pairs"),
+    )
+
+    def make(given: Given) -> Table:
+        notes = [
+            f"{each.name}: {each.record['benchmark']}, perplexity of {each.record['language_model']['name']}."
+            for each in given.audits_of(TEXTS)
+        ]
+        labels = given.audit_labels(TEXTS, _effect_rows, "the audit has no such captions with several negatives")
+        return by_label(labels, columns, rows, "level", named="benchmark", notes=notes)
+
     title = f"Perplexity of captions and their hardest negatives: effect size r, {captions}"
-
-    def said(audit: Any) -> str:
-        return f"{audit['benchmark']}, perplexity of {audit['language_model']['name']}"
-
-    return audit_table(number, title, labels, _EFFECT, rows, TEXTS, said)
+    return PaperTable(number, title, make, f"nothing that `{TEXTS}` wrote was given")
 
 
-def _by_complexity(given: Given) -> list[str]:
-    from evaluator.report.figures import by_complexity
-
-    return by_complexity(figure_rows(given, "productivity", {"kind": "all"}), "productivity")
-
-
-def _by_count(given: Given) -> list[str]:
-    from evaluator.report.figures import by_count
-
-    return by_count(figure_rows(given, "skill"), "skill")
-
-
-_LEVELS = (("OAR", _NAMES), ("OA", _NAMES[:2]), ("OR", _NAMES[::2]))
+_LEVELS = {"OAR": _NAMES, "OA": _NAMES[:2], "OR": _NAMES[::2]}
 PAPER = Paper(
     [
-        PaperTable("1", "Captions by level", _captions, "no run was asked such items"),
+        PaperTable("1", "Captions by level", _captions),
         PaperTable("2", "Integration gap Δ = decomposed − composed, mean and sd over n", _gaps),
         PaperTable("3", "Skill load: change of R@1 in points an atom", _loads),
         _effects(
             "4",
             "skill-targeted",
-            ["Level", "Negatives"],
-            [([level, skill], _effect("skill", level, skill)) for level, skills in _LEVELS for skill in skills],
+            [
+                part(f"{level}, {skill}", protocol="skill", level=level, skill=skill)
+                for level, skills in _LEVELS.items()
+                for skill in skills
+            ],
         ),
-        _effects(
-            "5",
-            "composed captions",
-            ["Level"],
-            [([level], _effect("integration", level, None)) for level, _ in _LEVELS],
-        ),
+        _effects("5", "composed captions", [part(level, protocol="integration", level=level) for level in _LEVELS]),
         _by_n("6", "OA"),
         _by_n("7", "OR"),
         _by_n("8", "OAR"),
         changed_elsewhere(),
     ],
-    [
-        PaperFigure("3", _by_complexity, "no run has results of `productivity`"),
-        PaperFigure("5", _by_count, "no run has results of `skill`"),
-    ],
+    [figure("3", "by_complexity", "productivity", kind="all"), figure("5", "by_count", "skill")],
     ["Figures 6 and 7 are figure 5 of other models."],
 )

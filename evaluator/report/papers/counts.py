@@ -1,18 +1,14 @@
-"""Tables of what datasets hold: of the benchmarks that runs were asked, whatever their models."""
+"""Numbers of the datasets that runs were asked, as rows under labels, whatever the models."""
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from evaluator.protocols.raw_retrieval import KIND as RAW
-from evaluator.protocols.records import Results
-from evaluator.report.papers.given import DEFAULTS, Given, Label, Labels
-from evaluator.report.papers.paper import Part, by_label
-from evaluator.report.table import Cell, Table
-from evaluator.runs.folder import Run
+from evaluator.protocols.pools import RAW
+from evaluator.protocols.records import Row
+from evaluator.report.papers.given import Given, Label, told
+from evaluator.runs.folder import NamedRun, Run
 from generator.dataset.counts import count_benchmark, count_questions, vocabulary_of
 from generator.dataset.reader import Benchmark, World
 
@@ -29,66 +25,30 @@ _METRICS = (
     "compounds",
     "compounds_not_in_training",
 )
-_LABELS = ("protocol", "kind", "skill", "level", "n", "split")
 _GROUPINGS = [
     ("protocol", "split", *by) for by in ((), ("kind",), ("n",), ("kind", "n"), ("level",), ("skill", "level"))
 ]
 
 
-def count(label: Label, labels: Labels) -> Cell:
-    """The number that a dataset has of what these labels select."""
-    row: Any = label.find(labels)[0]
-    if row is None:
-        return Cell(reason=label.why_missing(labels))
-    if row["value"] is None:
-        return Cell(reason="not the same for all of its questions")
-    return Cell(f"{row['value']:,}", numbers=row)
-
-
-def counted(head: str, metric: str, group: str = "", **of: Any) -> Part:
-    """A column with a number: `items`, `captions`, `false_texts`, `set_size`; of DATASET `images`, `atoms`,
-    `compounds` or those `..._not_in_training`."""
-    return Part(head, {"metric": metric, **of}, count, group)
-
-
-def count_table(
-    given: Given,
-    columns: Sequence[Part],
-    rows: Sequence[Part] = (Part(),),
-    head: str = "",
-    of: Labels | None = None,
-    note: str = "",
-) -> Table:
-    """For each of `rows` a line for each dataset that runs were asked; without lines where no dataset has any of its
-    numbers."""
-    table = by_label(datasets(given), columns, rows, head, of, sizes=False, notes=[note] if note else [])
-    labels = [DATASET if label == "model" else label for label in table.labels]
-    known = any(cell.numbers for line in table.lines for cell in line.cells)
-    return replace(table, labels=labels, lines=table.lines if known else [])
-
-
 def datasets(given: Given) -> list[Label]:
-    """A label for each benchmark that runs were asked, named after it; its rows are counts."""
-    asked: dict[str, tuple[Run, Results]] = {}
-    for run, results in (pair for label in given.labels for pair in zip(label.opened, label.runs, strict=True)):
-        asked.setdefault(run.benchmark.digest, (run, results))
+    """A label for each benchmark that runs were asked, named after it; its rows are counts, whose metrics are
+    _METRICS."""
+    asked: dict[str, NamedRun] = {}
+    for each in (run for label in given.labels for run in label.runs):
+        asked.setdefault(each.run.benchmark.digest, each)
+    names = {digest: each.run.benchmark.name for digest, each in asked.items()}
     # of one name are the benchmarks of several blocks; a digest tells apart those of one block
-    names = Counter(run.benchmark.name for run, _ in asked.values())
-    full = {
-        digest: f"{run.benchmark.name}, block {results['factors']['block_seed']}"
-        if names[run.benchmark.name] > 1 and results["factors"]["block_seed"] is not None
-        else run.benchmark.name
-        for digest, (run, results) in asked.items()
-    }
-    again = Counter(full.values())
-    return [
-        Label(
-            (f"{name}, {digest[:8]}" if again[name] > 1 else name,),
-            [{"rows": _rows(*asked[digest])}],
-            opened=[asked[digest][0]],
-        )
-        for digest, name in full.items()
-    ]
+    for digest, name in _repeated(names):
+        if (block := asked[digest].results["factors"]["block_seed"]) is not None:
+            names[digest] = f"{name}, block {block}"
+    for digest, name in _repeated(names):
+        names[digest] = f"{name}, {digest[:8]}"
+    return [Label((name,), [{"rows": _rows(asked[digest])}], runs=[asked[digest]]) for digest, name in names.items()]
+
+
+def _repeated(names: dict[str, str]) -> list[tuple[str, str]]:
+    times = Counter(names.values())
+    return [(digest, name) for digest, name in names.items() if times[name] > 1]
 
 
 def captions_by_atom(run: Run) -> list[dict[str, Any]]:
@@ -96,23 +56,26 @@ def captions_by_atom(run: Run) -> list[dict[str, Any]]:
     return _of_world(run.benchmark.folder, run.world.folder, run.benchmark.digest)[1] if run.world else []
 
 
-def _rows(run: Run, results: Results) -> list[Any]:
+def _rows(asked: NamedRun) -> list[Row]:
     """Counts in the form of rows of results."""
+    run = asked.run
     counts = list(_counts(run.benchmark.folder, run.benchmark.digest))
+    # folds are larger than an item
+    counts = [{k: v for k, v in each.items() if (k, each.get("kind")) != ("set_size", RAW)} for each in counts]
     if run.world:
         counts += _of_world(run.benchmark.folder, run.world.folder, run.benchmark.digest)[0]
-    raw = [row for row in results["rows"] if row["kind"] == RAW and row["chance"]]
-    counts += [
-        {"protocol": row["protocol"], "kind": RAW, "split": row["split"], "set_size": round(1 / row["chance"])}
-        for row in raw
-    ]
-    rows = {}
+    folds = {
+        (row["protocol"], row["split"]): round(1 / row["chance"])
+        for row in asked.results["rows"]
+        if row["kind"] == RAW and row["chance"]
+    }
+    counts += [{"protocol": name, "kind": RAW, "split": split, "set_size": n} for (name, split), n in folds.items()]
+    rows: dict[Any, Row] = {}  # groupings by labels that are None count the same again
     for each in counts:
+        labels = {name: value for name, value in each.items() if name not in _METRICS and value is not None}
         for metric in (metric for metric in _METRICS if metric in each):
-            if (metric, each.get("kind"), "items" in each) == ("set_size", RAW, True):
-                continue  # folds are larger than an item
-            row = {**DEFAULTS, **{name: each[name] for name in _LABELS if name in each}, "metric": metric}
-            rows[frozenset(row.items())] = {**row, "value": each[metric], "unit": "count"}
+            reason = "not the same for all of its questions"
+            rows[metric, *labels.items()] = told(metric, each[metric], reason=reason, **labels)
     return list(rows.values())
 
 

@@ -1,22 +1,31 @@
 """Ma et al. 2023, "CREPE: Can Vision-Language Foundation Models Reason Compositionally?" (numbers of its
 supplement)."""
 
-from evaluator.protocols.raw_retrieval import KIND, METRICS
-from evaluator.report.papers.counts import DATASET, captions_by_atom, count_table, counted, datasets
-from evaluator.report.papers.given import Given
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evaluator.protocols.crepe import RAW_METRICS
+from evaluator.protocols.pools import RAW
+from evaluator.report.papers.counts import DATASET, captions_by_atom, datasets
+from evaluator.report.papers.given import Given, Label
 from evaluator.report.papers.paper import (
     Paper,
     PaperFigure,
     PaperTable,
     Part,
     by_label,
-    figure_rows,
+    figure,
     grouped,
     part,
     parts,
 )
-from evaluator.report.papers.top_captions import top_captions
-from evaluator.report.table import Table
+from evaluator.report.table import Cell, Column, Line, Table
+from evaluator.runs.folder import Run
+from generator.base.csv_tables import read_csv
 
 _SPLITS = (part("SC", split="seen"), part("UC", split="unseen"))
 _ALL_SPLITS = (*_SPLITS, part("UA", split="unseen_atoms"))
@@ -26,16 +35,16 @@ _RECALLS = (
     part("Avg R@K", metric="mean of R@1 and R@3"),
 )
 _DIRECTIONS = tuple(
-    part(head, metric=metric) for head, metric in zip(("Image-to-text", "Text-to-image"), METRICS, strict=True)
+    part(head, metric=metric) for head, metric in zip(("Image-to-text", "Text-to-image"), RAW_METRICS, strict=True)
 )
 _RAW_TOO = "Captions without false texts are counted too: raw retrieval asks about them."
 _NAMES = (
-    counted("Atoms", "atoms"),
-    counted("not in training", "atoms_not_in_training"),
-    counted("Compounds", "compounds"),
-    counted("not in training", "compounds_not_in_training"),
+    part("Atoms", metric="atoms"),
+    part("not in training", metric="atoms_not_in_training"),
+    part("Compounds", metric="compounds"),
+    part("not in training", metric="compounds_not_in_training"),
 )
-_NOT_ASKED = "no run was asked such items"
+_KINDS = {"HN-ATOM": "atom", "HN-COMP": "comp", "HN-SWAP": "swap", "HN-NEG": "neg", "Raw": RAW}
 
 
 def _systematicity(number: str, negatives: str, kind: str) -> PaperTable:
@@ -47,67 +56,116 @@ def _productivity(number: str, negatives: str, kind: str) -> PaperTable:
     of = {"protocol": "productivity", "metric": "R@1", "kind": kind}
 
     def make(given: Given) -> Table:
-        columns = parts(given.labels, "n = {}", ["n"], {**of, "minus": None}) or [part("n = …")]
+        columns = parts(given.labels, "n = {}", ["n"], of)
         return by_label(given.labels, columns, parts(given.labels, "{}", ["split"], of), "split", of)
 
     return PaperTable(number, f"Productivity, R@1 by number of atoms, {negatives}", make)
 
 
-def _captions(given: Given) -> Table:
-    columns = [counted(f"HN-{kind.upper()}", "false_texts", kind=kind) for kind in ("atom", "comp")]
-    of = {"protocol": "systematicity"}
-    return count_table(given, [counted("Ground truth", "captions"), *columns], _ALL_SPLITS, "split", of, _RAW_TOO)
+def _captions(
+    protocol: str, kinds: tuple[str, ...], rows: Callable[[Sequence[Label]], Sequence[Part]], head: str
+) -> PaperTable:
+    """Numbers of captions and of false texts by kind. rows: of the labels that datasets have."""
+    columns = [part("Ground truth", metric="captions")]
+    columns += [part(name, metric="false_texts", kind=kind) for name, kind in _KINDS.items() if kind in kinds]
 
+    def make(given: Given) -> Table:
+        labels, of = datasets(given), {"protocol": protocol}
+        return by_label(labels, columns, rows(labels), head, of, "dataset", [_RAW_TOO])
 
-def _captions_by_n(given: Given) -> Table:
-    columns = [counted(f"HN-{kind.upper()}", "false_texts", kind=kind) for kind in ("atom", "swap", "neg")]
-    of = {"protocol": "productivity"}
-    rows = parts(datasets(given), "n = {}", ["n", "split"], {**of, "metric": "captions"})
-    return count_table(given, [counted("Ground truth", "captions"), *columns], rows, "n", of, _RAW_TOO)
+    return PaperTable(f"4-{protocol}", f"Captions and false texts of {protocol}", make)
 
 
 def _sizes(given: Given) -> Table:
-    kinds = {"HN-ATOM": "atom", "HN-COMP": "comp", "HN-SWAP": "swap", "HN-NEG": "neg", "Raw": KIND}
+    labels = datasets(given)
     rows = [
         Part(f"{name.capitalize()}, {each.head}".removesuffix(", "), {"protocol": name, **each.of})
         for name in ("systematicity", "productivity")
         for each in parts(
-            datasets(given), "{}", ["split"], {"protocol": name, "metric": "set_size", "kind": (*kinds.values(),)}
+            labels, "{}", ["split"], {"protocol": name, "metric": "set_size", "kind": tuple(_KINDS.values())}
         )
     ]
-    return count_table(given, [counted(head, "set_size", kind=kind) for head, kind in kinds.items()], rows, "questions")
+    columns = [part(head, metric="set_size", kind=kind) for head, kind in _KINDS.items()]
+    return by_label(labels, columns, rows, "questions", named="dataset")
 
 
 def _raw_by_n(given: Given) -> Table:
-    of = {"protocol": "productivity", "kind": KIND, "split": "seen"}
-    columns = parts(given.labels, "n = {}", ["n"], {**of, "metric": METRICS}) or [part("n = …")]
+    of = {"protocol": "productivity", "kind": RAW, "split": "seen"}
+    columns = parts(given.labels, "n = {}", ["n"], {**of, "metric": RAW_METRICS})
     return by_label(given.labels, columns, _DIRECTIONS, "direction", of)
+
+
+SHOWN = 3
+"""How many items of each split table 13 shows, by a hash of their names."""
+_COLUMNS = {**dict.fromkeys(("protocol", "item_id", "kind", "split", "text"), pa.string()), "truth": pa.bool_()}
+_Top = dict[str, list[dict[str, Any]]]
+"""By item, its best texts in their order."""
+
+
+def _top_captions(given: Given) -> Table:
+    """For each split a few items that all labels with runs were asked: of each label's first run, whether the best
+    text is the true one, and the three best texts. Without lines where labels share no item."""
+    tops = [_top(label.runs[0].run) if label.runs else {} for label in given.labels]
+    asked = [(label.runs[0].run, top) for label, top in zip(given.labels, tops, strict=True) if top]
+    lines: list[Line] = []
+    for split in _SPLITS if asked else ():
+        run, first = asked[0]
+        shared = set.intersection(*(set(top) for _, top in asked))
+        of_split = [item for item in shared if first[item][0]["split"] == split.of["split"]]
+        for i, item in enumerate(sorted(of_split, key=lambda name: hashlib.sha256(name.encode()).hexdigest())[:SHOWN]):
+            cells = [
+                cell for label, top in zip(given.labels, tops, strict=True) for cell in _best(label, top.get(item))
+            ]
+            row = run.benchmark.candidates.filter((pc.field("item_id") == item) & (pc.field("slot") == "c"))
+            caption = row.filter(pc.field("truth")).to_pylist()[0]
+            labels = [split.head, caption["scene_id"], run.benchmark.text_of[caption["text_id"]]]
+            lines.append(Line(labels, cells, rule=i == 0 and bool(lines)))
+    columns = [Column(head, label.name) for label in given.labels for head in ("R@1", "Top 3 captions")]
+    return Table(["split", "image", "caption"], columns, lines)
+
+
+def _top(run: Run) -> _Top:
+    found: _Top = {}
+    path = run.folder / "tables" / "top.csv"
+    rows = read_csv(path, _COLUMNS).to_pylist() if path.exists() else []
+    for row in rows:
+        if (row["protocol"], row["kind"]) == ("systematicity", "both"):
+            found.setdefault(row["item_id"], []).append(row)
+    return found
+
+
+def _best(label: Label, texts: list[dict[str, Any]] | None) -> list[Cell]:
+    if texts is None:
+        return [Cell(reason=label.missing or "its runs have no best texts of these items")] * 2
+    right = int(texts[0]["truth"])
+    said = "; ".join(f"{i}. {text['text']}" for i, text in enumerate(texts, 1))
+    return [Cell(str(right), numbers={"value": right, "unit": "share"}), Cell(said)]
 
 
 def _atoms(given: Given) -> list[str]:
     from evaluator.report.figures import by_frequency
 
-    found = [(label.name, captions_by_atom(label.opened[0])) for label in datasets(given)]
+    found = [(label.name, captions_by_atom(label.runs[0].run)) for label in datasets(given)]
     return [by_frequency(name, atoms, ("seen", "unseen")) for name, atoms in found if atoms]
 
 
-def _by_complexity(given: Given) -> list[str]:
-    from evaluator.report.figures import by_complexity
-
-    return by_complexity(figure_rows(given, "productivity", {"kind": "all"}), "productivity")
-
-
-_RAW = {"protocol": "systematicity", "kind": KIND}
+_RAW = {"protocol": "systematicity", "kind": RAW}
 PAPER = Paper(
     [
-        PaperTable("4-systematicity", "Captions and false texts of systematicity", _captions, _NOT_ASKED),
-        PaperTable("4-productivity", "Captions and false texts of productivity", _captions_by_n, _NOT_ASKED),
-        PaperTable("5", "Texts that an image is asked against", _sizes, _NOT_ASKED),
+        _captions("systematicity", ("atom", "comp"), lambda labels: _ALL_SPLITS, "split"),
+        _captions(
+            "productivity",
+            ("atom", "swap", "neg"),
+            lambda labels: parts(labels, "n = {}", ["n", "split"], {"protocol": "productivity", "metric": "captions"}),
+            "n",
+        ),
+        PaperTable("5", "Texts that an image is asked against", _sizes),
         PaperTable(
             "7",
             "Different atoms and compounds that captions name",
-            lambda given: count_table(given, grouped(_SPLITS, _NAMES), of={"protocol": DATASET}),
-            _NOT_ASKED,
+            lambda given: by_label(
+                datasets(given), grouped(_SPLITS, _NAMES), of={"protocol": DATASET}, named="dataset"
+            ),
         ),
         _systematicity("8", "negatives of both kinds", "both"),
         _systematicity("9", "HN-ATOM", "atom"),
@@ -121,7 +179,7 @@ PAPER = Paper(
         PaperTable(
             "13",
             "The three best captions of a few images",
-            lambda given: top_captions(given, "systematicity", "both", _SPLITS),
+            _top_captions,
             "no run has best texts (tables/top.csv) of items that all others were asked too",
         ),
         _productivity("5-atom", "HN-ATOM", "atom"),
@@ -131,6 +189,6 @@ PAPER = Paper(
     ],
     [
         PaperFigure("4", _atoms, "no run was asked about a world whose captions name atoms"),
-        PaperFigure("5", _by_complexity, "no run has results of `productivity`"),
+        figure("5", "by_complexity", "productivity", kind="all"),
     ],
 )

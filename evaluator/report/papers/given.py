@@ -1,7 +1,7 @@
-"""What a paper's tables are made of: for each label the pooled results of its runs, or the reason why it has none;
-and audits."""
+"""What a paper's tables are made of: rows of results under labels, or the reason why a label has none; and what other
+commands wrote."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,10 +9,10 @@ from typing import Any
 from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
 
 from evaluator.analysis.pooling import differences, pool_runs
-from evaluator.protocols.items import FULL, PARTITIONS, reported_splits
-from evaluator.protocols.raw_retrieval import KIND as RAW
+from evaluator.protocols.items import FULL, PARTITIONS
+from evaluator.protocols.pools import RAW
 from evaluator.protocols.records import Results, Row
-from evaluator.runs.folder import NamedRun, Run, read_named
+from evaluator.runs.folder import NamedRun, read_named
 from generator.base.errors import UserError
 from generator.base.files import read_json
 from generator.base.paths import split_name
@@ -54,7 +54,6 @@ FAMILIARITY, TEXTS, MAPS, DRAWINGS = "score familiarity", "score audit", "score 
 """Commands whose results can stand among runs."""
 RECORDS = {FAMILIARITY: "summary.json", MAPS: "embeddings.json", DRAWINGS: "drawings.json"}
 """The file by which the folder of such a command is known."""
-_SHAPES: dict[str, Any] = {FAMILIARITY: AuditRecord}
 
 
 @dataclass(frozen=True)
@@ -72,15 +71,14 @@ class Label:
     """A label's parts, its pooled results (evaluator.analysis.pooling), one for each design, and why what they lack
     is missing.
 
-    runs: the results that were pooled; opened: the runs that have them. elsewhere: what training changed on
-    benchmarks that were not trained for, pooled likewise; its rows have the column `when` (BEFORE or AFTER).
+    runs: the runs that were pooled. elsewhere: what training changed on benchmarks that were not trained for, pooled
+    likewise; its rows have the column `when` (BEFORE or AFTER).
     """
 
     parts: tuple[str, ...]
     entries: Sequence[Results] = ()
     missing: str = ""
-    runs: Sequence[Results] = ()
-    opened: Sequence[Run] = ()
+    runs: Sequence[NamedRun] = ()
     elsewhere: Sequence[Results] = ()
 
     @property
@@ -98,8 +96,7 @@ class Label:
             why = " ".join(differences([entry for _, entry in found])) or "Their trainings differ."
             raise UserError(
                 f"Several runs of '{self.name}' answer the same question ({labels['protocol']}) and cannot be "
-                f"averaged. {why} "
-                "Give each its own label as LABEL=RUN."
+                f"averaged. {why} Give each its own label as LABEL=RUN."
             )
         return found[0] if found else (None, {})
 
@@ -112,17 +109,17 @@ class Label:
         """Why there is no row with these labels."""
         if self.missing or not self.entries:
             return self.missing or "no run"
-        protocol = labels["protocol"]
-        asked = f"raw retrieval of {protocol}" if labels.get("kind") == RAW else protocol
+        protocol, raw = labels["protocol"], labels.get("kind") == RAW
+        asked = f"raw retrieval of {protocol}" if raw else protocol
         for entry in self.entries:
             if asked in entry.get("not_asked", {}):
                 return f"{asked} was not asked, since {entry['not_asked'][asked]}"
-            if labels.get("kind") == RAW and protocol in entry.get("left_out", []):
+            if raw and protocol in entry.get("left_out", []):
                 return f"{asked} was left out: it needs too many scores of this model"
         of_protocol = [row for entry in self.entries for row in entry["rows"] if row["protocol"] == protocol]
         if not of_protocol:
             return f"protocol '{protocol}' not in the benchmarks of its runs"
-        if labels.get("kind") == RAW and not any(row["kind"] == RAW for row in of_protocol):
+        if raw and not any(row["kind"] == RAW for row in of_protocol):
             return f"{asked} needs two captions or more in each split, for productivity of each number of atoms"
         filled = {row["split"] for row in of_protocol if row["value"] is not None}
         wanted = {labels.get("split"), labels.get("minus") or labels.get("split")}
@@ -142,6 +139,10 @@ class Given:
         """What a command wrote."""
         return [audit for audit in self.audits if audit.command == command]
 
+    def audit_labels(self, command: str, rows_of: Callable[[Any], list[Row]], missing: str) -> list[Label]:
+        """A label for each audit of a command, with the rows that `rows_of` makes of its record."""
+        return [Label((each.name,), [{"rows": rows_of(each.record)}], missing) for each in self.audits_of(command)]
+
 
 def has(row: Row, labels: Labels) -> bool:
     """Whether a row has all these labels."""
@@ -150,25 +151,20 @@ def has(row: Row, labels: Labels) -> bool:
     )
 
 
-def combinations(labels: Sequence[Label], names: Sequence[str], of: Labels) -> list[dict[str, Any]]:
-    """The values of some columns in the rows with the labels `of`, each combination once, in order; None and `val`
-    are left out."""
-    wanted = {**DEFAULTS, **of}
-    fixed = {name: value for name, value in wanted.items() if name not in names}
-    rows = [row for label in labels for row, _ in label.select(fixed)]
-    found = {tuple(row.get(name) for name in names) for row in rows} - {(None,) * len(names)}
-    splits = reported_splits(row["split"] for row in rows)
-
-    def rank(values: tuple[Any, ...]) -> list[Any]:
-        each = zip(names, values, strict=True)
-        return [(splits.index(value), "") if name == "split" else (len(str(value)), value) for name, value in each]
-
-    kept = [
-        each
-        for each in found
-        if None not in each and all(n != "split" or v in splits for n, v in zip(names, each, strict=True))
-    ]
-    return [dict(zip(names, values, strict=True)) for values in sorted(kept, key=rank)]
+def told(metric: str, value: float | None, unit: str = "count", **labels: Any) -> Row:
+    """A row of what is no result of a run: a number of a dataset or of an audit."""
+    row: Any = {
+        **DEFAULTS,
+        "split": None,
+        "metric": metric,
+        "value": value,
+        "unit": unit,
+        "sd": None,
+        "low": None,
+        **labels,
+    }
+    made: Row = row
+    return made
 
 
 def splits_of(entry: Results) -> set[str]:
@@ -203,41 +199,37 @@ def read_given(
             )
         reasons[label.strip()] = reason.strip().rstrip(".")
     elsewhere = _elsewhere(before, after)
-    labels = list(dict.fromkeys([*of_label, *reasons, *elsewhere]))
-    first = list(dict.fromkeys(_parts(label)[0] for label in labels))
     found = []
-    for label in sorted(labels, key=lambda label: first.index(_parts(label)[0])):
+    for label in dict.fromkeys([*of_label, *reasons, *elsewhere]):
         given = of_label.get(label, [])
-        results = [each.results for each in given]
-        entries = [{**entry, "model": label} for entry in pool_runs(results)]
-        opened = [each.run for each in given]
-        found.append(Label(_parts(label), entries, reasons.get(label, ""), results, opened, elsewhere.get(label, [])))
-    return Given(found, list(audits.values()))
+        entries = [{**entry, "model": label} for entry in pool_runs([each.results for each in given])]
+        parts = tuple(part.strip() for part in label.split(JOIN.strip())) if JOIN in label else (label,)
+        found.append(Label(parts, entries, reasons.get(label, ""), given, elsewhere.get(label, [])))
+    first = list(dict.fromkeys(label.parts[0] for label in found))
+    return Given(sorted(found, key=lambda label: first.index(label.parts[0])), list(audits.values()))
 
 
 def _elsewhere(before: Sequence[str], after: Sequence[str]) -> dict[str, list[Results]]:
     """The pooled results by label. Each trained model counts as a run, whatever block it was trained on."""
     weights: dict[str, set[str]] = {}
     of_label: dict[tuple[str, str], list[Results]] = {}
-    for when, given in ((BEFORE, before), (AFTER, after)):
-        for text in given:
-            label, path = split_name(text)
-            if not label:
-                raise UserError(
-                    f"Expected --{when} LABEL=RUN, got '{text}'; give it the label of the trained model's runs."
-                )
-            named = read_named(text)
-            info = named.run.record.get("info", {})
-            if when == BEFORE:
-                weights.setdefault(label, set()).add(info.get("weights_sha256", ""))
-            elif info.get("trained_on", {}).get("base", {}).get("weights_sha256") not in weights.get(label, ()):
-                raise UserError(
-                    f"The model of {path} did not start from one that --before gives for '{label}'; score the model "
-                    f"that it "
-                    "started from on the same benchmark."
-                )
-            factors = {**named.results["factors"], "training_seed": named.run.record["model"]}
-            of_label.setdefault((label, when), []).append({**named.results, "factors": factors})
+    for when, text in [*((BEFORE, text) for text in before), *((AFTER, text) for text in after)]:
+        label, path = split_name(text)
+        if not label:
+            raise UserError(
+                f"Expected --{when} LABEL=RUN, got '{text}'; give it the label of the trained model's runs."
+            )
+        named = read_named(text)
+        info = named.run.record.get("info", {})
+        if when == BEFORE:
+            weights.setdefault(label, set()).add(info.get("weights_sha256", ""))
+        elif info.get("trained_on", {}).get("base", {}).get("weights_sha256") not in weights.get(label, ()):
+            raise UserError(
+                f"The model of {path} did not start from one that --before gives for '{label}'; score the model "
+                f"that it started from on the same benchmark."
+            )
+        factors = {**named.results["factors"], "training_seed": named.run.record["model"]}
+        of_label.setdefault((label, when), []).append({**named.results, "factors": factors})
     found: dict[str, list[Results]] = {}
     for (label, when), results in of_label.items():
         for entry in pool_runs(results):
@@ -250,15 +242,10 @@ def _audit(source: str) -> Audit | None:
     """What a command that is no run wrote to a folder, a file, or NAME=PATH; None for other folders."""
     name, path = split_name(source)
     if path.is_file() and path.suffix == ".json":
-        found, command = read_json(path, TextAuditRecord), TEXTS
-    else:
-        of = [command for command, record in RECORDS.items() if (path / record).is_file()]
-        if not of:
-            return None
-        (command,) = of
-        found = read_json(path / RECORDS[command], _SHAPES.get(command))
-    return Audit(name or found["name" if command in (MAPS, DRAWINGS) else "benchmark"], command, found, path)
-
-
-def _parts(label: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in label.split(JOIN.strip())) if JOIN in label else (label,)
+        found = read_json(path, TextAuditRecord)
+        return Audit(name or found["benchmark"], TEXTS, found, path)
+    for command, record in RECORDS.items():
+        if (path / record).is_file():
+            found = read_json(path / record, AuditRecord if command == FAMILIARITY else None)
+            return Audit(name or found["benchmark" if command == FAMILIARITY else "name"], command, found, path)
+    return None

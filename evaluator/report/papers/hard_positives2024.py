@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from evaluator.provenance.contamination import UNKNOWN
-from evaluator.report.papers.elsewhere import changed_elsewhere
 from evaluator.report.papers.given import Given, Label
-from evaluator.report.papers.paper import Paper, PaperTable, Part, by_label, grouped, part, parts
+from evaluator.report.papers.paper import Paper, PaperTable, Part, by_label, changed_elsewhere, grouped, part, parts
 from evaluator.report.table import Table
 
 _MEASURES = (

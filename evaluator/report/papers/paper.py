@@ -1,33 +1,33 @@
 """How a paper's tables are made: rows and columns select rows of the long table, a statistic stands in each cell."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from evaluator.analysis.pooling import differences, spread_notes
+from evaluator.protocols.items import reported_splits
 from evaluator.protocols.records import Results
-from evaluator.protocols.registry import find_protocol
-from evaluator.provenance.contamination import UNKNOWN, mark_of, unknown_training
-from evaluator.report.cells import chance_cell, confidence, count_cell, load_cell, result_cell
-from evaluator.report.papers.given import Given, Label, Labels, combinations, has
-from evaluator.report.table import Cell, Column, Line, Table
+from evaluator.report.overview import marks_of, notes_of
+from evaluator.report.papers.given import AFTER, BEFORE, DEFAULTS, Given, Label, Labels, has, told
+from evaluator.report.table import Cell, Column, Line, Table, chance_cell, count_cell, load_cell, result_cell
 from evaluator.report.writers import latex, markdown, write_csv_rows
-from evaluator.runs.partitions import splits_said
+from evaluator.runs.folder import folder_name
+from generator.base.errors import UserError
 from generator.base.files import write_bytes, write_text
+from generator.base.limits import check_file
+from generator.base.registry import Registry
 
 Statistic = Callable[[Label, Labels], Cell]
 """What stands in a cell, of a label's results and the labels of rows."""
-_SIZES = ("items", "clusters", "unscored")
-_HEADS = ("model", "variant", "variant 2", "variant 3")
+_SIZES = ("items", "clusters", "unscored", "ties")
 
 
 @dataclass(frozen=True)
 class PaperTable:
-    """A table by its number in the paper. make: a function of what is given; wanted: what is lacking where it has no
-    lines."""
+    """A table by its number in the paper. make: a function of what is given; wanted: what is lacking where no label
+    says why it has no number."""
 
     number: str
     title: str
@@ -54,6 +54,14 @@ class Paper:
     elsewhere: Sequence[str] = ()
 
 
+_NAMES = ("bindsplit2026", "hard-positives2024", "crepe2023", "compass2026", "pearson2025")
+"""The papers. To add one, write a file with a `PAPER`, and enter it here."""
+_REGISTRY: Registry[Paper] = Registry(
+    "paper", {name: f"evaluator.report.papers.{name.replace('-', '_')}:PAPER" for name in _NAMES}
+)
+paper_names, find_paper = _REGISTRY.names, _REGISTRY.find
+
+
 @dataclass(frozen=True)
 class Made:
     """What was made of a paper: tables by the names of their files, figures by those and their suffix, and a sentence
@@ -65,16 +73,16 @@ class Made:
 
 
 def make_paper(paper: Paper, given: Given) -> Made:
-    """The tables and figures of a paper. Tables without a line are left out."""
+    """The tables and figures of a paper. Tables without a number are left out."""
     tables: dict[str, Table] = {}
     figures: dict[str, bytes] = {}
     lacking: list[str] = []
     for each in paper.tables:
         table = replace(each.make(given), name=f"Table {each.number}", title=each.title)
-        if table.lines:
+        if any(cell.numbers for line in table.lines for cell in line.cells):
             tables[f"table{each.number}"] = table
         else:
-            lacking.append(f"{table.name} ({table.title}) has no row: {each.wanted}.")
+            lacking.append(f"{table.name} ({table.title}) has no number: {'; '.join(table.letters()) or each.wanted}.")
     for figure in paper.figures:
         drawn = figure.draw(given)
         if not drawn:
@@ -112,11 +120,10 @@ def over_n(label: Label, labels: Labels) -> Cell:
     cell = result(label, labels)
     if labels.get("n") is not None or not cell.numbers:
         return cell
-    rows = [label.find({**labels, **each})[0] for each in combinations([label], ["n"], labels)]
+    rows = [label.find({**labels, **each.of})[0] for each in parts([label], "{}", ["n"], labels)]
     known = [row["value"] for row in rows if row is not None and row["value"] is not None]
     sd = float(np.std(known, ddof=1)) if len(known) > 1 else None
-    row: Any = {**cell.numbers, "sd": sd, "sd_blocks": None, "sd_runs": None}
-    return result_cell(row, cell.of)
+    return result_cell({**cell.numbers, "sd": sd, "sd_blocks": None, "sd_runs": None}, cell.of)
 
 
 def load(count: str) -> Statistic:
@@ -127,30 +134,12 @@ def load(count: str) -> Statistic:
         if found is None:
             return Cell(reason=label.why_missing(labels))
         row: Any = found
-        names = ("split", "level", "skill")
-        fit = next(fit for fit in entry["fits"] if all(fit[name] == row[name] for name in names))
+        fit = next(fit for fit in entry["fits"] if has(fit, {name: row[name] for name in ("split", "level", "skill")}))
         if count not in fit["coefficients"]:
             return Cell(reason=fit["reason"] or "this count does not vary", of=entry)
-        sizes = (*_SIZES, "ties")
-        return load_cell({**{name: row[name] for name in sizes}, "chance": None, **fit["coefficients"][count]}, entry)
+        return load_cell({**{name: row[name] for name in _SIZES}, **fit["coefficients"][count]}, entry)
 
     return of_count
-
-
-def minus(first: Labels, second: Labels) -> Statistic:
-    """The difference of two rows' values, without an interval: the results have none."""
-
-    def of_both(label: Label, labels: Labels) -> Cell:
-        (a, entry), (b, _) = (label.find({**labels, **each}) for each in (first, second))
-        if a is None or b is None or a["value"] is None or b["value"] is None:
-            return result(label, {**labels, **(first if a is None or a["value"] is None else second)})
-        kept = ("protocol", "items", "clusters", "ties", "unscored")
-        chance = None if a["chance"] is None or b["chance"] is None else a["chance"] - b["chance"]
-        both: Any = {name: value for name, value in a.items() if name in kept}
-        both |= {"unit": "difference", "value": a["value"] - b["value"], "chance": chance, "sd": None, "low": None}
-        return result_cell(both, entry)
-
-    return of_both
 
 
 @dataclass(frozen=True)
@@ -163,21 +152,39 @@ class Part:
     group: str = ""
 
 
-def part(head: str, statistic: Statistic = result, **of: Any) -> Part:
+def part(head: str, statistic: Statistic = result, /, **of: Any) -> Part:
     """A row or a column that selects rows with these labels."""
     return Part(head, of, statistic)
 
 
 def parts(labels: Sequence[Label], head: str, names: Sequence[str], of: Labels) -> list[Part]:
-    """A row or a column for each combination of the values that some columns have in the rows `of`; the head has them
-    for {}.
+    """A row or a column for each combination of the values that some columns have in the rows with the labels `of`,
+    in order; the head has them for {}. Where there are none, a row or column of which each label says why.
 
-    A split or a benchmark that is alone is not named.
+    Split `val` is left out. A split or a benchmark that is alone is not named.
     """
-    found = combinations(labels, names, of)
-    alone = {name for name in ("split", "benchmark") if len({each.get(name) for each in found}) == 1}
-    said = [", ".join(str(value) for name, value in each.items() if name not in alone) for each in found]
-    return [Part(head.format(text).strip(", "), each) for text, each in zip(said, found, strict=True)]
+    wanted = {**{name: value for name, value in DEFAULTS.items() if name not in names}, **of}
+    rows = [row for label in labels for row, _ in label.select(wanted)]
+    splits = reported_splits(row["split"] for row in rows)
+    found = {tuple(row.get(name) for name in names) for row in rows}
+    kept = [
+        dict(zip(names, values, strict=True))
+        for values in found
+        if None not in values and ("split" not in names or values[names.index("split")] in splits)
+    ]
+    if not kept:
+        return [Part("…", dict.fromkeys(names, "…"))]
+
+    def rank(each: dict[str, Any]) -> list[Any]:
+        return [
+            (splits.index(value), "") if name == "split" else (len(str(value)), value) for name, value in each.items()
+        ]
+
+    shown = [name for name in names if name not in ("split", "benchmark") or len({each[name] for each in kept}) > 1]
+    return [
+        Part(head.format(", ".join(str(each[name]) for name in shown)).strip(", "), each)
+        for each in sorted(kept, key=rank)
+    ]
 
 
 def grouped(groups: Sequence[Part], members: Sequence[Part]) -> list[Part]:
@@ -191,115 +198,108 @@ def by_label(
     rows: Sequence[Part] = (Part(),),
     head: str = "",
     of: Labels | None = None,
-    sizes: bool = True,
+    named: str = "model",
     notes: Sequence[str] = (),
 ) -> Table:
-    """For each row a line for each label; with `sizes` the chance, items, clusters and unscored items of each column
-    below.
+    """For each row a line for each label; below, the chance, items, clusters, unscored items and ties of each column.
 
-    of: labels that all cells share. head: what the rows are.
+    of: labels that all cells share. head: what the rows are. named: what a label names. Below stands what is said of
+    the results that the cells are from.
     """
-    cells = [[_cells(label, row, columns, of) for label in labels] for row in rows]
-    headed = any(row.head for row in rows)
+    headed = [head] if any(row.head for row in rows) else []
     depth = max((len(label.parts) for label in labels), default=1)
     lines = [
-        Line([*[row.head] * headed, *label.parts, *[""] * (depth - len(label.parts))], line, rule=s == 0 and r > 0)
+        Line(
+            [*[row.head] * len(headed), *label.parts, *[""] * (depth - len(label.parts))],
+            [column.statistic(label, {**(of or {}), **row.of, **column.of}) for column in columns],
+            rule=s == 0 and r > 0,
+        )
         for r, row in enumerate(rows)
-        for s, (label, line) in enumerate(zip(labels, cells[r], strict=True))
+        for s, label in enumerate(labels)
     ]
-    if lines and sizes:
-        of_column = [_numbers(column) for column in zip(*(line.cells for line in lines), strict=True)]
-        blank = [""] * (depth - 1 + headed)
-        lines.append(Line(["chance", *blank], [chance_cell(each) for each in of_column], rule=True))
-        lines += [Line([name, *blank], [count_cell(each, name) for each in of_column]) for name in _SIZES]
-    heads = [Column(column.head, column.group) for column in columns]
-    return _said(Table([*[head] * headed, *_HEADS[:depth]], heads, lines), notes)
-
-
-def labels_across(
-    labels: Sequence[Label], columns: Sequence[Part], rows: Sequence[Part], head: str, of: Labels | None = None
-) -> Table:
-    """A line for each row, the labels beside one another with `columns` each; chance and sizes stand to the right."""
-    lines = []
-    for row in rows:
-        cells = [_cells(label, row, columns, of) for label in labels]
-        known = [_numbers(column) for column in zip(*cells, strict=True)]
-        every = [cell for line in cells for cell in line]
-        sizes = [count_cell(_numbers(every), name) for name in _SIZES]
-        lines.append(Line([row.head], [*every, *map(chance_cell, known), *sizes]))
-    heads = [Column(column.head, label.name) for label in labels for column in columns]
-    heads += [*(Column(column.head, "chance") for column in columns), *map(Column, _SIZES)]
-    return _said(Table([head], heads, lines if labels else []), ())
-
-
-def figure_rows(given: Given, protocol: str, of: Labels | None = None) -> list[Results]:
-    """The pooled results with the rows of a protocol that have some labels, for evaluator.report.figures."""
-    return [
-        {**entry, **{name: [row for row in entry[name] if has(row, of or {})] for name in ("rows", "cells")}}
-        for label in given.labels
-        for entry in label.entries
-        if any(row["protocol"] == protocol for row in entry["rows"])
-    ]
-
-
-def _cells(label: Label, row: Part, columns: Sequence[Part], of: Labels | None) -> list[Cell]:
-    return [column.statistic(label, {**(of or {}), **row.of, **column.of}) for column in columns]
-
-
-def _numbers(cells: Iterable[Cell]) -> list[Any]:
-    return [cell.numbers for cell in cells if cell.numbers]
-
-
-def _said(table: Table, notes: Sequence[str]) -> Table:
-    """The table with what is said below it: of the results that its cells are from, what all share once, what differs
-    by model."""
-    cells = [cell for line in table.lines for cell in line.cells]
-    entries: list[Any] = list({id(cell.of): cell.of for cell in cells if cell.of}.values())
-    mark = " ".join(dict.fromkeys(f"{entry['model']}: {mark_of(entry)}" for entry in entries if mark_of(entry)))
-    return replace(table, notes=[*notes, *(notes_of(entries, cells) if entries else [])], mark=mark)
-
-
-def notes_of(entries: Sequence[Results], cells: Sequence[Cell]) -> list[str]:
-    """Sentences on the results that some cells are from."""
-    ties = max((cell.numbers.get("ties") or 0 for cell in cells), default=0)
-    pools = {
-        f"{cell.of['model']}: {said}": None
-        for cell in cells
-        if cell.of and "protocol" in cell.numbers
-        if (said := find_protocol(cell.numbers["protocol"]).caption(dict(cell.of)))
-    }
-    several = [entry for entry in entries if entry["runs"] > 1]
-    runs = _by_value(
-        several, lambda each: f"{each['runs']} runs over {each['blocks']} block{'s' * (each['blocks'] > 1)}"
+    of_column = [[line.cells[i].numbers for line in lines] for i in range(len(columns))]
+    sizes = {"chance": [chance_cell(each) for each in of_column]}
+    sizes |= {name: [count_cell(each, name) for each in of_column] for name in _SIZES}
+    known = {name: cells for name, cells in sizes.items() if any(cell != chance_cell([]) for cell in cells)}
+    blank = [""] * (depth - 1 + len(headed))
+    lines += [Line([name, *blank], cells, rule=i == 0) for i, (name, cells) in enumerate(known.items())]
+    entries: list[Any] = list(
+        {id(cell.of): cell.of for line in lines for cell in line.cells if "rules" in cell.of}.values()
     )
-    unknown = [each for each in entries if (each.get("training") or unknown_training())["status"] == UNKNOWN]
-    limited = [each for each in entries if each["rules"].get("limit")]
-    names = ", ".join(dict.fromkeys(entry["model"] for entry in unknown))
-    return [
-        f"In %, differences in points, {confidence(entries[0])} intervals of bindings like these. A tie is never "
-        f"correct; ties "
-        f"of a cell: at most {ties:,}.",
-        f"Datasets: {_by_value(entries, lambda entry: entry['certificate'])}.",
-        *([f"Pooled: {runs}."] if runs else []),
-        *spread_notes(entries),
-        *differences(entries),
-        *pools,
-        *(f"{entry['model']}: at most {entry['rules']['limit']:,} items of a protocol." for entry in limited),
-        *dict.fromkeys(line for entry in entries for line in splits_said(entry["rules"])),
-        *([f"What they were trained on is unknown: {names}."] if unknown else []),
-    ]
+    heads = [*headed, *(named, "variant", "variant 2", "variant 3")[:depth]]
+    shown = [Column(column.head, column.group) for column in columns]
+    return Table(heads, shown, lines, notes=[*notes, *notes_of(entries)], mark=marks_of(entries))
 
 
-def _by_value(entries: Sequence[Mapping[str, Any]], said: Callable[[Mapping[str, Any]], str]) -> str:
-    """What is said of the models, with their names where it differs.
+def changed_elsewhere(number: str = "F") -> PaperTable:
+    """What training changed on benchmarks that were not trained for: for each that was measured before and after,
+    each main metric and split, a line for each label."""
+    names = ("benchmark", "protocol", "metric", "kind", "skill", "level", "split")
 
-    >>> runs = [{"model": "a", "x": "1"}, {"model": "b", "x": "2"}, {"model": "c", "x": "1"}]
-    >>> _by_value(runs, lambda each: each["x"])
-    '1 (a, c); 2 (b)'
-    """
-    names: dict[str, dict[str, None]] = {}
-    for entry in entries:
-        names.setdefault(said(entry), {})[entry["model"]] = None
-    if len(names) <= 1:
-        return "".join(names)
-    return "; ".join(f"{value} ({', '.join(of)})" for value, of in names.items())
+    def make(given: Given) -> Table:
+        why = "what its training changed elsewhere was not measured (--before and --after)"
+        labels = [replace(each, entries=each.elsewhere, missing=each.missing or why) for each in given.labels]
+        found: dict[tuple[object, ...], Part] = {}
+        for rows in (entry["rows"] for label in labels for entry in label.entries):
+            splits = reported_splits(row["split"] for row in rows)
+            for row in rows:
+                if row["is_main"] and not row["is_gap"] and row["n"] is None and row["split"] in splits:
+                    key = tuple(row[name] for name in names)
+                    said = " ".join(str(value) for value in key[1:] if value)
+                    found[key] = Part(f"{key[0]}: {said}", dict(zip(names, key, strict=True)))
+        columns = [
+            part("Before", when=BEFORE),
+            part("After", when=AFTER),
+            part("Change", _change),
+            part("Chance", lambda label, of: chance_cell([row for row, _ in label.select({**of, "when": AFTER})])),
+        ]
+        return by_label(labels, columns, [*found.values()], "measured")
+
+    return PaperTable(
+        number, "What training changed elsewhere", make, "no model was measured elsewhere (--before and --after)"
+    )
+
+
+def _change(label: Label, labels: Labels) -> Cell:
+    """The difference of the values before and after, without an interval: the results have none."""
+    after, before = (result(label, {**labels, "when": when}) for when in (AFTER, BEFORE))
+    if after.reason or before.reason:
+        return after if after.reason else before
+    row = told(after.numbers["metric"], after.numbers["value"] - before.numbers["value"], "difference")
+    return result_cell({**row, **{name: after.numbers[name] for name in _SIZES}}, after.of)
+
+
+def figure(
+    number: str, drawing: Literal["by_split", "by_complexity", "by_count"], protocol: str, /, **of: Any
+) -> PaperFigure:
+    """A figure of evaluator.report.figures of the rows of a protocol that have some labels."""
+
+    def draw(given: Given) -> list[str]:
+        from evaluator.report import figures  # which loads matplotlib
+
+        entries: list[Results] = [
+            {**entry, **{name: [row for row in entry[name] if has(row, of)] for name in ("rows", "cells")}}
+            for label in given.labels
+            for entry in label.entries
+            if any(row["protocol"] == protocol for row in entry["rows"])
+        ]
+        drawn: list[str] = getattr(figures, drawing)(entries, protocol)
+        return drawn
+
+    return PaperFigure(number, draw, f"no run has results of `{protocol}`")
+
+
+def picture(number: str, command: str, *files: str) -> PaperFigure:
+    """A figure that another command draws: some files of each of its folders."""
+
+    def draw(given: Given) -> dict[str, bytes]:
+        found = {}
+        for audit in given.audits_of(command):
+            for file in files:
+                check_file(audit.path / file, None)
+                if not (audit.path / file).exists():
+                    raise UserError(f"{audit.path} is unfinished: it has no {file}; run the same `{command}` again.")
+                found[f"{folder_name(audit.name)}-{file}"] = (audit.path / file).read_bytes()
+        return found
+
+    return PaperFigure(number, draw, f"nothing that `{command}` wrote was given")

@@ -1,10 +1,8 @@
 """Pearson et al. 2025, "Evaluating Compositional Generalisation in VLMs and Diffusion Models"."""
 
-from evaluator.report.papers.audits import picture
-from evaluator.report.papers.counts import DATASET, count_table, counted
-from evaluator.report.papers.elsewhere import changed_elsewhere
+from evaluator.report.papers.counts import DATASET, datasets
 from evaluator.report.papers.given import DRAWINGS, MAPS
-from evaluator.report.papers.paper import Paper, PaperTable, by_label, grouped, part
+from evaluator.report.papers.paper import Paper, PaperTable, by_label, changed_elsewhere, grouped, part, picture
 
 _SPLITS = (
     part("ID Validation", split="id_val"),
@@ -12,7 +10,7 @@ _SPLITS = (
     part("OOD Validation", split="ood_val"),
     part("OOD Test", split="ood_test"),
 )
-_IMAGES = [counted(each.head, "images", **each.of) for each in (part("Train", split="train"), *_SPLITS)]
+_IMAGES = {"protocol": DATASET, "metric": "images"}
 
 
 def _accuracy(number: str, metric: str, kind: str) -> PaperTable:
@@ -33,8 +31,9 @@ PAPER = Paper(
         PaperTable(
             "1",
             "Images by split",
-            lambda given: count_table(given, _IMAGES, of={"protocol": DATASET}),
-            "no run was asked such items",
+            lambda given: by_label(
+                datasets(given), [part("Train", split="train"), *_SPLITS], of=_IMAGES, named="dataset"
+            ),
         ),
         _accuracy("2", "GZSL", "single"),
         _accuracy("3", "ZSL", "two-object"),

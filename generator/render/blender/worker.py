@@ -14,6 +14,7 @@ import os
 import resource
 import sys
 from collections.abc import Callable, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,11 @@ class Renderer:
         from generator.render.blender.rays import RayCaster, check_flat_tops
         from generator.render.blender.stage import Stage
 
+        if setup.get("blender", version("bpy")) != version("bpy"):
+            raise UserError(
+                f"A worker has bpy {version('bpy')}, whose images would differ from those of {setup['blender']}; "
+                f"install that version there."
+            )
         check_assets(setup.get("assets"))
         self._vocabulary: Vocabulary = parse_vocabulary(setup["vocabulary"], "vocabulary")
         self._seed: int = setup["seed"]

@@ -18,6 +18,8 @@ from generator.base.files import read_json, write_json
 from tests.evaluator.synthetic import Builder, one_of_each, planted, write_run
 from tests.paths import CHECKOUT
 
+UNKNOWN = "groups like these; the bindings are not known; "
+
 
 def write(path: Path, correct: dict[str, np.ndarray], groups: int = 10) -> str:
     """A table of one model: outcomes by split, in groups of a split."""
@@ -84,7 +86,7 @@ def test_every_question_and_pair_has_the_row_that_its_tables_give(runs: list[Pat
         clusters = Clusters.of(part["cluster"], part["bindings"], part["scene_id"])
         for row in rows:
             first, second = part[row["first"]].to_numpy(), part[row["second"]].to_numpy()
-            found = model_difference([(first[None], second[None], clusters)])
+            found = model_difference([(first[None], second[None])], clusters)
             assert (row["items"], row["clusters"]) == (len(part), part["cluster"].nunique())
             assert row["p_mcnemar"] == mcnemar(first, second)
             assert row["p"] == (1 if np.isnan(found.p) else found.p)
@@ -117,7 +119,7 @@ def test_the_order_of_models_and_items_does_not_matter(tmp_path: Path) -> None:
     for row, other in zip(before, turned, strict=True):
         assert (row["first"], row["difference"]) == (other["second"], -other["difference"])
         assert (row["low"], row["high"]) == pytest.approx((-other["high"], -other["low"]), abs=0.02)
-        same = ("leader", "detectable", "p_mcnemar", "varies")
+        same = ("leader", "detectable", "p_mcnemar", "speaks_of")
         assert [row[key] for key in same] == [other[key] for key in same]
         assert (row["p"], row["q"]) == pytest.approx((other["p"], other["q"]))
     table = pd.read_csv(b).sample(frac=1, random_state=0)
@@ -139,7 +141,7 @@ def test_columns_that_a_table_lacks_are_empty_in_the_csv(tmp_path: Path) -> None
     (row,) = pd.read_csv(tmp_path / "rows.csv").to_dict("records")
     assert (row["first"], row["split"], row["difference"]) == ("a", "s", 0.1)
     assert pd.isna([row["protocol"], row["kind"]]).all()
-    assert (row["varies"], row["bindings"]) == ("groups", 0)
+    assert (row["speaks_of"], row["bindings"]) == (UNKNOWN + "these trainings", 0)
 
 
 def test_rows_are_written_as_csv(runs: list[Path], tmp_path: Path) -> None:
@@ -186,7 +188,11 @@ def test_seeds_are_trainings_of_one_model_whose_spread_widens_the_interval(tmp_p
     (one,), (other,) = near["rows"], far["rows"]
     assert (one["leader"], other["leader"]) == ("a", None)
     assert other["difference"] == pytest.approx(0.6 - 0.5)  # the mean over the seeds
-    assert (one["first_runs"], one["second_runs"], one["varies"]) == (2, 1, ["groups", "trainings"])
+    assert (one["first_runs"], one["second_runs"], one["speaks_of"]) == (
+        2,
+        1,
+        UNKNOWN + "trainings like these",
+    )
     assert one["p_mcnemar"] is one["only_first"] is None
 
 
@@ -208,7 +214,8 @@ def test_bindings_reach_p_interval_ranks_and_power(tmp_path: Path) -> None:
     assert (known["bindings"], unknown["bindings"]) == (2, 0)
     assert known["low"] < 0 < unknown["low"]
     assert known["detectable"] is None or known["detectable"] > 2 * unknown["detectable"]
-    assert (known["varies"], unknown["varies"]) == (["bindings", "groups"], ["groups"])
+    assert known["speaks_of"] == "bindings like these, of the same values and objects; these trainings"
+    assert unknown["speaks_of"] == UNKNOWN + "these trainings"
 
 
 def test_blocks_of_one_design_are_compared_within_each_and_pooled(tmp_path: Path) -> None:
@@ -233,7 +240,6 @@ def test_blocks_of_one_design_are_compared_within_each_and_pooled(tmp_path: Path
         each = [r for one in alone for r in one["rows"] if [r[name] for name in ("protocol", "kind", "split")] == key]
         assert row["difference"] == pytest.approx(np.mean([r["difference"] for r in each]), abs=1e-5)
         assert (row["blocks"], row["items"]) == (len(each), sum(r["items"] for r in each))
-        assert ("blocks" in row["varies"]) == (len(each) > 1)
     with pytest.raises(UserError, match="'b' has no run on the benchmark of"):
         compare(found[:-1])
     results = read_json(tmp_path / "a3" / "results.json")

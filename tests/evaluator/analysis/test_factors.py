@@ -6,8 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from evaluator.protocols.records import FactorsRecord
-from evaluator.runs.factors import factors_of
-from evaluator.runs.folder import Run
+from evaluator.runs.folder import Run, factors_of
 from generator.cli.main import main as gen
 from generator.dataset.reader import Dataset
 

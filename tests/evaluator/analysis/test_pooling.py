@@ -15,7 +15,8 @@ def made_run(value: float | None = 0.5, model: str = "m", rows: tuple[Row, ...] 
     """The results of a run with one row, and others."""
     found = {**FACTORS, "model": model, **factors}
     low = None if value is None else value - 0.1
-    row = {**ROW, "value": value, "low": low, "high": None if value is None else value + 0.05}
+    high = None if value is None else value + 0.05
+    row = {**ROW, "value": value, "low": low, "high": high, "low_drawn": low, "high_drawn": high}
     return {
         "model": f"{model}@{found['training_seed']}",
         "benchmark": f"bench-{found['block']}",

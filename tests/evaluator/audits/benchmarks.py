@@ -20,8 +20,8 @@ Entry = dict[str, Any]
 def write(root: Path, entries: Iterable[Entry], atoms: int | None = 4) -> Path:
     """A dataset without images, whose one benchmark has an item for each entry.
 
-    An entry has `texts`, a list of (slot, truth, text[, of[, kind]]), and may have protocol, kind, skill, split,
-    cluster, negatives, level.
+    An entry has `texts`, a list of (slot, truth, text[, of[, kind[, scene]]]), and may have protocol, kind, skill,
+    split, cluster, level.
     """
     with WorldWriter(root, {"width": 8, "height": 8, "family": "none"}) as writer:
         writer.finish("")
@@ -45,7 +45,7 @@ def write(root: Path, entries: Iterable[Entry], atoms: int | None = 4) -> Path:
             candidates.append(
                 {
                     "item_id": item_id,
-                    "scene_id": entry.get("scene", item_id),
+                    "scene_id": of[2] if len(of) > 2 else item_id,
                     "text_id": text_id,
                     "slot": slot,
                     "truth": truth,

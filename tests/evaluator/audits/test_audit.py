@@ -11,18 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaluator.audits.audit import CLEAN, HACKABLE, LEVEL, Request, audit, decide
-from generator.dataset.writer import write_benchmark
+from evaluator.audits.audit import CLEAN, HACKABLE, LEVEL, decide
 from tests.conftest import run_command, run_process
 from tests.evaluator.audits.benchmarks import (
     COLOURS,
     SHAPES,
     audited,
-    names,
     only,
     pair,
     swaps,
-    text_id_of,
     with_a_word_more,
     write,
 )
@@ -159,127 +156,6 @@ def test_the_centre_of_several_negatives_is_told(tmp_path: Path) -> None:
     assert kind["centre"] == {"value": 1.0, "chance": 0.2}
     assert kind["negatives_an_item"] == 4
     assert only(audited(tmp_path / "pairs", [pair("a", "b")]))["centre"] is None
-
-
-def test_every_slot_is_paired_as_its_protocol_compares_it(tmp_path: Path) -> None:
-    hard_positive = {
-        "protocol": "hard_positives",
-        "kind": "replace",
-        "texts": [("c", True, "a red cube"), ("n", False, "a blue cube", "a red cube"), ("p", True, "a crimson cube")],
-    }
-    decomposed = {
-        "protocol": "integration",
-        "kind": "OA",
-        "skill": None,
-        "texts": [
-            ("c", True, "a red cube and a ball"),
-            ("n", False, "a red cone and a ball"),
-            ("n", False, "a red cube and a bat"),
-            ("d1", True, "there is a cube"),
-            ("d1", False, "there is a cone"),
-            ("d2", True, "there is a ball"),
-            ("d2", False, "there is a bat"),
-        ],
-    }
-    results = audited(
-        tmp_path, [{**entry, "cluster": f"k{i}"} for i in range(12) for entry in (hard_positive, decomposed)]
-    )
-    assert names(results) == {
-        "hard_positives/replace": 12,
-        "hard_positives/replace/p": 12,
-        "integration/OA": 12,
-        "integration/OA/d": 12,
-    }
-    positives, with_p, composed, single = results["kinds"]
-    assert [kind["role"] for kind in results["kinds"]] == ["c", "p", "c", "d"]
-    assert [kind["negatives_an_item"] for kind in results["kinds"]] == [1, 1, 2, 1]
-    assert (positives["length"]["characters"]["true"], with_p["length"]["characters"]["true"]) == (10, 14)
-    assert composed["length"]["words"]["true"] == 6
-    assert single["difference"]["ngrams"]["1"] == 2  # never a ball against a cone
-
-
-def test_negatives_stand_against_the_text_they_were_made_from(tmp_path: Path) -> None:
-    first, second = "a red cube and a ball", "a ball and a red cube"
-    entry = {
-        "texts": [
-            ("c", True, first),
-            ("n", False, "a blue cube and a ball", first),
-            ("c", True, second),
-            ("n", False, "a ball and a blue cube", second),
-        ]
-    }
-    kind = only(audited(tmp_path, [{**entry, "cluster": f"k{i}"} for i in range(20)]))
-    assert kind["negatives_an_item"] == 1
-    assert kind["difference"]["ngrams"]["1"] == 2
-
-
-def test_two_images_of_an_item_are_asked_apart(tmp_path: Path) -> None:
-    root = write(tmp_path / "d", [])
-    texts = {text: text_id_of(text) for text in ("a red cube and a blue ball", "a blue cube and a red ball")}
-    one, other = texts.values()
-    rows = [("0", one, "0", True), ("0", other, "1", False), ("1", one, "0", False), ("1", other, "1", True)]
-    write_benchmark(
-        root,
-        "b",
-        {
-            "texts": [{"text_id": text_id, "text": text} for text, text_id in texts.items()],
-            "items": [{"item_id": "i", "protocol": "pairs", "kind": "swap", "split": "seen"}],
-            "candidates": [
-                {"item_id": "i", "scene_id": scene, "text_id": text, "slot": slot, "truth": truth}
-                for scene, text, slot, truth in rows
-            ],
-        },
-        None,
-        {},
-    )
-    kind = only(audit(Request(root)))
-    assert (kind["name"], kind["sampled"], kind["difference"]["ngrams"]["2"]) == ("pairs/swap", 1, 4)
-
-
-def _rewrite(root: Path, change: Any) -> None:
-    """Change the candidates table of a finished benchmark, and its sums with it."""
-    import pyarrow.parquet as pq
-
-    from generator.base.files import read_json, write_json, write_sums
-
-    folder = root / "benchmarks" / "b"
-    path = folder / "candidates.parquet"
-    pq.write_table(change(pq.read_table(path)), path)
-    write_json(folder / "manifest.json", {**read_json(folder / "manifest.json"), "sums": write_sums(folder, {})})
-
-
-def test_negatives_with_kinds_of_their_own_are_audited_apart(tmp_path: Path) -> None:
-    import pyarrow as pa
-
-    false = {"atom": "a blue cube", "negation": "no red cube", "swap": "a cube"}
-    entry = {"texts": [("c", True, "a red cube"), *(("n", False, text) for text in false.values())], "kind": "swap"}
-    root = write(tmp_path / "d", [{**entry, "cluster": f"k{i}"} for i in range(10)])
-    column = pa.array([None, *false] * 10, pa.string())
-    _rewrite(root, lambda table: table.set_column(table.schema.get_field_index("kind"), "kind", column))
-    assert names(audit(Request(root))) == {"binary/swap/atom": 10, "binary/swap/negation": 10, "binary/swap": 10}
-    _rewrite(root, lambda table: table.drop_columns("kind"))
-    assert only(audit(Request(root)))["negatives_an_item"] == 3
-
-
-def test_training_items_are_not_audited_and_items_are_capped_by_seed(tmp_path: Path) -> None:
-    entries = [pair(true, false, cluster=cluster) for true, false, cluster in swaps(60)]
-    entries += [pair(f"{a} x", f"{b} x", split="train", protocol="train") for a, b, _ in swaps(5)]
-    entries += [{"protocol": "retrieval", "texts": [("c", True, "a pool of texts stands against it")]}]
-    root = write(tmp_path / "d", entries)
-    assert names(audit(Request(root))) == {"binary/swap": 60}
-    few = [only(audit(Request(root, items=25, seed=seed))) for seed in (0, 0, 1)]
-    assert [(kind["items"], kind["sampled"]) for kind in few] == [(60, 25)] * 3
-    assert few[0] == few[1] != few[2]
-
-
-def test_numbers_do_not_depend_on_the_order_of_rows_or_on_other_kinds(tmp_path: Path) -> None:
-    entries = [pair(true, false, cluster=cluster) for true, false, cluster in swaps(60)]
-    more = [pair(true, false + " no", cluster=cluster, protocol="other") for true, false, cluster in swaps(30, 1)]
-    results = audited(tmp_path / "all", [*more, *entries], items=40)
-    alone = audit(Request(tmp_path / "all" / "d", protocols=("binary",), items=40))
-    assert [(k["name"], k["sampled"]) for k in results["kinds"]] == [("binary/swap", 40), ("other/swap", 30)]
-    assert only(alone)["length"] == results["kinds"][0]["length"]
-    assert only(alone)["difference"] == results["kinds"][0]["difference"]
 
 
 def test_from_the_shell(tmp_path: Path) -> None:

@@ -1,12 +1,24 @@
-"""The blind test on pairs whose answer is known; clusters are never learned and tested at once."""
+"""The blind test on pairs whose answer is known, the features that it learns from, and the size and p of effects."""
+
+import itertools
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.sparse import vstack
 from threadpoolctl import threadpool_limits
 
-from evaluator.audits.blind import FOLDS, LEARNERS, blind_test, centre, give_aways
-from evaluator.audits.features import Pairs, make_pairs
+from evaluator.audits.audit import rank_biserial, share_lower, size_of
+from evaluator.audits.blind import FOLDS, LEARNERS, blind_test, centre, give_aways, p_above
+from evaluator.audits.features import (
+    NUMBERS,
+    Pairs,
+    make_pairs,
+    ngram_differences,
+    text_features,
+    word_overlap,
+    words,
+)
 
 
 def _pairs(word: str, n: int = 60) -> Pairs:
@@ -55,3 +67,72 @@ def test_the_centre_is_the_text_with_most_in_common() -> None:
     assert centre([("a b c", "a b x", "x b c")]) == 1
     assert centre([("a b x", "a b c", "x b c")]) < 1
     assert centre([("a b", "c d")]) == 0.5
+
+
+def test_a_text_has_words_runs_orders_and_lengths() -> None:
+    found = text_features("A red cube.")
+    assert {"a", "red", "cube", ".", "⟨start⟩ a red", "red cube .", "a … cube", ". ⟨end⟩"} <= set(found)
+    assert (found["⟨words⟩"], found["⟨tens of characters⟩"], found["⟨capital letters⟩"]) == (3, 1.1, 1)
+    assert "cube … a" not in found
+
+
+def test_pairs_hold_the_differences_that_are_not_rare() -> None:
+    true, false = ["a red cube"] * 3 + ["a cone"], ["a blue cube"] * 3 + ["a torus"]
+    pairs = make_pairs(true, false, ["k", "k", "l", "m"], np.full((4, 2), np.nan))
+    columns = {name: pairs.differences[:, [i]].toarray().ravel().tolist() for i, name in enumerate(pairs.names)}
+    assert (columns["red"], columns["blue"]) == ([1, 1, 1, 0], [-1, -1, -1, 0])
+    assert not {"a", "cube", "cone", "torus"} & set(columns)
+    assert pairs.clusters.tolist() == [0, 0, 1, 2]
+
+
+def test_numbers_describe_each_text() -> None:
+    perplexities = np.array([[np.e, 1.0]])
+    pairs = make_pairs(["A red, red cube"], ["cubes"], ["k"], perplexities)
+    assert dict(zip(NUMBERS, pairs.true[0], strict=True)) == pytest.approx(
+        {
+            "words": 4,
+            "characters": 15,
+            "capital letters": 1,
+            "punctuation marks": 1,
+            "letters a word": 11 / 4,
+            "log perplexity": 1,
+        }
+    )
+    assert pairs.false[0].tolist() == [1, 5, 0, 0, 5, 0]
+
+
+def test_words_and_how_texts_differ() -> None:
+    assert words("It's a red-hot, 2nd cube.") == ["it's", "a", "red-hot", "2nd", "cube"]
+    assert (word_overlap("A cube", "a CUBE."), word_overlap("", "!"), word_overlap("a", "b")) == (1, 1, 0)
+    assert [ngram_differences("a a b", "a b b", n) for n in (1, 2, 3)] == [2, 2, 2]
+
+
+def test_p_is_that_of_all_changes_of_sign() -> None:
+    rng = np.random.default_rng(0)
+    outcomes, clusters = rng.random(30) < 0.65, np.repeat(np.arange(10), 3)
+    excess = np.bincount(clusters, outcomes - 0.5)
+    every = np.abs(np.array(list(itertools.product([-1, 1], repeat=10))) @ excess) >= excess.sum() - 1e-9
+    assert p_above(outcomes.astype(float), clusters, 0.5) == pytest.approx(every.mean(), abs=0.015)
+    assert p_above(1.0 - outcomes, clusters, 0.5) == 1
+    assert p_above(np.ones(400), np.arange(400), 0.5) == pytest.approx(2 * np.exp(-200))
+    uneven = np.repeat(np.arange(20), np.arange(20) ** 3 + 1)
+    assert p_above(np.ones(len(uneven)), uneven, 0.5) < 0.001
+
+
+def test_r_is_that_of_scipy() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        true, false = rng.integers(0, 9, rng.integers(1, 40)), rng.integers(2, 12, rng.integers(1, 40))
+        u = stats.mannwhitneyu(true, false).statistic
+        assert rank_biserial(true, false) == pytest.approx(1 - 2 * u / (len(true) * len(false)))
+    assert np.isnan(rank_biserial(np.array([]), np.array([1.0])))
+
+
+def test_sizes_of_effects() -> None:
+    sizes = {0: "negligible", -0.0999: "negligible", 0.1: "small", -0.2999: "small", 0.3: "medium or large"}
+    assert {r: size_of(r) for r in sizes} == sizes
+
+
+def test_the_share_of_lower_numbers_counts_ties_half() -> None:
+    assert share_lower(np.array([1, 2, 3, 4]), np.array([2, 2, 2, 2])) == 0.375
+    assert np.isnan(share_lower(np.array([]), np.array([])))

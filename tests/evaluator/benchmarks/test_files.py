@@ -49,7 +49,7 @@ def test_images_in_cells_are_named_by_their_bytes(tmp_path: Path) -> None:
     images = [{"bytes": b"one", "path": None}, None, {"bytes": b"two", "path": None}]
     pq.write_table(pa.table({"image": images}), tmp_path / "a.parquet")
     first, second, third = read_records(tmp_path)
-    assert first.value("image") == Cell(tmp_path / "a.parquet", 0, hashlib.sha256(b"one").hexdigest())
+    assert first.value("image") == Cell(tmp_path / "a.parquet", 0, "image", hashlib.sha256(b"one").hexdigest())
     assert third.value("image").row == 2
     with pytest.raises(UserError, match=r"Row 1 of .* has no 'image'"):
         second.value("image")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evaluator.benchmarks.question import Question
-from evaluator.benchmarks.reading import Layout, Reading, parse_filters, reading_said
+from evaluator.benchmarks.reading import Layout, parse_filters, read_questions, reading_said
 from generator.base.errors import UserError
 
 HERE = Path("here")
@@ -37,8 +37,8 @@ def _asked(item: str, half: str = "a", excluded: str = "", lacking: int = 0, fil
 
 
 def _read(layout: Layout, *filters: str) -> tuple[list[str], dict[str, int]]:
-    reading = Reading(layout, HERE, parse_filters(filters, ["half"], "made"), None)
-    return [question.item for question, _ in reading], reading.about["excluded"]
+    questions, _, about = read_questions(layout, HERE, parse_filters(filters, ["half"], "made"), None)
+    return [question.item for question in questions], about["excluded"]
 
 
 def test_the_first_questions_of_each_file_are_those_that_other_filters_keep() -> None:

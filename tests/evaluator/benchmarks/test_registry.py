@@ -9,7 +9,7 @@ import pytest
 
 from evaluator import Dataset, evaluate
 from evaluator.benchmarks import registry
-from evaluator.benchmarks.pictures import External, FileBytes, Picture, Pictures
+from evaluator.benchmarks.pictures import External, Picture, Pictures
 from evaluator.benchmarks.question import Question, Shown, candidates_of
 from evaluator.benchmarks.registry import Source, external_source, open_external, read_own_table
 from generator.base.errors import UserError
@@ -24,9 +24,7 @@ def own_reader(path: Path, images: Path | None) -> External:
         Question(file.stem, (Shown((file.name,)),), (f"a {file.stem} hat", "a gray hat"), ((True, False),))
         for file in files
     ]
-    return External(
-        candidates_of(questions, path), Pictures(path, {file.name: Picture(FileBytes(file)) for file in files})
-    )
+    return External(candidates_of(questions, path), Pictures(path, {file.name: Picture(file) for file in files}))
 
 
 @pytest.fixture

@@ -1,9 +1,11 @@
-"""Names are printed as they are."""
+"""Names are printed as they are, and those from files do not control the terminal."""
+
+import io
 
 import pytest
 from rich.table import Table
 
-from evaluator.cli.console import print_line, print_table
+from evaluator.cli.console import Console, print_line, print_table
 
 NAMES = ["python:m:Model", "[bold]x[/]", "[/]", "a[red]", ":smile:", "$a_1^2$ 50% {b} \\\\", "1e-5 'quoted' /path"]
 
@@ -23,3 +25,16 @@ def test_a_wide_table_is_not_cut(capsys: pytest.CaptureFixture[str]) -> None:
     table = Table("x" * 300)
     print_table(table)
     assert "x" * 300 in capsys.readouterr().out
+
+
+def test_control_characters_are_shown_and_styles_kept() -> None:
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=True, color_system="standard", width=80)
+    table = Table("model")
+    table.add_row("evil\x1b]0;title\x07\x1b[2J\u202etxt")
+    console.print("plain \x1b[31m", style="bold", markup=False, highlight=False)
+    console.print(table)
+    printed = stream.getvalue()
+    assert printed.startswith("\x1b[1mplain \\x1b[31m\x1b[0m")
+    assert "evil\\x1b]0;title" in printed
+    assert not any(sequence in printed for sequence in ("\x1b[31m", "\x1b]0", "\x1b[2J", "\u202e"))

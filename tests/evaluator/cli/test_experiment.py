@@ -69,7 +69,7 @@ def test_what_is_trained_from_a_model_is_measured_elsewhere(name: str, tmp_path:
     given = ["--models", tmp_path / "mine.toml"] if name == "compass2026" else []  # it starts from no stand-in
     *commands, tables = planned(name, *given, "--out", tmp_path)
     base_of = {
-        f"jackalope:{words[-1]}": words[3]
+        f"jackalope:{words[-1]}": words[words.index("--model") + 1]
         for words in commands
         if words[1] == "train" and words[2] in ("finetune", "labclip", "dreambooth")
     }
@@ -161,6 +161,7 @@ def test_one_of_mine_from_nothing_to_tables_and_again(mine: Path, tmp_path: Path
     assert [words[:2] for words in ran] == [["score", "train"], ["score", "run"], ["score", "tables"]]
 
 
+@pytest.mark.full
 def test_pearson2025_from_nothing_to_tables(tmp_path: Path) -> None:
     done = score_command("experiment", "pearson2025", "--scale", "smoke", "--out", tmp_path)
     assert done.exit_code == 0, done.output

@@ -1,5 +1,6 @@
 """The command `score` as its users meet it: start-up, help, exit codes."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -8,6 +9,7 @@ import click
 import pytest
 
 from evaluator.cli.main import main
+from evaluator.models.registry import FAMILIES
 from tests.evaluator.conftest import score_command
 
 HEAVY = ("torch", "open_clip", "matplotlib", "pyarrow", "bpy", "pandas", "transformers")
@@ -78,3 +80,8 @@ def test_what_cannot_be_meant_exits_with_2(arguments: list[str]) -> None:
     assert done.exit_code == 2
     assert done.stdout == ""
     assert "Error: " in done.stderr
+
+
+def test_families_are_listed() -> None:
+    assert set(json.loads(score_command("models", "--json").stdout)["families"]) == set(FAMILIES)
+    assert all(usage.usage in score_command("models").stdout for usage in FAMILIES.values())

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from evaluator.experiments.lab import Lab, Model, find_experiment, read_models
-from evaluator.experiments.runner import DONE, Failure
-from evaluator.experiments.stages import Stage
+from evaluator.experiments.stages import DONE, Failure, Stage
 from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
 from tests.evaluator.synthetic import Builder, add_pair, one_of_each, write_run
@@ -17,13 +16,17 @@ from tests.evaluator.synthetic import Builder, add_pair, one_of_each, write_run
 def test_models_of_the_user_take_the_place_of_the_recipes(tmp_path: Path) -> None:
     """Options of the recipe stay and come first; a model that the scale leaves out takes part when it is given."""
     (tmp_path / "mine.toml").write_text('[models.b]\nspec = "open_clip:ViT-B-32@my weights"\ntrain = "--lora 8"\n')
-    known = {"a": Model(spec="x:a"), "b": Model(spec="x:b", train="--rate 1"), "c": Model(missing="none at hand")}
+    known = {
+        "a": Model(spec="x:a"),
+        "b": Model(spec="x:b", train="--rate 1"),
+        "c": Model(spec="", missing="no"),
+    }
     lab = Lab(tmp_path, read_models(tmp_path / "mine.toml"), "smoke")
     found = lab.models(known, chosen=("c",))
     assert found["a"].missing == "left out at the scale smoke"
     assert found["b"].train.split() == ["--rate", "1", "--lora", "8"]
     assert lab.stage(f"score run --model {found['b']}").words[-1] == "open_clip:ViT-B-32@my weights"
-    assert found["c"].missing == "none at hand"
+    assert found["c"].missing == "no"
     with pytest.raises(UserError, match="The experiment has no model 'b'; expected one of: a"):
         lab.models({"a": Model(spec="x:a")})
 
@@ -50,11 +53,11 @@ def test_tables_have_runs_by_label_and_reasons_of_the_others(tmp_path: Path) -> 
     for _ in range(2):
         lab.row("a", f"score run {world} --model x:a", f"score run {world} --model x:b")
     lab.row("b", f"score run {world} --model x:c")
-    lab.elsewhere("a", f"score run {world} --model x:d", f"score run {world} --model x:e")
+    lab.elsewhere("a", f"score run {world}", Model(spec="x:d"), world)
     lab.lacks("c")
     lab.lacks("d", "no weights")
     needed = lab.needed
-    assert [stage.words[-1] for stage in needed] == ["plan", "x:a", "x:b", "x:c", "x:d", "x:e"]
+    assert [stage.words[-1] for stage in needed] == ["plan", "x:a", "x:b", "x:c", "x:d", f"jackalope:{world}"]
     a, b, c, before, after = (str(stage) for stage in needed[1:])
     failures = {c: Failure(needed[3], 1, tmp_path)}
     tables = lab.tables("crepe2023", failures)

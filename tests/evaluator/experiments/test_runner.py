@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.experiments.runner import DONE, LOG, is_done, run_stage, run_stages
-from evaluator.experiments.stages import Stages, in_order
+from evaluator.experiments.stages import DONE, LOG, Stages, in_order, is_done, run_stage, run_stages
 from generator.base.files import locked
 
 STAGES = Stages()
@@ -18,7 +17,7 @@ WRONG = STAGES.add("gen plan --family clevrr")
 RUNNER = """
 import sys
 from pathlib import Path
-from evaluator.experiments.runner import run_stages
+from evaluator.experiments.stages import run_stages
 from tests.evaluator.experiments.test_runner import PLAN, RENDERED
 run_stages([PLAN, RENDERED], Path(sys.argv[1]))
 """

@@ -17,10 +17,19 @@ def test_a_name_follows_from_the_command_and_from_what_it_reads() -> None:
     assert known.add(f"score train scratch {plan}").name.startswith("score-train-scratch-")
 
 
-def test_another_version_of_the_code_is_another_stage(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = Stages().add("gen plan --seed 1").name
-    monkeypatch.setattr(stages, "version", lambda package: "99")
-    assert Stages().add("gen plan --seed 1").name != before
+def test_another_version_of_the_code_is_another_stage(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Of the command's own package."""
+    names = []
+    for code in ("one", "two", "two"):
+        (tmp_path / "module.py").write_text(code)
+        (tmp_path / "notes.md").write_text(f"{code} {len(names)}")
+        monkeypatch.setitem(stages._CODE, "gen", (tmp_path,))
+        stages._code_digest.cache_clear()
+        names.append([Stages().add(command).name for command in ("gen plan", "score models")])
+    stages._code_digest.cache_clear()
+    assert names[0][0] != names[1][0]
+    assert names[1] == names[2]
+    assert names[0][1] == names[1][1]
 
 
 def test_it_follows_from_the_contents_of_files_that_the_command_names(tmp_path: Path) -> None:

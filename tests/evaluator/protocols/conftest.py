@@ -11,14 +11,17 @@ import pytest
 from evaluator.runs.measure import measure
 from generator.dataset.reader import Dataset
 from tests.evaluator.protocols.plain import PlainItem
-from tests.evaluator.synthetic import Builder, Row, one_of_each, planted, write_run
+from tests.evaluator.synthetic import Builder, Row, add_pair, one_of_each, planted, write_run
 
 TIMES = 400
 
 
 @pytest.fixture(scope="session")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return one_of_each(Builder(0, 240), TIMES).write(tmp_path_factory.mktemp("all") / "dataset")
+    builder = one_of_each(Builder(0, 240), TIMES)
+    for i in range(TIMES):
+        add_pair(builder, ("swap", "relation")[i % 2])
+    return builder.write(tmp_path_factory.mktemp("all") / "dataset")
 
 
 @pytest.fixture(scope="session")
@@ -52,7 +55,7 @@ def asked(root: Path, folder: Path) -> list[PlainItem]:
             rows[item["item_id"]],
             score,
             read,
-            texts[next(r["text_id"] for r in rows[item["item_id"]] if r["slot"] == "c")],
+            texts[next(r["text_id"] for r in rows[item["item_id"]] if r["slot"] in ("c", "0"))],
         )
         for item in benchmark.items.to_pylist()
     ]

@@ -6,14 +6,42 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
-from evaluator.protocols.items import COUNTS, MISSING, NOT_A_NUMBER, TRUNCATED
+from evaluator.protocols.items import COUNTS, MISSING, NOT_A_NUMBER, TRUNCATED, Items
 from tests.evaluator.synthetic import Row, find
 
 Key = tuple[Any, ...]
 Value = tuple[float, bool, float | None]
 """Of an item under a metric: the value, whether a tie decided it, the chance."""
+
+
+def make_items(
+    scores: Sequence[Sequence[float]], split: Sequence[str] | None = None, **columns: Sequence[Any]
+) -> Items:
+    """Items with one true text in slot c, false ones in n of the kinds a, b, …, and a cluster each, but for the given
+    columns of Items."""
+    n, m = np.shape(scores)
+
+    def each(values: Sequence[str]) -> np.ndarray:
+        return np.tile(np.array(values, dtype=object), (n, 1))
+
+    truth = np.tile(np.arange(m) == 0, (n, 1))
+    found: dict[str, Any] = {
+        **dict.fromkeys(("item_id", "scene_id", "cluster"), np.array([f"i{i}" for i in range(n)], dtype=object)),
+        **dict.fromkeys(("kind", "skill", "level", "unscored"), np.full(n, "", dtype=object)),
+        "split": np.array(split or ["seen"] * n, dtype=object),
+        "counts": np.tile([1, 1, 0], (n, 1)),
+        "scores": np.array(scores, dtype=np.float32),
+        "truth": truth,
+        "false": ~truth,
+        "slot": each(["c", *["n"] * (m - 1)]),
+        "candidate_kind": each(["", *"abcdef"[: m - 1]]),
+        "text_id": each([f"t{i}" for i in range(m)]),
+    }
+    given = {name: np.array(values, dtype=None if name == "counts" else object) for name, values in columns.items()}
+    return Items(**found | given)
 
 
 def tie(a: float, b: float) -> bool:
@@ -35,15 +63,11 @@ class PlainItem:
         self.reason = self._reason(score, read)
 
     def _reason(self, score: dict[tuple[str, str], float | None], read: dict[str, str]) -> str:
-        for a in self.rows:
-            for b in self.rows:
-                together = a["slot"] == b["slot"] or {a["slot"], b["slot"]} <= {"c", "n", "p"}
-                if (
-                    a["truth"]
-                    and not b["truth"]
-                    and together
-                    and read.get(a["text_id"], a["text_id"]) == read.get(b["text_id"], b["text_id"])
-                ):
+        for a in (row for row in self.rows if row["truth"]):
+            for b in (row for row in self.rows if not row["truth"] and row["scene_id"] == a["scene_id"]):
+                together = a["slot"] == b["slot"] or {a["slot"], b["slot"]} <= {"c", "n", "p", "0", "1"}
+                one, other = (read.get(row["text_id"], row["text_id"]) for row in (a, b))
+                if together and one == other:
                     return TRUNCATED
         for row in self.rows:
             if (row["scene_id"], row["text_id"]) not in score:

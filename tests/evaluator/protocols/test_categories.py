@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.metrics.averages import category_weights
-from evaluator.protocols.items import Items
-from evaluator.protocols.results import Outcome, category_means, kinds_and_skills
+from evaluator.protocols.results import Outcome, category_means, kinds_and_skills, recall, tabulate
+from tests.evaluator.protocols.plain import make_items
 
 NAMES = st.sampled_from("abc")
 PATHS = st.lists(st.lists(NAMES, min_size=1, max_size=3).map(tuple), min_size=1, max_size=30)
@@ -35,34 +35,10 @@ def test_weights_are_those_of_a_mean_of_means(paths: list[tuple[str, ...]], rand
     assert weights @ values == pytest.approx(_mean(list(zip(paths, values, strict=True))))
 
 
-def _items(kind: list[str], skill: list[str], unscored: list[str]) -> Items:
-    n = len(kind)
-
-    def column(values: Sequence[str]) -> np.ndarray:
-        return np.array(values, dtype=object)
-
-    names, empty = column([f"i{k}" for k in range(n)]), np.zeros((n, 2))
-    return Items(
-        names,
-        names,
-        names,
-        column(kind),
-        column(skill),
-        column(["all"] * n),
-        column([""] * n),
-        np.full((n, 3), -1),
-        empty,
-        empty.astype(bool),
-        empty.astype(bool),
-        empty.astype(object),
-        empty.astype(object),
-        empty.astype(object),
-        column(unscored),
-    )
-
-
 def test_each_kind_with_several_categories_has_a_row_and_all_kinds_have_one() -> None:
-    items = _items(["a", "a", "a", "b", "b"], ["x", "x", "y", "", ""], ["", "", "", "", "lost"])
+    items = make_items(
+        np.zeros((5, 2)), kind=[*"aaabb"], skill=["x", "x", "y", "", ""], unscored=["", "", "", "", "lost"]
+    )
     value = np.array([1.0, 0, 0, 1, 1])
     outcome = Outcome("accuracy", value, np.array([False, True, False, False, False]), np.full(5, 0.5))
     score = Outcome("mean score", value, np.zeros(5, dtype=bool), np.full(5, np.nan), "score")
@@ -77,7 +53,7 @@ def test_each_kind_with_several_categories_has_a_row_and_all_kinds_have_one() ->
 
 
 def test_a_kind_without_scored_items_has_no_mean() -> None:
-    items = _items(["a", "a"], ["x", "y"], ["lost", "lost"])
+    items = make_items(np.zeros((2, 2)), kind=["a", "a"], skill=["x", "y"], unscored=["lost", "lost"])
     (row,) = category_means(
         items, [Outcome("accuracy", np.ones(2), np.zeros(2, dtype=bool), np.full(2, 0.5))], kinds_and_skills(items)
     )
@@ -85,8 +61,8 @@ def test_a_kind_without_scored_items_has_no_mean() -> None:
 
 
 def test_partitions_have_a_mean_of_all_and_empty_ones_none() -> None:
-    items = _items(["a", "a", "b"], ["", "", ""], ["", "", ""])
-    items = replace(items, split=np.array(["seen", "unseen", "unseen"], dtype=object), partitioned=True)
+    items = make_items(np.zeros((3, 2)), ["seen", "unseen", "unseen"], kind=["a", "a", "b"])
+    items = replace(items, partitioned=True)
     outcome = Outcome("accuracy", np.array([1.0, 0, 1]), np.zeros(3, dtype=bool), np.full(3, 0.5))
     rows = category_means(items, [outcome], kinds_and_skills(items))
     assert [(row["split"], row["value"]) for row in rows] == [
@@ -95,3 +71,8 @@ def test_partitions_have_a_mean_of_all_and_empty_ones_none() -> None:
         ("mixed", None),
         ("unseen", 0.5),
     ]
+
+
+def test_no_items_give_no_rows() -> None:
+    items = make_items([[1, 0]]).take(np.array([False]))
+    assert tabulate(items, [recall(items, items.false)], ["kind"]) == []

@@ -74,6 +74,19 @@ def systematicity(q: PlainItem) -> dict[str, Value]:
     return {"R@1": one, "R@3": three, "mean of R@1 and R@3": mean}
 
 
+def pairs(q: PlainItem) -> dict[str, Value]:
+    (a, b), (c, d) = (
+        (q.of("0", True)[0], q.of("0", False)[0]),
+        (q.of("1", True)[0], q.of("1", False)[0]),
+    )
+    text, image = [(a, d), (c, b)], [(a, b), (c, d)]  # b: caption 0 with image 1
+    found = {}
+    for metric, compared, chance in (("text", text, 1 / 4), ("image", image, 1 / 4), ("group", text + image, 1 / 6)):
+        won = all(wins(*each) for each in compared)
+        found[metric] = (float(won), not won and not any(wins(y, x) for x, y in compared), chance)
+    return found
+
+
 @pytest.mark.parametrize(
     ("protocol", "definition", "groupings"),
     [
@@ -82,6 +95,7 @@ def systematicity(q: PlainItem) -> dict[str, Value]:
         ("context", context, [("kind",)]),
         ("gzsl", gzsl, [("kind",)]),
         ("integration", integration, [("level", "n")]),
+        ("pairs", pairs, [(), ("kind",)]),
         ("productivity", recall, [("kind",), ("kind", "n")]),
         ("skill", recall, [("skill", "level")]),
         ("systematicity", systematicity, [("kind",)]),

@@ -6,31 +6,14 @@ import numpy as np
 import pyarrow as pa
 
 from evaluator.protocols.items import Items, positions, reported_splits, split_rank, strings
+from tests.evaluator.protocols.plain import make_items
 
 
 def _items() -> Items:
-    names, none = np.array(["a", "b"], dtype=object), np.array(["", ""], dtype=object)
-    slots = np.array([["c", "n", "n"], ["0", "1", "1"]], dtype=object)
-    truth = np.array([[True, False, False], [True, False, True]])
-    scores = np.array([[0.1, 0.3, 0.2], [0.5, 0.4, 0.9]], dtype=np.float32)
-    texts = np.array([["t0", "t1", "t2"], ["t3", "t4", "t5"]], dtype=object)
-    return Items(
-        names,
-        names,
-        names,
-        none,
-        none,
-        none,
-        none,
-        np.full((2, 3), 1),
-        scores,
-        truth,
-        ~truth,
-        slots,
-        slots,
-        texts,
-        none,
-    )
+    scores, truth = [[0.1, 0.3, 0.2], [0.5, 0.4, 0.9]], np.array([[True, False, False], [True, False, True]])
+    slots = [["c", "n", "n"], ["0", "1", "1"]]
+    texts = [["t0", "t1", "t2"], ["t3", "t4", "t5"]]
+    return replace(make_items(scores, slot=slots, text_id=texts), truth=truth, false=~truth)
 
 
 def test_the_best_candidates_are_those_of_the_caption_and_of_the_first_image() -> None:
@@ -42,7 +25,7 @@ def test_the_best_candidates_are_those_of_the_caption_and_of_the_first_image() -
 
 def test_some_items_are_taken_whole() -> None:
     part = replace(_items(), tolerance=0.1).take(np.array([False, True]))
-    assert (len(part), part.item_id.tolist(), part.scores.shape) == (1, ["b"], (1, 3))
+    assert (len(part), part.item_id.tolist(), part.scores.shape) == (1, ["i1"], (1, 3))
     assert part.scored.tolist() == [True]
     assert part.tolerance == 0.1
 

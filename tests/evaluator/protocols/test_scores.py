@@ -12,14 +12,6 @@ from generator.base.errors import UserError
 from generator.base.files import read_json, write_json
 
 
-def test_scores_hold_what_each_protocol_needs(folder: Path) -> None:
-    scores = read_scores(open_run(folder), "cosine")
-    assert (len(scores.pools), dict(scores.folds)) == (0, {})
-    items = scores.items("context")
-    assert set(items.slot.ravel().tolist()) == {"c", "n", "context"}
-    assert np.isfinite(items.scores[items.scored]).all()
-
-
 def test_folds_are_read_where_the_run_scored_them(folder: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     (run / "pools").mkdir(parents=True)

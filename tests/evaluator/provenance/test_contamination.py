@@ -74,55 +74,26 @@ def _bindings_shown(root: Path) -> tuple[int, int, int]:
     return sum(each in shown for each in held), len(images & train), len(images)
 
 
+def _run(two: Path, spec: str, benchmark: str, out: Path, *more: str) -> Any:
+    return score_command("run", two / "dataset", "--model", spec, "--benchmark", benchmark, "--out", out, *more)
+
+
 def test_a_model_of_another_block_is_refused(two: Path, tmp_path: Path) -> None:
     n, trained, images = _bindings_shown(two / "dataset")
     assert n > 0
     assert trained > 0
-    run = (
-        "run",
-        two / "dataset",
-        "--model",
-        f"jackalope:{two / 'model'}",
-        "--protocol",
-        "binary",
-        "--out",
-        tmp_path / "run",
-    )
-    done = score_command(*run, "--benchmark", OTHER)
-    assert_one_sentence(
-        done,
-        f"CONTAMINATED: {n} of 9 held-out bindings and {trained} of {images} scored images were in training of "
-        f"jackalope:",
-        "add --allow-contaminated",
-    )
-    assert not (tmp_path / "run").exists()
-    folder = score_command(
-        "run",
-        two / "dataset",
-        "--model",
-        f"open_clip:local-dir:{two / 'model'}",
-        "--benchmark",
-        OTHER,
-        "--out",
-        tmp_path / "run",
-    )
-    assert_one_sentence(folder, "CONTAMINATED")
+    out = tmp_path / "run"
+    said = f"CONTAMINATED: {n} of 9 held-out bindings and {trained} of {images} scored images were in training of"
+    done = _run(two, f"jackalope:{two / 'model'}", OTHER, out, "--protocol", "binary")
+    assert_one_sentence(done, f"{said} jackalope:", "add --allow-contaminated")
+    assert not out.exists()
+    assert_one_sentence(_run(two, f"open_clip:local-dir:{two / 'model'}", OTHER, out), "CONTAMINATED")
 
 
 def test_every_table_and_page_of_an_allowed_run_says_so(two: Path, tmp_path: Path) -> None:
     n, _, _ = _bindings_shown(two / "dataset")
     said, out = f"CONTAMINATED: {n} of 9 held-out bindings", tmp_path / "run"
-    done = score_command(
-        "run",
-        two / "dataset",
-        "--model",
-        f"jackalope:{two / 'model'}",
-        "--benchmark",
-        OTHER,
-        "--allow-contaminated",
-        "--out",
-        out,
-    )
+    done = _run(two, f"jackalope:{two / 'model'}", OTHER, out, "--allow-contaminated")
     assert done.exit_code == 0, done.output
     assert done.stdout.count(said) == 2  # above the short table, and on it
     assert said in done.stderr
@@ -154,14 +125,12 @@ def _check_files(out: Path, said: str) -> None:
             assert all(row["CONTAMINATED"].startswith(said) for row in rows)
         else:
             assert text.count(said) >= 1 + text.count(r"\begin{tabular}")
-            assert re.search(r"\\caption\{CONTAMINATED", text)
+            assert re.search(r"\\caption\{[^.]*CONTAMINATED", text)
 
 
 def test_a_model_of_the_same_block_is_clean(two: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    done = score_command(
-        "run", two / "dataset", "--model", f"jackalope:{two / 'model'}", "--benchmark", TRAINED, "--out", out
-    )
+    done = _run(two, f"jackalope:{two / 'model'}", TRAINED, out)
     assert done.exit_code == 0, done.output
     assert "None of the 9 held-out bindings and none of the 40 scored images were in training." in done.stdout
     assert json.loads((out / "results.json").read_text())["training"]["status"] == CLEAN
@@ -190,9 +159,7 @@ def test_of_other_models_the_page_says_that_nothing_is_known(
     two: Path, tiny: Callable[..., Tiny], tmp_path: Path
 ) -> None:
     out, spec = tmp_path / "run", f"open_clip:tiny@{tiny().save(tmp_path / 'tiny.pt')}"
-    done = score_command(
-        "run", two / "dataset", "--model", spec, "--benchmark", OTHER, "--protocol", "binary", "--out", out
-    )
+    done = _run(two, spec, OTHER, out, "--protocol", "binary")
     assert done.exit_code == 0, done.output
     assert "What this model was trained on is unknown" in done.stdout
     assert score_command("report", out).exit_code == 0

@@ -2,7 +2,10 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -70,6 +73,16 @@ def test_what_a_text_names_counts_as_shown(world: World, benchmark: Benchmark) -
     assert exposure is not None
     assert ("color", value, thing) in exposure.objects
     assert exposure.scenes == frozenset()
+
+
+def test_relations_of_texts_count_between_things_that_they_name(world: World) -> None:
+    mentions = [{"category": name, "attributes": {}, "without": {"color": "red"}} for name in ("cube", None, "cone")]
+    form = {"objects": mentions, "relations": [[0, "left", 1, True], [1, "behind", 0, True], [0, "left", 2, False]]}
+    benchmark: Any = SimpleNamespace(texts=pa.table({"text_id": ["t"], "form": [json.dumps(form)]}))
+    exposure = read_exposure(world, benchmark, [], ["t"])
+    assert exposure is not None
+    assert exposure.triples == {("cube", "left", "cone")}
+    assert ("color", "red", "cube") in exposure.objects
 
 
 def test_a_scene_is_known_in_another_dataset(world: World, tmp_path: Path) -> None:

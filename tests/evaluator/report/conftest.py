@@ -1,5 +1,7 @@
 """Runs of every protocol, and what papers' tables are made of."""
 
+import shutil
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -7,8 +9,7 @@ import numpy as np
 import pytest
 
 from evaluator.report.papers.given import Given, read_given
-from evaluator.report.papers.paper import make_paper
-from evaluator.report.papers.registry import find_paper
+from evaluator.report.papers.paper import find_paper, make_paper
 from evaluator.report.table import Cell, Table
 from evaluator.runs.measure import measure
 from tests.evaluator.synthetic import Builder, Row, add_pair, one_of_each, planted, write_run
@@ -35,6 +36,9 @@ ROW: Row = {
     "high": 0.6,
     "low_fixed": None,
     "high_fixed": None,
+    "low_drawn": 0.35,
+    "high_drawn": 0.65,
+    "speaks_of": "bindings like these, of these 3 values and 3 objects",
     "items": 1200,
     "clusters": 30,
     "ties": 3,
@@ -84,3 +88,17 @@ def cell(table: Table, labels: Sequence[str], head: str, group: str = "") -> Cel
 def shows(cell: Cell, row: Row) -> bool:
     """Whether a cell has the numbers of a row of results."""
     return all(cell.numbers[name] == row[name] for name in ("value", "low", "high", "chance", "items", "clusters"))
+
+
+COMPILER = next((name for name in ("tectonic", "pdflatex", "lualatex", "xelatex") if shutil.which(name)), None)
+
+
+def compile_latex(body: str, folder: Path) -> None:
+    """Compile tables with whatever LaTeX is installed; skips the test where there is none."""
+    if COMPILER is None:
+        pytest.skip("no LaTeX compiler is installed")
+    head = "\\documentclass{article}\n\\usepackage{booktabs,graphicx}\n\\begin{document}\n"
+    (folder / "all.tex").write_text(f"{head}{body}\n\\end{{document}}\n", encoding="utf-8")
+    more = [] if COMPILER == "tectonic" else ["-interaction=nonstopmode", "-halt-on-error"]
+    done = subprocess.run([COMPILER, *more, "all.tex"], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]

@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from evaluator.report import figures as module
 from evaluator.report.figures import by_complexity, by_count, by_frequency, by_split, figures
 from evaluator.runs.measure import measure
 from tests.evaluator.synthetic import Builder, Row, one_of_each, planted, write_run
@@ -69,11 +70,6 @@ def test_no_numbers_give_no_figure(results: Row) -> None:
     )
 
 
-@pytest.mark.full
-def test_every_figure_is_the_same_again(results: Row) -> None:
-    assert figures([results]) == figures([results])
-
-
 def _results(value: float | None) -> dict[str, Any]:
     row = {
         "protocol": "binary",
@@ -107,3 +103,27 @@ def test_a_figure_is_whole_svg_even_without_numbers(value: float | None) -> None
         assert word in words
     assert "val" not in words
     assert [svg] == by_split([_results(value), _results(0.6)], "binary")
+
+
+def test_lines_are_means_of_cells_by_count_and_rows_by_number_of_atoms(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of items with (objects, attributes) 1 1, 1 2, 2 1 (twice) and 2 2; `val` is left out."""
+    drawn: dict[str, Any] = {}
+    monkeypatch.setattr(module, "_curves", lambda results, panels, *title, **options: drawn.update(panels) or [])
+    of = {"protocol": "skill", "skill": "object", "level": "OA", "split": "seen", "n_relations": 0}
+    cells = [
+        {**of, "n_objects": a, "n_attributes": b, "value": value, "items": items}
+        for a, b, value, items in ((1, 1, 0.2, 10), (1, 2, 0.4, 10), (2, 1, 0.5, 30), (2, 1, 0.9, 10), (2, 2, 1.0, 5))
+    ]
+    cells.append({**cells[0], "split": "val", "value": 1.0})
+    by_count([{"model": "m", "cells": cells, "fits": []}], "skill")
+    (lines,) = [panel for name, panel in drawn.items() if "by objects (lines: attributes)" in name]
+    shown = {line.group: dict(zip(line.places, (row["value"] for row in line.rows), strict=True)) for line in lines}
+    assert shown == {"1": {1: 0.2, 2: pytest.approx(0.6)}, "2": {1: 0.4, 2: 1.0}}
+    drawn.clear()
+    row = {**_results(0.5)["rows"][1], "protocol": "productivity", "is_main": False}
+    rows = [{**row, "n": n, "kind": kind, "value": n / 10} for kind in ("atom", "swap") for n in (4, 5)]
+    more = [{**rows[0], "split": "val"}, {**rows[0], "n": None}, {**rows[0], "unit": "difference"}]
+    by_complexity([{"model": "m", "rows": [*rows, *more]}], "productivity")
+    assert list(drawn) == ["productivity, atom", "productivity, swap"]
+    (line,) = drawn["productivity, swap"]
+    assert (line.group, line.places, [row["value"] for row in line.rows]) == ("accuracy, seen", [4, 5], [0.4, 0.5])

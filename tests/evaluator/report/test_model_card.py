@@ -6,7 +6,7 @@ import pytest
 from huggingface_hub import ModelCard
 
 from evaluator import evaluate
-from evaluator.report.model_card import write_model_card
+from evaluator.report.files import write_model_card
 from generator.base.errors import UserError
 from tests.evaluator.conftest import assert_one_sentence, score_command
 from tests.evaluator.report.conftest import ROW

@@ -1,28 +1,32 @@
 """Tables: their cells, their reasons, and what the writers make of them."""
 
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from evaluator.protocols.errors import METRICS
-from evaluator.protocols.protocol import Layout
-from evaluator.report.cells import chance_cell, count_cell, interval, load_cell, percent, result_cell, sizes_cell
 from evaluator.report.papers.given import Given
-from evaluator.report.protocol_tables import by_split, errors, pivot
-from evaluator.report.table import Cell, Column, Line, Table, plain
+from evaluator.report.papers.paper import paper_names
+from evaluator.report.table import (
+    Cell,
+    Column,
+    Line,
+    Table,
+    chance_cell,
+    count_cell,
+    interval,
+    load_cell,
+    number,
+    plain,
+    result_cell,
+)
 from evaluator.report.writers import csv_rows, latex, markdown
-from tests.evaluator.report.conftest import ROW, tables_of
-from tests.evaluator.synthetic import Row
-
-COMPILER = next((name for name in ("tectonic", "pdflatex", "lualatex", "xelatex") if shutil.which(name)), None)
+from tests.evaluator.report.conftest import ROW, compile_latex, tables_of
 
 
 def test_numbers_are_written_for_people() -> None:
     shares = (0.0, 0.5, 1.0, 2 / 7392, 0.0009, 0.00101)
-    assert [percent(x) for x in shares] == ["0.0", "50.0", "100.0", "0.027", "0.09", "0.1"]
-    assert [percent(x, 2) for x in (0.0, 0.57142, 2 / 7392, 0.00005)] == ["0.00", "57.14", "0.03", "0.005"]
+    assert [number(x, "share") for x in shares] == ["0.0", "50.0", "100.0", "0.027", "0.09", "0.1"]
+    assert [number(x, "share", 2) for x in (0.0, 0.57142, 2 / 7392, 0.00005)] == ["0.00", "57.14", "0.03", "0.005"]
     assert interval({**ROW, "low": 0.12345, "high": 1.0}, 2) == "[12.35, 100.00]"
     assert interval({**ROW, "low": -0.1, "high": 0.2, "unit": "difference"}) == "[-10.0, +20.0]"
 
@@ -42,7 +46,6 @@ def test_what_differs_is_a_range() -> None:
     assert chance_cell([{**ROW, "chance": chance} for chance in (0.1, 0.09)]).text == "9.0–10.0"
     assert count_cell(rows, "items").text == "9–1,200"
     assert chance_cell([]).text == "–"
-    assert sizes_cell([ROW, ROW]).text == "1200/30, 1200/30"
 
 
 def test_a_load_has_its_error_p_and_stars() -> None:
@@ -109,72 +112,7 @@ def test_latex_groups_span_their_columns() -> None:
     assert r"\caption{Table 2: T. In \%. (a) no run.}" in text
 
 
-@pytest.mark.skipif(COMPILER is None, reason="no LaTeX compiler is installed")
 @pytest.mark.full
 def test_tables_of_papers_compile(given: Given, tmp_path: Path) -> None:
-    papers = ("bindsplit2026", "hard-positives2024", "crepe2023", "compass2026", "pearson2025")
-    texts = "\n\\clearpage\n".join(latex(table) for paper in papers for table in tables_of(paper, given).values())
-    head = "\\documentclass{article}\n\\usepackage{booktabs,graphicx}\n\\begin{document}\n"
-    document = f"{head}{texts}\n\\end{{document}}\n"
-    (tmp_path / "all.tex").write_text(document, encoding="utf-8")
-    more = [] if COMPILER == "tectonic" else ["-interaction=nonstopmode", "-halt-on-error"]
-    done = subprocess.run([str(COMPILER), *more, "all.tex"], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-2000:]
-
-
-def lines(table: Table) -> list[list[str]]:
-    """The heads, and the labels and cells of each line."""
-    letters = table.letters()
-    heads = [*table.labels, *(column.head for column in table.columns)]
-    return [heads, *([*line.labels, *(plain(cell, letters) for cell in line.cells)] for line in table.lines)]
-
-
-def _row(**labels: object) -> Row:
-    return {
-        **ROW,
-        "metric": "R@1",
-        "kind": "atom",
-        "low": None,
-        "chance": 0.25,
-        "items": 8,
-        "clusters": 4,
-        "ties": 0,
-        **labels,
-    }
-
-
-def test_a_pivot_has_a_line_and_a_column_for_each_value_of_its_labels() -> None:
-    rows = [
-        _row(),
-        _row(n=5, value=0.1),
-        _row(n=3, value=0.3),
-        _row(kind="swap", value=None),
-        _row(kind="swap", n=3, value=1.0, chance=0.5),
-        _row(split="val"),
-        _row(minus="unseen", is_gap=True),
-        _row(kind="raw"),
-    ]
-    assert lines(pivot(rows, Layout(["kind"], ["n"]))) == [
-        ["kind", "all", "n = 3", "n = 5", "items/clusters"],
-        ["atom", "50.0", "30.0", "10.0", "8/4"],
-        ["swap", "– (a)", "100.0", "–", "8/4"],
-        ["chance", "25.0", "25.0–50.0", "25.0", ""],
-    ]
-    table = pivot(rows, Layout(["kind"], ["n"], chance="by chance", sizes=False))
-    assert [row[-1] for row in lines(table)] == ["by chance", "25.0", "50.0"]
-
-
-def test_which_way_errors_go_stands_beside_its_chance_in_each_split() -> None:
-    rows = [
-        _row(metric=METRICS[0], error="more familiar", chance=0.0001, value=0.2, items=3),
-        _row(metric=METRICS[0], error="more familiar", split="unseen", chance=0.9, value=0.8, items=5),
-        _row(metric=METRICS[1], error="object", split="unseen", chance=0.5, value=1.0, items=5),
-        _row(metric=METRICS[1], error="object", split="val"),
-    ]
-    assert lines(errors(rows)) == [
-        ["metric", "error", "seen", "chance", "unseen", "chance", "errors/clusters"],
-        ["errors by familiarity", "more familiar", "20.0", "0.01", "80.0", "90.0", "3/4, 5/4"],
-        ["errors by atom", "object", "–", "–", "100.0", "50.0", "5/4"],
-    ]
-    assert errors([]).lines == []
-    assert lines(by_split([_row(), _row(minus="unseen", is_gap=True)]))[0][1:3] == ["seen", "seen - unseen"]
+    tables = [latex(table) for paper in paper_names() for table in tables_of(paper, given).values()]
+    compile_latex("\n\\clearpage\n".join(tables), tmp_path)

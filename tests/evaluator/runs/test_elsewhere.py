@@ -133,14 +133,6 @@ def labels(tmp_path: Path) -> Path:
     return path
 
 
-def test_scores_from_elsewhere_have_intervals_of_any_level(labels: Path, tmp_path: Path) -> None:
-    results = measured("--items", labels, "--out", tmp_path / "run", "--level", "0.9")
-    assert results["rules"]["level"] == measured(tmp_path / "run")["rules"]["level"] == 0.9
-    refused = score_command("measure", "--items", labels, "--out", tmp_path / "other", "--level", "1")
-    assert_one_sentence(refused, "Expected a level from 0.5 to 0.999, got 1;")
-    assert not (tmp_path / "other").exists()
-
-
 def test_winoground_scores_are_those_computed_by_hand(labels: Path, tmp_path: Path) -> None:
     results = measured("--items", labels, "--out", tmp_path / "run", "--benchmark", "winoground")
     assert (results["model"], results["benchmark"]) == ("clip", "winoground")

@@ -49,9 +49,3 @@ def test_a_notebook_shows_the_table_and_names_as_they_are(bags: None, drawn: Pat
     for part in ("(limit 1)", "The limit of 1 items left", "is unknown", "100.0 ["):
         assert part in shown
         assert part in repr(found)
-
-
-def test_another_process_has_no_results() -> None:
-    other = Evaluation(Path("run"), {})
-    assert repr(other) == "<Evaluation of another process>"
-    assert other._repr_html_() == "&lt;Evaluation of another process&gt;"

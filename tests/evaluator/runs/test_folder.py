@@ -24,22 +24,6 @@ def folder(tmp_path: Path) -> Path:
     return write_run(builder.write(tmp_path / "dataset"), tmp_path / "run", lambda n: np.tile([1.0, 0.0], n // 2))
 
 
-def test_a_run_is_read_with_its_benchmark(folder: Path) -> None:
-    run = open_run(folder)
-    assert (run.benchmark.name, run.record["model"], run.channels) == ("all", "random", ["cosine"])
-
-
-def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="is no finished run; give a folder written by `score run`"):
-        open_run(tmp_path)
-
-
-def test_a_dataset_that_changed_is_refused(folder: Path) -> None:
-    write_json(folder / "run.json", {**read_json(folder / "run.json"), "world": "0" * 64})
-    with pytest.raises(UserError, match=r"changed since .* was scored; run `score run` again with another --out"):
-        open_run(folder)
-
-
 def test_results_are_read_or_said_to_be_missing(folder: Path) -> None:
     with pytest.raises(UserError, match="has no results; write them with `score measure"):
         read_results(open_run(folder))

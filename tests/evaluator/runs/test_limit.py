@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 import pytest
 
 from evaluator import evaluate
-from evaluator.runs.limit import in_splits, limit_said, limited, what_is_left
+from evaluator.runs.parts import in_splits, limit_said, limited, what_is_left
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark
 from tests.evaluator.conftest import assert_one_sentence, score_command
@@ -33,11 +33,6 @@ def test_a_split_that_a_limit_empties_is_said(benchmark: Benchmark) -> None:
     (said,) = limit_said(left)
     assert said.startswith("The limit of 1 items left 'binary' none of ")
     assert limit_said(what_is_left(benchmark, benchmark, ["binary"], 10**6)) == []
-
-
-def test_no_items_are_no_limit(benchmark: Benchmark) -> None:
-    with pytest.raises(UserError, match="Expected a limit of at least 1 item, got 0"):
-        limited(benchmark, 0)
 
 
 def test_some_splits_alone_are_scored(bags: None, drawn: Path, benchmark: Benchmark, tmp_path: Path) -> None:
@@ -74,13 +69,3 @@ def test_results_say_the_limit_and_keep_it_when_measured_again(bags: None, drawn
     assert refused.exit_code == 2
     assert "holds a run of another limit (2); choose another --out." in refused.stderr
     assert_one_sentence(score_command("run", drawn, "--model", spec, "--protocol", "nonsense"), "Unknown protocol")
-
-
-def test_every_item_under_the_limit_has_the_score_that_it_has_without(bags: None, drawn: Path) -> None:
-    whole, few = (
-        evaluate(f"bag:sharp@{drawn}", drawn, limit=limit).items.set_index(["protocol", "item_id"])
-        for limit in (None, 9)
-    )
-    assert len(few) == 18
-    for scores, expected in zip(few["scores"], whole.loc[few.index, "scores"], strict=True):
-        assert scores == pytest.approx(expected, abs=1e-6)  # a batch of another size may differ in the last digit

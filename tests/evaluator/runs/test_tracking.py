@@ -1,6 +1,5 @@
 """Results in trackers, read again by the trackers' own readers."""
 
-import json
 import os
 import subprocess
 import sys
@@ -9,10 +8,8 @@ from pathlib import Path
 import pytest
 
 from evaluator import evaluate
-from evaluator.cli.run import run
 from evaluator.protocols.records import split_of
-from evaluator.runs.tracking import TRACKERS, log_results
-from evaluator.training.contrastive import Towers
+from evaluator.training.contrastive import Contrastive
 from evaluator.training.methods import Scratch
 from evaluator.training.session import train
 from evaluator.training.source import benchmark_source
@@ -29,7 +26,7 @@ def test_tensorboard_has_every_value(bags: None, drawn: Path, tmp_path: Path) ->
     spec = f"bag:sharp@{drawn}"
     done = score_command("run", drawn, "--model", spec, "--limit", "20", "--out", run, "--log", "tensorboard")
     assert done.exit_code == 0, done.output
-    events = EventAccumulator(str(run / "tensorboard")).Reload()
+    events = EventAccumulator(f"{run}.tensorboard").Reload()
     rows = [row for row in read_json(run / "results.json")["rows"] if row["value"] is not None]
     scalars = {tag: events.Scalars(tag)[0].value for tag in events.Tags()["scalars"]}
     assert len(scalars) == len(rows)  # no two rows share a name
@@ -49,10 +46,10 @@ def test_wandb_writes_without_a_network(bags: None, drawn: Path, tmp_path: Path)
     pytest.importorskip("wandb")
     evaluate(f"bag:sharp@{drawn}", drawn, protocols="binary", limit=20, out=tmp_path / "run")
     code = "import json, sys; from pathlib import Path; from evaluator.runs.tracking import log_results; "
-    code += "run = Path(sys.argv[1]); log_results(json.loads((run / 'results.json').read_text()), run, 'wandb')"
+    code += "run = Path(sys.argv[1]); log_results(json.loads((run / 'results.json').read_text()), run, ['wandb'])"
     env = os.environ | {"WANDB_MODE": "offline", "WANDB_SILENT": "true"}
     subprocess.run([sys.executable, "-c", code, tmp_path / "run"], env=env, check=True)
-    (written,) = (tmp_path / "run" / "wandb").glob("offline-run-*/run-*.wandb")
+    (written,) = (tmp_path / "wandb").glob("offline-run-*/run-*.wandb")
     assert b"binary/accuracy/swap/seen" in written.read_bytes()
 
 
@@ -73,16 +70,16 @@ def test_a_training_that_goes_on_logs_each_step_once(
         return {tag: [(each.step, each.value) for each in events.Scalars(tag)] for tag in events.Tags()["scalars"]}
 
     whole = logged("whole")
-    settle, settled = Towers.settle, []
+    settle, settled = Contrastive.settle, []
 
-    def stop(self: Towers) -> None:
+    def stop(self: Contrastive) -> None:
         settle(self)
         settled.append(1)
         if len(settled) == 7:
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(Towers, "settle", stop)
+        patched.setattr(Contrastive, "settle", stop)
         with pytest.raises(KeyboardInterrupt):
             logged("stopped")
     again = logged("stopped")
@@ -94,20 +91,6 @@ def test_a_training_that_goes_on_logs_each_step_once(
     assert sum(value for _, value in whole["loss"][:4]) / 4 == pytest.approx(record["losses"][0], abs=1e-4)
     assert max(value for _, value in whole["rate"]) == pytest.approx(recipe.rate, rel=0.1)
     assert all(value > 0 for _, value in whole["images per second"])
-
-
-@pytest.mark.full
-def test_wandb_has_the_steps_of_a_training(tmp_path: Path) -> None:
-    pytest.importorskip("wandb")
-    code = "import sys; from pathlib import Path; from evaluator.runs.tracking import log_steps\n"
-    code += (
-        "with log_steps(['wandb'], Path(sys.argv[1]), {'method': 'scratch'}, 0) as log: log(1, {'gradient norm': 2.0})"
-    )
-    env = os.environ | {"WANDB_MODE": "offline", "WANDB_SILENT": "true"}
-    subprocess.run([sys.executable, "-c", code, tmp_path / "model"], env=env, check=True)
-    (written,) = (tmp_path / "wandb").glob("offline-run-*/run-*.wandb")
-    assert b"gradient norm" in written.read_bytes()
-    assert [path.name for path in tmp_path.iterdir()] == ["wandb"]
 
 
 def test_a_missing_package_is_one_sentence(
@@ -122,21 +105,3 @@ def test_a_missing_package_is_one_sentence(
     assert not run.exists()
     done = score_command("train", "scratch", drawn, "--out", tmp_path / "model", "--log", "wandb")
     assert_one_sentence(done, "This needs the package wandb")
-
-
-def test_names_are_those_of_rows(tmp_path: Path) -> None:
-    pytest.importorskip("tensorboard")
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-    from tests.evaluator.report.conftest import ROW
-
-    rows = [ROW | {"kind": "swap", "n": 3, "value": 0.25}, ROW | {"value": None, "split": "unseen"}]
-    log_results({"model": "a", "benchmark": "b", "rows": rows}, tmp_path, "tensorboard")
-    events = EventAccumulator(str(tmp_path / "tensorboard")).Reload()
-    assert events.Tags()["scalars"] == ["binary/accuracy/swap/seen/n=3"]
-    assert json.dumps(events.Scalars("binary/accuracy/swap/seen/n=3")[0].value) == "0.25"
-
-
-def test_the_command_offers_every_tracker() -> None:
-    (option,) = (each for each in run.params if each.name == "trackers")
-    assert tuple(option.type.choices) == TRACKERS  # type: ignore[attr-defined]

@@ -88,10 +88,10 @@ def test_the_fitting_batch_is_a_power_of_two_within_free_memory(monkeypatch: pyt
     for name, value in (("max_memory_allocated", 900), ("memory_allocated", 100), ("memory_reserved", 300)):
         monkeypatch.setattr(torch.cuda, name, lambda device, value=value: value)
     fits = []
-    for free in (1_000, 20_000, 10**9):
+    for free in (1_000, 21_200, 10**9):
         monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device, free=free: (free, 10**9))
         fits.append(fitting_batch(torch.device("cuda"), 100, 8))  # 100 bytes a row
-    assert fits == [8, 64, 512]  # 60% of 20,200 bytes hold 121 rows
+    assert fits == [8, 128, 512]  # 60% of 21,400 bytes hold 128 rows
 
 
 def test_a_gpu_says_how_large_a_batch_may_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

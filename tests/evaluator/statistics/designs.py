@@ -10,7 +10,7 @@ from evaluator.statistics.clusters import Clusters
 def block_cells(values: int, objects: int) -> list[tuple[str, str]]:
     """Cluster and bindings of each pairing of two values with two objects, as in the unseen scenes of a block."""
     return [
-        (f"{a}{b}{c}{d}", ";".join(sorted(f"{v} {o}" for v, o in pairs)))
+        (f"{a}{b}{c}{d}", ";".join(sorted(f"{v}:{o}" for v, o in pairs)))
         for a, b in combinations(range(values), 2)
         for c, d in combinations(range(objects), 2)
         for pairs in (((a, c), (b, d)), ((a, d), (b, c)))

@@ -30,9 +30,9 @@ def test_runs_of_one_block_share_its_bindings_and_add_their_own_spread() -> None
 
 
 def test_blocks_that_differ_as_a_side_of_their_intervals_says_add_up_in_squares() -> None:
-    """Their variance is that of this side, so Student's t with three more degrees of freedom is what is left of it."""
+    """Their variance is that of this side: what is left is Student's t, with three more degrees of freedom a block."""
     reach = np.array([0.2, 0.1])
-    wider = stats.t.ppf(0.975, 6) / stats.norm.ppf(0.975)
+    wider = stats.t.ppf(0.975, 3 * 4 + 3) / stats.norm.ppf(0.975)
     for side, ends in enumerate(reach):
         sd = ends / stats.norm.ppf(0.975)
         values = 0.7 + sd * np.array([1, 1, -1, -1]) * np.sqrt(3 / 4)
@@ -56,19 +56,19 @@ def test_p_is_the_level_at_which_the_interval_ends_there(null: float, blocks: st
     """Where the ends of the runs' intervals move with the level as a normal's do."""
     values = np.linspace(0.55, 0.68, len(blocks))
     found = pool(values, values - 0.1, values + 0.15, list(blocks), LEVEL)
-    quantile = stats.t.ppf(0.975, 5)
+    quantile = stats.t.ppf(0.975, 3 * 3 + 2)
     low, high = (found.value - found.low) / quantile, (found.high - found.value) / quantile
     p = found.p(null)
-    end = stats.t.ppf(1 - p / 2, 5)
+    end = stats.t.ppf(1 - p / 2, 11)
     assert null == pytest.approx(found.value - end * low if null < found.value else found.value + end * high)
     assert (p < 0.05) == (not found.low <= null <= found.high)
     assert np.isnan(pool([0.7, 0.8], [0.6] * 2, [0.9] * 2, ["a", "a"], LEVEL).p(0.5))
 
 
-def test_many_blocks_have_students_interval() -> None:
-    """What the intervals of the blocks say counts as three more, so of 2,000 blocks the blocks' own spread decides."""
+def test_many_blocks_whose_intervals_say_how_they_differ_have_students_interval() -> None:
     values = np.random.default_rng(0).normal(0.5, 0.1, 2_000)
-    found = pool(values, values - 0.02, values + 0.02, [str(i) for i in range(2_000)], LEVEL)
+    reach = 1.96 * values.std(ddof=1)
+    found = pool(values, values - reach, values + reach, [str(i) for i in range(2_000)], LEVEL)
     expected = stats.t.interval(LEVEL, 1_999, values.mean(), stats.sem(values))
     assert (found.low, found.high) == pytest.approx(expected, abs=2e-5)
 

@@ -1,11 +1,12 @@
-"""The train split of the drawn dataset, and learners whose embeddings are known."""
+"""The train split of the drawn dataset, tiny models to start from, and learners whose embeddings are known."""
 
 import multiprocessing
 import os
 import pickle
 import socket
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeVar
 
 import pytest
 import torch
@@ -13,10 +14,15 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from evaluator.training.data import TrainingData
-from evaluator.training.source import read_training_data
+from evaluator.training.recipe import Recipe
+from evaluator.training.source import benchmark_source
 from generator.dataset.reader import Benchmark, World
+from tests.evaluator.conftest import Tiny
+from tests.evaluator.tiny_models import make_clip
 
 T = TypeVar("T")
+KINDS = ("plain", "relations", "graded", "synonyms")
+NEGATIVES, POSITIVES = ("swap", "replace", "flip", "neg"), ("swap", "replace", "converse")
 
 
 def together(count: int, work: Callable[[int], T]) -> list[T]:
@@ -54,33 +60,60 @@ def together(count: int, work: Callable[[int], T]) -> list[T]:
             process.kill()
 
 
+def read(
+    world: World,
+    benchmark: Benchmark,
+    texts: Sequence[str] = (),
+    negatives: Sequence[str] = (),
+    positives: Sequence[str] = (),
+    positive_loss: Literal["caption", "analogy"] = "analogy",
+) -> TrainingData:
+    """The train split with these kinds of texts."""
+    kinds = {"texts": ",".join(texts), "negatives": ",".join(negatives), "positives": ",".join(positives)}
+    return benchmark_source(world, benchmark, Recipe(**kinds, positive_loss=positive_loss)).data
+
+
 @pytest.fixture(scope="session")
 def data(world: World, benchmark: Benchmark) -> TrainingData:
-    return read_training_data(world, benchmark, ("plain",), ("swap",))
+    return read(world, benchmark, ("plain",), ("swap",))
+
+
+@pytest.fixture(scope="session")
+def all_kinds(world: World, benchmark: Benchmark) -> TrainingData:
+    return read(world, benchmark, KINDS, NEGATIVES, POSITIVES)
+
+
+@pytest.fixture
+def make_base(tiny: Callable[..., Tiny], tmp_path: Path) -> Callable[..., str]:
+    """Makes a tiny dual encoder of a family, with random weights; returns its spec."""
+
+    def make(family: str = "open_clip", **changes: Any) -> str:
+        if family == "open_clip":
+            made = tiny(**changes)
+            return f"open_clip:{made.name}@{made.save(tmp_path / f'{made.name}.pt')}"
+        return f"hf:{make_clip(tmp_path / family, family)}"
+
+    return make
+
+
+@pytest.fixture
+def base(make_base: Callable[..., str]) -> str:
+    return make_base()
 
 
 class Fixed(nn.Module):
-    """A learner that looks embeddings up; notes the images and texts that it was asked for."""
+    """An embedder that looks embeddings up; notes the images and texts that it was asked for."""
 
     def __init__(self, images: Tensor, texts: Tensor, scale: float = 20.0):
         super().__init__()
         self.images, self.texts = nn.Parameter(images), nn.Parameter(texts)
         self.logit_scale = nn.Parameter(torch.tensor(scale).log().to(images.dtype))
+        self.device = images.device
         self.asked: list[tuple[list[int], list[int]]] = []
 
     @property
     def network(self) -> nn.Module:
         return self
-
-    @property
-    def device(self) -> torch.device:
-        return self.images.device
-
-    def scale(self) -> Tensor:
-        return self.logit_scale.exp()
-
-    def settle(self) -> None:
-        pass
 
     def embed(self, images, texts, step):  # type: ignore[no-untyped-def]
         self.asked.append((images.tolist(), texts.tolist()))

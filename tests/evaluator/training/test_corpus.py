@@ -143,8 +143,5 @@ def test_empty_files_and_broken_images_are_refused(tmp_path: Path) -> None:
     source = corpus_source(_write(tmp_path, LINES), PLAIN)
     (tmp_path / "b.jpg").write_bytes(b"no image")
     where, name = source.data.images[1]
-    with pytest.raises(UserError, match=r"b\.jpg is no image that can be read"):
-        where.image(name)
-    Image.new("RGB", (4100, 2)).save(tmp_path / "b.jpg")
-    with pytest.raises(UserError, match="has 4100x2 pixels, expected at most 4096"):
+    with pytest.raises(UserError, match=r"The image b\.jpg of .* cannot be read as JPEG, PNG, WEBP"):
         where.image(name)

@@ -1,15 +1,23 @@
-"""What is read for training: the train split, and nothing that is held out."""
+"""What is read for training: the train split, nothing that is held out, and what each step draws of it."""
 
-import shutil
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
-from evaluator.training.data import TrainingData
-from evaluator.training.source import default_kinds, read_training_data, says_where
+from evaluator.training import data as prepared
+from evaluator.training.data import Facts, PreparedImages, Steps, TrainingData
+from evaluator.training.recipe import Recipe
+from evaluator.training.source import benchmark_source, default_kinds, describe
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, Dataset, World
+from tests.evaluator.training.conftest import KINDS, read
 from tests.generator.judge.datasets import Rows, edit
 
 
@@ -37,48 +45,54 @@ def test_the_training_data_are_the_train_split_and_nothing_else(
     assert 0 < without < 96
 
 
-def test_nothing_that_is_held_out_reaches_training(world: World, benchmark: Benchmark) -> None:
+def test_nothing_that_is_held_out_reaches_training(all_kinds: TrainingData, benchmark: Benchmark) -> None:
     """In no kind of caption, negative or positive."""
     assert benchmark.holdout is not None
     held_out = [f"{value} {thing}" for value, thing in benchmark.holdout["bindings"]]
-    data = read_training_data(
-        world, benchmark, KINDS, ("swap", "replace", "flip", "neg"), ("swap", "replace", "converse")
-    )
-    assert len(data.texts) == len(set(data.texts)) > 100
-    assert not [text for text in data.texts if any(binding in text for binding in held_out)]
-    assert set(data.used()) <= set(range(len(data.texts)))
+    assert len(all_kinds.texts) == len(set(all_kinds.texts)) > 100
+    assert not [text for text in all_kinds.texts if any(binding in text for binding in held_out)]
+    assert set(all_kinds.used()) <= set(range(len(all_kinds.texts)))
 
 
-KINDS = ("plain", "relations", "graded", "synonyms")
-
-
-def _retrain(rows: Rows) -> None:
+def _ask_unseen(rows: Rows) -> None:
     next(row for row in rows if row["split"] == "unseen")["protocol"] = "train"
 
 
-@pytest.mark.parametrize("table", ["items", "splits"])
-def test_a_benchmark_that_trains_on_other_splits_is_refused(drawn: Path, tmp_path: Path, table: str) -> None:
-    """An item of protocol train in another split, and a training scene that is listed in another split."""
-    root = Path(shutil.copytree(drawn, tmp_path / "dataset"))
-
-    def move(rows: Rows) -> None:
-        next(row for row in rows if row["split"] == "train")["split"] = "unseen"
-
-    edit(root / "benchmarks" / Dataset.open(root).benchmark().name, table, _retrain if table == "items" else move)
-    opened = Dataset.open(root)
-    with pytest.raises(UserError, match="trains on scenes outside its split train"):
-        read_training_data(opened.world, opened.benchmark(), ("plain",))
+def _move_scene(rows: Rows) -> None:
+    next(row for row in rows if row["split"] == "train")["split"] = "unseen"
 
 
-KINDS = ("plain", "relations", "graded", "synonyms")
+def _leave_out(rows: Rows) -> None:
+    for row in rows:
+        if row["protocol"] == "train":
+            row["protocol"] = "binary"
 
 
-@pytest.mark.parametrize("kinds", [("relations",), ("graded", "synonyms"), KINDS])
-@pytest.mark.parametrize("as_captions", [False, True])
+@pytest.mark.parametrize(
+    ("table", "change", "said"),
+    [
+        ("items", _ask_unseen, "trains on scenes outside its split train"),
+        ("splits", _move_scene, "trains on scenes outside its split train"),
+        ("items", _leave_out, "has no training items: its train split is empty"),
+    ],
+)
+def test_a_benchmark_without_a_train_split_of_its_own_is_refused(
+    drawn_copy: Path, table: str, change: Callable[[Rows], None], said: str
+) -> None:
+    """An item of protocol train in another split, a training scene that is listed in another one, and no items."""
+    edit(drawn_copy / "benchmarks" / Dataset.open(drawn_copy).benchmark().name, table, change)
+    opened = Dataset.open(drawn_copy)
+    with pytest.raises(UserError, match=said):
+        read(opened.world, opened.benchmark())
+
+
+@pytest.mark.parametrize(("kinds", "as_captions"), [(("graded", "synonyms"), False), (KINDS, True)])
 def test_captions_of_any_kinds_have_their_own_negatives_and_positives(
     world: World, benchmark: Benchmark, kinds: tuple[str, ...], as_captions: bool
 ) -> None:
-    data = read_training_data(world, benchmark, kinds, ("replace", "neg"), ("swap", "converse"), as_captions)
+    data = read(
+        world, benchmark, kinds, ("replace", "neg"), ("swap", "converse"), "caption" if as_captions else "analogy"
+    )
     kind_of = {row["item_id"]: row["kind"] for row in benchmark.items_of("train").to_pylist()}
     rows = [row for row in benchmark.candidates.to_pylist() if kind_of.get(row["item_id"]) in kinds]
     wanted = [row for row in rows if row["slot"] == "p" and row["kind"] in ("swap", "converse")]
@@ -106,12 +120,10 @@ def test_captions_of_any_kinds_have_their_own_negatives_and_positives(
 
 
 def test_images_are_mirrored_only_where_no_text_states_a_relation(world: World, benchmark: Benchmark) -> None:
-    assert read_training_data(world, benchmark, ("plain",), ("swap", "replace"), ("swap",)).mirrored
-    assert not read_training_data(world, benchmark, ("relations",)).mirrored
-    assert not read_training_data(world, benchmark, ("plain", "graded")).mirrored
-    forms = benchmark.texts.to_pylist()
-    left = next(row["text_id"] for row in forms if "to the left of" in row["text"])
-    assert says_where(benchmark, [left])
+    assert read(world, benchmark, ("plain",), ("swap", "replace"), ("swap",)).mirrored
+    assert not read(world, benchmark, ("relations",)).mirrored
+    assert not read(world, benchmark, ("plain", "graded")).mirrored
+    assert default_kinds(benchmark) == ("plain",)
 
 
 def test_so_many_images_of_each_class(data: TrainingData) -> None:
@@ -131,30 +143,122 @@ def test_so_many_images_of_each_class(data: TrainingData) -> None:
     assert np.array_equal(one.negatives, data.negatives[rows])
 
 
-def test_usual_training_is_on_plain_captions(benchmark: Benchmark) -> None:
-    assert default_kinds(benchmark) == ("plain",)
-
-
 def test_kinds_that_there_are_not_are_refused(world: World, benchmark: Benchmark) -> None:
     with pytest.raises(
         UserError, match=r"no training texts of the kind grated; it has graded, plain, relations, synonyms\."
     ):
-        read_training_data(world, benchmark, ("grated",))
+        read(world, benchmark, ("grated",))
     with pytest.raises(UserError, match="Unknown kind of training negatives 'flop'; did you mean 'flip'"):
-        read_training_data(world, benchmark, ("plain",), ("flop",))
+        read(world, benchmark, ("plain",), ("flop",))
     with pytest.raises(UserError, match="Unknown kind of training positives 'swop'; did you mean 'swap'"):
-        read_training_data(world, benchmark, ("plain",), (), ("swop",))
+        read(world, benchmark, ("plain",), (), ("swop",))
 
 
-def test_an_empty_train_split_is_refused(drawn: Path, tmp_path: Path) -> None:
-    root = Path(shutil.copytree(drawn, tmp_path / "dataset"))
+def test_every_image_comes_once_in_an_epoch_and_in_another_order_in_the_next(all_kinds: TrainingData) -> None:
+    steps = Steps(all_kinds, 20, 2, 0)
+    assert (steps.epoch, len(steps)) == (4, 8)
+    first, second = (np.concatenate([steps[i].images for i in range(j, j + 4)]) for j in (0, 4))
+    assert len(set(first)) == len(set(second)) == 80
+    assert first.tolist() != second.tolist()
 
-    def leave_out(rows: Rows) -> None:
-        for row in rows:
-            if row["protocol"] == "train":
-                row["protocol"] = "binary"
 
-    edit(root / "benchmarks" / Dataset.open(root).benchmark().name, "items", leave_out)
+def test_texts_are_of_their_image_and_all_are_drawn(all_kinds: TrainingData) -> None:
+    steps = Steps(all_kinds, 96, 40, 0)
+    drawn: Counter[tuple[int, int]] = Counter()
+    for i in range(len(steps)):
+        step = steps[i]
+        for image, caption, negative, positive in zip(
+            step.images, step.captions, step.negatives, step.positives, strict=True
+        ):
+            place = all_kinds.captions[image].tolist().index(caption)
+            for text, of in ((negative, all_kinds.negatives), (positive, all_kinds.positives)):
+                there = of[image, place]
+                assert text in there[there >= 0] if (there >= 0).any() else text == -1
+            drawn[image, caption] += 1
+    captions = {(i, c) for i, row in enumerate(all_kinds.captions) for c in row if c >= 0}
+    assert set(drawn) == captions
+
+
+def test_a_step_can_be_asked_alone(all_kinds: TrainingData) -> None:
+    whole = Steps(all_kinds, 20, 3, 7)
+    inorder = [whole[i] for i in range(len(whole))]
+    alone = Steps(all_kinds, 20, 3, 7)[9]
+    for name in ("images", "captions", "negatives", "positives"):
+        assert np.array_equal(getattr(alone, name), getattr(inorder[9], name))
+    other = Steps(all_kinds, 20, 3, 8)[9]
+    assert not np.array_equal(other.images, alone.images)
+
+
+def test_so_many_steps_as_are_asked_for(data: TrainingData) -> None:
+    whole, some = Steps(data, 40, 3, 0), Steps(data, 40, 1, 0, 5)
+    assert (len(whole), len(some)) == (6, 5)
+    assert all((some[i].captions == whole[i].captions).all() for i in range(5))
+    with pytest.raises(UserError, match="has 96 images, fewer than a batch of 97; render more, or choose a smaller"):
+        Steps(data, 97, 1, 0)
+
+
+def test_a_text_whose_words_are_all_true_is_true_for_a_bag() -> None:
+    texts = [
+        "a red cube and a blue cone",
+        "a blue cone and a red cube",
+        "A blue cube, and a red cone.",
+        "a red cube",
+        "a cyan cone",
+    ]
+    none = np.full((2, 1, 1), -1)
+    data = TrainingData(texts, np.array([[0], [3]]), none, none, np.array([[0, 1], [3, -1]]), [], True)
+    rows = np.arange(5)
+    assert Facts(data).true(np.array([1, 0]), rows).tolist() == [[0, 0, 0, 1, 0], [1, 1, 0, 0, 0]]
+    assert Facts(data, bags=True).true(np.array([1, 0]), rows).tolist() == [[0, 0, 0, 1, 0], [1, 1, 1, 1, 0]]
+
+
+@pytest.mark.parametrize(("room", "read"), [(1 << 20, [2, 2]), (0, [2, 4])])
+def test_images_are_read_once_where_they_fit(
+    data: TrainingData, monkeypatch: pytest.MonkeyPatch, room: int, read: list[int]
+) -> None:
+    monkeypatch.setattr(prepared, "_MOST_CACHED", room)
+    names: list[str] = []
+
+    class Counted:
+        def image(self, name: str) -> Any:
+            names.append(name)
+            return torch.tensor([float(name)])
+
+    counted = replace(data, images=[(Counted(), name) for name in data.scenes])
+    images = PreparedImages(counted, lambda image: image * 2, lambda image, place, step: image + 10 * place + step)
+    for times in read:
+        found = images.of(np.array([1, 0, 1]), [4, 5, 6], 3)
+        assert [each.item() for each in found] == [
+            2 * float(data.scenes[i]) + 10 * place + 3 for i, place in ((1, 4), (0, 5), (1, 6))
+        ]
+        assert len(names) == times
+
+
+def _certify(root: Path, status: str) -> Dataset:
     opened = Dataset.open(root)
-    with pytest.raises(UserError, match="has no training items: its train split is empty"):
-        read_training_data(opened.world, opened.benchmark())
+    benchmark = opened.benchmark()
+    certificate = {"status": status, "benchmark": benchmark.digest, "world": opened.world.digest}
+    benchmark.path("verify.json").write_text(json.dumps(certificate))
+    return opened
+
+
+def test_a_certificate_that_failed_is_refused_and_others_are_recorded(drawn_copy: Path) -> None:
+    opened = _certify(drawn_copy, "as declared")
+    assert describe(opened.world, opened.benchmark())["certificate"] == "as declared, by the certificate in the folder"
+    opened = _certify(drawn_copy, "failed")
+    with pytest.raises(UserError, match="is not trained on: its certificate says that it failed; `gen verify"):
+        benchmark_source(opened.world, opened.benchmark(), Recipe())
+
+
+def test_a_record_names_the_benchmark_with_its_digests(world: World, benchmark: Benchmark) -> None:
+    source = benchmark_source(world, benchmark, Recipe())
+    assert source.record == {
+        "name": benchmark.name,
+        "benchmark": benchmark.digest,
+        "world": world.digest,
+        "certificate": "not verified",
+    }
+    exposure = source.exposure(source.data)
+    assert exposure is not None
+    assert exposure.complete
+    assert len(exposure.scenes) >= 96

@@ -55,38 +55,14 @@ def test_the_loss_is_that_of_the_librarys_own_scheduler(short: TrainingData, tmp
 
 
 @pytest.mark.parametrize("text_encoder", [False, True])
-def test_gradients_are_finite_differences_and_reach_what_is_trained(
-    short: TrainingData, tmp_path: Path, text_encoder: bool
-) -> None:
+def test_gradients_reach_what_is_trained(short: TrainingData, tmp_path: Path, text_encoder: bool) -> None:
     model: Any = load_model(f"diffusion:{diffusers_folders.stable_diffusion(tmp_path)}", "cpu")
-    learner = Denoising(model, short, PLAIN, text_encoder)
-    learner.loss(STEP, 0).backward()
-    parts = model.network
-    assert all(p.grad is None for p in parts["vae"].parameters())
-    assert any(p.grad is not None and p.grad.any() for p in parts["text_encoder"].parameters()) is text_encoder
-    weight = parts["text_encoder" if text_encoder else "unet"].get_parameter(
-        "embeddings.token_embedding.weight" if text_encoder else "conv_out.weight"
-    )
-    flat, grad = weight.data.view(-1), weight.grad.view(-1)
-    for i in grad.abs().topk(3).indices.tolist():
-        ends = []
-        for sign in (1, -1):
-            flat[i] += sign * 1e-2
-            ends.append(learner.loss(STEP, 0).item())
-            flat[i] -= sign * 1e-2
-        assert grad[i].item() == pytest.approx((ends[0] - ends[1]) / 2e-2, rel=0.05, abs=1e-4)
-
-
-def test_a_step_shows_its_own_images_and_captions(short: TrainingData, tmp_path: Path) -> None:
-    """Instrumented: what is prepared and encoded is what the steps of the train split name."""
-    model: Any = load_model(f"diffusion:{diffusers_folders.stable_diffusion(tmp_path)}", "cpu")
-    learner, steps, said = Denoising(model, short, PLAIN, True), Steps(short, 8, 1, 0, 3), []
-    inner = model.adapter.encode_texts
-    model.adapter.encode_texts = lambda texts: said.append(texts) or inner(texts)
-    for number in range(len(steps)):
-        learner.loss(steps[number], number)
-    assert said == [[short.texts[i] for i in steps[number].captions] for number in range(3)]
-    assert set(learner._latents._kept) == {int(i) for number in range(3) for i in steps[number].images}
+    Denoising(model, short, PLAIN, text_encoder).loss(STEP, 0).backward()
+    reached = {
+        name: any(p.grad is not None and bool(p.grad.any()) for p in model.network[name].parameters())
+        for name in ("vae", "unet", "text_encoder")
+    }
+    assert reached == {"vae": False, "unet": True, "text_encoder": text_encoder}
 
 
 def test_other_processes_and_texts_that_would_be_cut_are_refused(
@@ -117,8 +93,8 @@ def test_some_captions_are_left_out_by_seed_and_step(short: TrainingData, tmp_pa
 
 def test_latents_are_changed_before_noise_is_added(short: TrainingData, tmp_path: Path) -> None:
     model: Any = load_model(f"diffusion:{diffusers_folders.stable_diffusion(tmp_path)}", "cpu")
-    mirrored = Denoising(model, short, PLAIN, False, lambda latents, places, number: latents.flip(-1) * number)
+    mirrored = Denoising(model, short, PLAIN, False, lambda latent, place, number: latent.flip(-1) * number)
     plain = Denoising(model, short, PLAIN, False)
-    kept = plain._latents.of(STEP.images)
+    kept = plain._latents.of(STEP.images, (0, 1), 3)
     plain._latents._kept = {int(i): latent.flip(-1) * 3 for i, latent in zip(STEP.images, kept, strict=True)}
     assert mirrored.loss(STEP, 3).item() == pytest.approx(plain.loss(STEP, 3).item(), rel=1e-6)

@@ -8,7 +8,8 @@ import pytest
 
 from evaluator.models.registry import load_model
 from evaluator.training.corpus import corpus_source
-from evaluator.training.presets import from_preset
+from evaluator.training.methods import Dreambooth
+from evaluator.training.recipe import from_preset
 from evaluator.training.session import train
 from generator.base.errors import UserError
 from tests.evaluator import diffusers_folders
@@ -30,7 +31,7 @@ def corpus(tmp_path: Path) -> Path:
 def test_a_pipeline_is_trained_and_scored_as_its_family(corpus: Path, tmp_path: Path, text_encoder: bool) -> None:
     base = f"diffusion:{diffusers_folders.stable_diffusion(tmp_path / 'sd')},samples=4"
     more = () if text_encoder else ("--no-text-encoder",)
-    given = ("train", "dreambooth", base, corpus, "--steps", "8", "--rate", "1e-3", "--device", "cpu", *more)
+    given = ("train", "dreambooth", corpus, "--model", base, "--steps", "8", "--rate", "1e-3", "--device", "cpu", *more)
     done = score_command(*given, "--out", tmp_path / "out")
     assert done.exit_code == 0, done.stderr
     assert "Published (Pearson et al. 2025, appendix A, single and two objects): batch, images per class" in done.stderr
@@ -64,6 +65,6 @@ def test_a_pipeline_is_trained_and_scored_as_its_family(corpus: Path, tmp_path: 
 
 
 def test_other_models_are_refused(corpus: Path, tmp_path: Path) -> None:
-    recipe = from_preset("dreambooth", {})[0]
+    recipe = from_preset(Dreambooth, {})[0]
     with pytest.raises(UserError, match="'blind:length' is no diffusion model"):
         train(recipe, corpus_source(corpus, recipe), tmp_path / "out", "blind:length", "cpu")

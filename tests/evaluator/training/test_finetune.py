@@ -13,28 +13,22 @@ from evaluator.models.registry import load_model
 from evaluator.provenance.contamination import CLEAN, CONTAMINATED, UNKNOWN, training_of
 from evaluator.training.contrastive import Towers
 from evaluator.training.data import TrainingData
-from evaluator.training.lora import checkpoint_activations
 from evaluator.training.methods import Finetune, Scratch
-from evaluator.training.presets import from_preset
+from evaluator.training.networks import checkpoint_activations, with_lora
+from evaluator.training.recipe import from_preset
 from evaluator.training.session import train
 from evaluator.training.source import benchmark_source
 from generator.dataset.reader import Benchmark, World
-from tests.evaluator.conftest import Tiny
-from tests.evaluator.tiny_models import make_clip, pictures
+from tests.evaluator.tiny_models import pictures
 
-QUICK = from_preset("finetune", {"epochs": 2, "batch": 32, "rate": 1e-3}, "hard-positives2024")[0]
-
-
-@pytest.fixture
-def base(tiny: Callable[..., Tiny], tmp_path: Path) -> str:
-    return f"open_clip:tiny@{tiny().save(tmp_path / 'tiny.pt')}"
+TEXTS = ["a red cube", "a blue cone"]
+QUICK = from_preset(Finetune, {"epochs": 2, "batch": 32, "rate": 1e-3}, "hard-positives2024")[0]
 
 
 @pytest.mark.parametrize(
     ("kind", "lora"),
     [
         ("open_clip", None),
-        ("CLIP", None),
         ("Siglip", None),
         ("AltCLIP", None),
         ("open_clip", "2/4"),
@@ -43,11 +37,11 @@ def base(tiny: Callable[..., Tiny], tmp_path: Path) -> str:
     ],
 )
 def test_every_family_is_trained_whole_and_by_lora(
-    world: World, benchmark: Benchmark, base: str, tmp_path: Path, kind: str, lora: str | None
+    world: World, benchmark: Benchmark, make_base: Callable[..., str], tmp_path: Path, kind: str, lora: str | None
 ) -> None:
     if lora:
         pytest.importorskip("peft")
-    spec = base if kind == "open_clip" else f"hf:{make_clip(tmp_path / 'm', kind)}"
+    spec = make_base(kind)
     recipe = replace(QUICK, rate=1e-2 if lora else 1e-3, lora=lora or "none")
     record = train(recipe, benchmark_source(world, benchmark, recipe), tmp_path / "out", spec, "cpu")
     assert record["losses"][1] < record["losses"][0]
@@ -58,12 +52,12 @@ def test_every_family_is_trained_whole_and_by_lora(
     assert sum(p.numel() for p in after.network.parameters()) == before.info["parameters"]  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("family", ["open_clip", "hf"])
+@pytest.mark.parametrize("family", ["open_clip", "CLIP"])
 def test_activations_that_are_computed_again_change_nothing(
-    data: TrainingData, base: str, tmp_path: Path, family: str
+    data: TrainingData, make_base: Callable[..., str], family: str
 ) -> None:
     """A layer's forward pass runs twice, and its gradient is the same."""
-    spec = base if family == "open_clip" else f"hf:{make_clip(tmp_path / 'm')}"
+    spec = make_base(family)
     found = []
     for again in (False, True):
         model: Any = load_model(spec, "cpu")
@@ -74,7 +68,7 @@ def test_activations_that_are_computed_again_change_nothing(
         )
         calls: list[int] = []
         layer.register_forward_pre_hook(lambda *_, calls=calls: calls.append(1))
-        images, texts = Towers(model, data).embed(np.arange(3), np.arange(3), 0)
+        images, texts = Towers(model, data, "auto").embed(np.arange(3), np.arange(3), 0)
         (images * texts).sum().backward()
         gradient = torch.cat([p.grad.flatten() for p in model.network.parameters() if p.grad is not None])
         found.append((len(calls), gradient))
@@ -101,3 +95,40 @@ def test_what_is_known_of_a_training_is_its_own_and_that_of_its_base(
     train(recipe, source, tmp_path / "known", f"jackalope:{tmp_path / 'scratch'}", "cpu")
     model = load_model(f"jackalope:{tmp_path / 'known'}", "cpu")
     assert training_of(model, world, benchmark, unseen)["status"] == CLEAN
+
+
+@pytest.mark.parametrize("family", ["open_clip", "CLIP"])
+def test_low_rank_changes_start_at_none_and_end_in_the_weights(make_base: Callable[..., str], family: str) -> None:
+    pytest.importorskip("peft")
+    model: Any = load_model(make_base(family), "cpu")
+    names, before = sorted(name for name, _ in model.network.named_parameters()), model.encode_texts(TEXTS)
+    weights = {name: each.clone() for name, each in model.network.state_dict().items()}
+    merge = with_lora(model.network, 2, 4.0, 0)
+    assert model.encode_texts(TEXTS) == pytest.approx(before, abs=1e-6)
+    trained = {name: p for name, p in model.network.named_parameters() if p.requires_grad}
+    assert trained
+    assert all("lora_" in name for name in trained)
+    with torch.no_grad():
+        for parameter in trained.values():
+            parameter.add_(0.1)
+    texts, images = model.encode_texts(TEXTS), model.encode_images(pictures())
+    assert np.abs(texts - before).max() > 1e-3
+    merge()
+    assert sorted(name for name, _ in model.network.named_parameters()) == names
+    assert model.encode_texts(TEXTS) == pytest.approx(texts, abs=1e-5)
+    assert model.encode_images(pictures()) == pytest.approx(images, abs=1e-5)
+    changed = {name for name, each in model.network.state_dict().items() if not torch.equal(each, weights[name])}
+    assert len(changed) >= 8
+    for name in changed:
+        assert torch.linalg.matrix_rank(model.network.state_dict()[name] - weights[name], rtol=1e-4) <= 2 * 3
+
+
+def test_the_seed_draws_the_changes(base: str) -> None:
+    pytest.importorskip("peft")
+    found = []
+    for seed in (0, 0, 1):
+        model: Any = load_model(base, "cpu")
+        with_lora(model.network, 2, 4.0, seed)
+        found.append(torch.cat([p.flatten() for n, p in model.network.named_parameters() if "lora_A" in n]))
+    assert torch.equal(found[0], found[1])
+    assert not torch.equal(found[0], found[2])

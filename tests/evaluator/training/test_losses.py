@@ -1,6 +1,6 @@
-"""Each loss against its definition, and its gradient against finite differences."""
+"""Each loss against its definition, and the loss of a step of dual encoders."""
 
-from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,16 +8,19 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
-from torch.autograd import gradcheck
 
-from evaluator.training.contrastive import contrastive, hard_negative, hard_positive
+from evaluator.training.contrastive import Contrastive, contrastive, hard_negative, hard_positive
+from evaluator.training.data import Step, TrainingData
+from evaluator.training.fit import Checkpoint, fit
+from evaluator.training.recipe import Recipe
+from tests.evaluator.training.conftest import Fixed
 
 N, ADDED = 4, 3
 
 
 def _numbers(*shape: int, seed: int = 0) -> Tensor:
     generator = torch.Generator().manual_seed(seed)
-    return (3 * torch.randn(shape, generator=generator, dtype=torch.float64)).requires_grad_()
+    return 3 * torch.randn(shape, generator=generator, dtype=torch.float64)
 
 
 def _true(seed: int) -> Tensor:
@@ -38,15 +41,8 @@ def _explicit(logits: np.ndarray, true: np.ndarray, weight: float) -> float:
 
 @given(seed=st.integers(0, 1000), weight=st.sampled_from([0.0, 0.25, 1.0, 2.0]))
 def test_the_contrastive_loss_is_its_definition(seed: int, weight: float) -> None:
-    logits, true = _numbers(N, N + ADDED, seed=seed).detach(), _true(seed)
+    logits, true = _numbers(N, N + ADDED, seed=seed), _true(seed)
     assert float(contrastive(logits, true, weight)) == pytest.approx(_explicit(logits.numpy(), true.numpy(), weight))
-
-
-def test_negatives_of_no_weight_are_as_if_there_were_none() -> None:
-    logits, true = _numbers(N, N + ADDED).detach(), _true(1)
-    without = contrastive(logits[:, :N], true[:, :N])
-    assert torch.equal(contrastive(logits, true, 0.0), without)
-    assert float(contrastive(logits, true, 1.0)) > float(without)
 
 
 def test_hard_losses_are_their_definitions() -> None:
@@ -56,26 +52,75 @@ def test_hard_losses_are_their_definitions() -> None:
     assert float(hard_negative(*args)) == pytest.approx(-np.log(share).mean())
     divergence = 0.5 * np.log(0.5 / share) + 0.5 * np.log(0.5 / (1 - share))
     assert float(hard_positive(*args)) == pytest.approx(divergence.mean())
+    assert (
+        float(hard_negative(torch.zeros(0), torch.zeros(0)))
+        == float(hard_positive(torch.zeros(0), torch.zeros(0)))
+        == 0
+    )
 
 
-def test_a_positive_should_score_as_its_caption_does() -> None:
-    apart = torch.tensor([3.0])
-    assert float(hard_positive(apart, apart)) == pytest.approx(0, abs=1e-7)
-    up, down = (float(hard_positive(torch.zeros(1), each)) for each in (apart, -apart))
-    assert up == pytest.approx(down)
-    assert up > 0.5
+# 0 and 1 show the same scene; the negative of 2 is true of 0; 3 has neither negative nor positive
+_CAPTIONS, _NEGATIVES, _POSITIVES = [[0], [1], [2], [4]], [[[6]], [[7]], [[0]], [[-1]]], [[[3]], [[5]], [[8]], [[-1]]]
+_TRUE = [[0, 1, 3], [0, 1, 5], [2, 8, -1], [4, -1, -1]]
+_STEP = Step(np.arange(4), np.array([0, 1, 2, 4]), np.array([6, 7, 0, -1]), np.array([3, 5, 8, -1]))
 
 
-@pytest.mark.parametrize("loss", [hard_negative, hard_positive])
-def test_a_batch_without_hard_texts_costs_nothing(loss: Callable[[Tensor, Tensor], Tensor]) -> None:
-    assert float(loss(torch.zeros(0), torch.zeros(0))) == 0
+def _toy(seed: int = 0) -> tuple[TrainingData, Fixed]:
+    generator = torch.Generator().manual_seed(seed)
+    data = TrainingData(
+        [f"text {i}" for i in range(9)],
+        np.array(_CAPTIONS),
+        np.array(_NEGATIVES),
+        np.array(_POSITIVES),
+        np.array(_TRUE),
+        [(None, str(i)) for i in range(4)],
+        True,  # type: ignore[list-item]
+    )
+    numbers = (torch.randn(shape, generator=generator, dtype=torch.float64) for shape in ((4, 6), (9, 6)))
+    return data, Fixed(*numbers)
+
+
+def _cosines(learner: Fixed) -> torch.Tensor:
+    unit = [each / each.norm(dim=1, keepdim=True) for each in (learner.images, learner.texts)]
+    return 20 * unit[0] @ unit[1].T
+
+
+def _mask(columns: list[int]) -> torch.Tensor:
+    return torch.tensor([[text in row for text in columns] for row in _TRUE])
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.5, 1.0])
-def test_gradients_of_the_contrastive_loss_are_finite_differences(weight: float) -> None:
-    assert gradcheck(lambda logits: contrastive(logits, _true(0), weight), (_numbers(N, N + ADDED),))
+def test_a_step_of_negclip_has_the_negatives_as_columns(weight: float) -> None:
+    data, learner = _toy()
+    recipe = Recipe(negative_weight=weight)
+    got = Contrastive(learner, data, recipe).loss(_STEP, 0)
+    columns = [0, 1, 2, 4, 6, 7, 0]
+    assert learner.asked == [([0, 1, 2, 3], [*columns, 3, 5, 8])]
+    expected = contrastive(_cosines(learner)[:, columns], _mask(columns), weight)
+    assert got.item() == pytest.approx(expected.item(), abs=1e-6)
 
 
-@pytest.mark.parametrize("loss", [hard_negative, hard_positive])
-def test_gradients_of_hard_losses_are_finite_differences(loss: Callable[[Tensor, Tensor], Tensor]) -> None:
-    assert gradcheck(loss, (_numbers(5), _numbers(5, seed=1)))
+def test_a_step_of_svlc_and_analogies_adds_their_losses_by_weight() -> None:
+    data, learner = _toy()
+    recipe = Recipe(negative_loss="svlc", positive_loss="analogy", negative_weight=0.25, positive_weight=2.0)
+    got = Contrastive(learner, data, recipe).loss(_STEP, 0)
+    cosines, own = _cosines(learner), [0, 1, 2, 4]
+    caption = torch.stack([cosines[i, own[i]] for i in range(3)])
+    negative = torch.stack([cosines[i, t] for i, t in enumerate((6, 7, 0))])
+    positive = torch.stack([cosines[i, t] for i, t in enumerate((3, 5, 8))])
+    expected = contrastive(cosines[:, own], _mask(own))
+    expected = expected + 0.25 * hard_negative(caption, negative) + 2 * hard_positive(caption, positive)
+    assert got.item() == pytest.approx(expected.item(), abs=1e-6)
+
+
+@pytest.mark.parametrize("bags", [False, True])
+def test_a_bag_is_not_taught_by_swaps(bags: bool, tmp_path: Path) -> None:
+    """Two images of swapped captions: a bag has nothing to learn from them, the usual loss has."""
+    none = np.full((2, 1, 1), -1)
+    texts, true = ["a red cube and a blue cone", "a blue cube and a red cone"], np.array([[0], [1]])
+    data = TrainingData(texts, true, none, none, true, [(None, "0"), (None, "1")], True)  # type: ignore[list-item]
+    learner = Fixed(torch.eye(2), torch.eye(2).flip(0), 5.0)
+    recipe = Recipe(epochs=1, batch=2, rate=0.1)
+    losses = fit(Contrastive(learner, data, recipe, bags), data, recipe, Checkpoint(tmp_path / "state", {}))
+    assert (losses[0] > 1) is not bags
+    assert (losses[0] == 0) is bags

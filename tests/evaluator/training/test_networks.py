@@ -1,51 +1,132 @@
-"""The networks of new models: what they are, and that each learns and is saved."""
+"""New networks: what they are, that they follow the seed and read their texts whole; and that a saved model is the same
+model when it is loaded."""
 
+import json
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from transformers import AutoTokenizer
 
 from evaluator.models.registry import load_model
+from evaluator.training.data import TrainingData
 from evaluator.training.methods import Scratch
-from evaluator.training.networks import network_config, new_open_clip
-from evaluator.training.session import train
-from evaluator.training.source import benchmark_source
-from generator.dataset.reader import Benchmark, World
-from tests.evaluator.conftest import score_command
+from evaluator.training.networks import Augmentation, identity_autoencoder, new_model, word_tokenizer
+from evaluator.training.recipe import Recipe
+from evaluator.training.session import check_savable, save_model
+from generator.base.errors import UserError
+from generator.dataset.reader import World
+from tests.evaluator.tiny_models import pictures
+
+TEXTS = ["a red cube and a blue cone", "a blue cube and a red cone", "a cube"]
 
 
-@pytest.mark.parametrize("architecture", ["dual", "dual-vit"])
-def test_a_larger_size_is_larger_in_each_tower(architecture: str) -> None:
-    tiny, small = (
-        new_open_clip(network_config(architecture, size), torch.device("cpu")).network for size in ("tiny", "small")
-    )
-    for tower in ("visual", "transformer"):
-        one, other = (sum(p.numel() for p in getattr(each, tower).parameters()) for each in (tiny, small))
-        assert other > 4 * one
-    assert (tiny.visual.image_size, small.visual.image_size) in ((64, 128), ((64, 64), (128, 128)))
-    assert sum(p.numel() for p in tiny.parameters()) < 13e6
-
-
-@pytest.mark.parametrize(("architecture", "size"), [("dual-vit", "tiny"), ("dual", "small"), ("dual-vit", "small")])
-@pytest.mark.full
-def test_each_network_trains_and_is_loaded_again(
-    drawn: Path, world: World, tmp_path: Path, architecture: str, size: str
+@pytest.mark.parametrize(
+    ("architecture", "tiny", "small"), [("dual", 12, 43), ("dual-vit", 8, 30), ("cross", 1, 14), ("diffusion", 5, 29)]
+)
+def test_sizes_are_those_of_the_docs(
+    data: TrainingData, world: World, architecture: str, tiny: int, small: int
 ) -> None:
-    few = ("--epochs", "1", "--batch", "48", "--device", "cpu", "--architecture", architecture, "--size", size)
-    done = score_command("train", "scratch", drawn, "--out", tmp_path / "model", *few)
-    assert done.exit_code == 0, done.stderr
-    model = load_model(f"jackalope:{tmp_path / 'model'}", "cpu")
-    recipe = model.info["trained_on"]["recipe"]
-    assert (recipe["architecture"], recipe["size"]) == (architecture, size)
-    assert model.encode_images([world.image("000000")]).shape == (1, network_config(architecture, size)["embed_dim"])
+    """Millions of parameters and pixels, as docs/training.md has them."""
+    for size, millions, pixels in (("tiny", tiny, 64), ("small", small, 128)):
+        model, learner = new_model(architecture, size, data, Recipe(), "cpu")
+        parameters = sum(parameter.numel() for parameter in learner.network.parameters())
+        assert parameters / 1e6 == pytest.approx(millions, abs=0.6)
+        prepare = model.latent if architecture == "diffusion" else model.prepare
+        assert prepare(world.image("000000")).shape[-1] == pixels
 
 
-def test_a_transformer_over_patches_learns(world: World, benchmark: Benchmark, tmp_path: Path, little: None) -> None:
-    recipe = Scratch(epochs=6, batch=48, rate=3e-3, architecture="dual-vit")
-    record = train(
-        recipe,
-        benchmark_source(world, benchmark, recipe),
-        tmp_path / "model",
-        device="cpu",
-    )
-    assert record["losses"][-1] < record["losses"][0] - 0.1
+@pytest.mark.parametrize("architecture", ["dual", "cross", "diffusion"])
+def test_a_new_model_follows_the_seed_and_cuts_no_text(data: TrainingData, little: None, architecture: str) -> None:
+    longer = replace(data, texts=[*data.texts, " ".join(["a red cube and"] * 20)])
+    made = [new_model(architecture, "tiny", longer, Recipe(seed=seed), "cpu")[0] for seed in (0, 0, 1)]
+    digests = [model.info["weights_sha256"] for model in made]
+    assert digests[0] == digests[1] != digests[2]
+    assert made[0].token_counts(longer.texts[-1:]) == [made[0].info["text_length"]] == [82]
+    least = {"dual": 16, "cross": 40, "diffusion": 16}[architecture]
+    assert new_model(architecture, "tiny", data, Recipe(), "cpu")[0].info["text_length"] == least
+
+
+def test_the_latent_of_an_image_is_the_image() -> None:
+    vae = identity_autoencoder(64)
+    noise = torch.rand(1, 3, 48, 80, generator=torch.Generator().manual_seed(0)) * 2 - 1
+    for pixels in (noise, noise / 10, torch.ones(1, 3, 16, 16), -torch.ones(1, 3, 16, 16), torch.zeros(1, 3, 16, 16)):
+        latent = vae.encode(pixels).latent_dist
+        assert torch.allclose(latent.mean, pixels, rtol=0, atol=1e-3)
+        assert latent.std.max() < 1e-6
+        assert torch.allclose(vae.decode(pixels).sample, pixels, rtol=0, atol=1e-3)
+
+
+def test_words_are_told_apart_and_others_are_unknown(tmp_path: Path) -> None:
+    texts = ["A red cube, and a blue cone.", "a x-ray"]
+    tokenizer = word_tokenizer(texts, 4)
+    assert tokenizer.model_max_length == 11  # [CLS], nine words and marks, [SEP]
+    first, second, third = (tokenizer.convert_ids_to_tokens(tokenizer(text)["input_ids"]) for text in (*texts, "a pan"))
+    assert first == ["[CLS]", "a", "red", "cube", ",", "and", "a", "blue", "cone", ".", "[SEP]"]
+    assert second == ["[CLS]", "a", "x", "-", "ray", "[SEP]"]
+    assert third == ["[CLS]", "a", "[UNK]", "[SEP]"]
+    tokenizer.save_pretrained(tmp_path)
+    again = AutoTokenizer.from_pretrained(tmp_path)
+    assert again(texts)["input_ids"] == tokenizer(texts)["input_ids"]
+    assert again.model_max_length == tokenizer.model_max_length
+    assert word_tokenizer(texts, 40).model_max_length == 40
+
+
+def test_images_are_only_mirrored_and_shifted_by_place_and_step() -> None:
+    images = torch.rand((40, 3, 16, 12), generator=torch.Generator().manual_seed(0))
+
+    def changed(recipe: Recipe, mirrored: bool, step: int = 0) -> list[torch.Tensor]:
+        augment = Augmentation(recipe, mirrored)
+        return [augment(image, place, step) for place, image in enumerate(images)]
+
+    mirrored, shifts = 0, set()
+    for image, original in zip(changed(Recipe(), True), images, strict=True):
+        fits = [
+            (flip, down, right)
+            for flip in (False, True)
+            for down in range(-4, 5)
+            for right in range(-4, 5)
+            if torch.equal(image, torch.roll(original.flip(-1) if flip else original, (down, right), (-2, -1)))
+        ]
+        assert len(fits) == 1
+        mirrored += fits[0][0]
+        shifts.add(fits[0][1:])
+    assert 8 < mirrored < 32
+    assert len(shifts) == 1
+    assert not torch.equal(torch.stack(changed(Recipe(), True)), torch.stack(changed(Recipe(), True, 1)))
+    for recipe, allowed in ((Recipe(flip=False, shift=0), True), (Recipe(shift=0), False)):
+        assert torch.equal(torch.stack(changed(recipe, allowed)), images)
+
+
+def test_images_of_texts_with_relations_are_not_mirrored(data: TrainingData, little: None) -> None:
+    for mirrored in (True, False):
+        _, learner = new_model("cross", "tiny", replace(data, mirrored=mirrored), Scratch(), "cpu")
+        assert learner._images._augment._flip is mirrored  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("kind", ["open_clip", "quick", "CLIP", "Siglip"])
+def test_a_saved_model_is_the_same_model(make_base: Callable[..., str], tmp_path: Path, kind: str) -> None:
+    quick: dict[str, Any] = {"name": "tiny-quickgelu", "quick_gelu": True} if kind == "quick" else {}
+    model: Any = load_model(make_base("open_clip" if quick else kind, **quick), "cpu")
+    out = tmp_path / "out"
+    out.mkdir()
+    check_savable(model)
+    save_model(model, out)
+    record = {"name": "b", "benchmark": "0", "world": "1", "method": "finetune", "recipe": {}}
+    (out / "jackalope.json").write_text(json.dumps(record))
+    again: Any = load_model(f"jackalope:{out}", "cpu")
+    assert np.array_equal(again.encode_texts(TEXTS), model.encode_texts(TEXTS))
+    assert np.array_equal(again.encode_images(pictures()), model.encode_images(pictures()))
+    assert again.info["activation"] == model.info["activation"]
+    assert again.info["trained_on"]["method"] == "finetune"
+
+
+def test_an_architecture_of_another_library_is_refused(base: str) -> None:
+    model: Any = load_model(base, "cpu")
+    model.config = {**model.config, "vision_cfg": {"timm_model_name": "vit_base", "image_size": 224}}
+    with pytest.raises(UserError, match="takes a tower or a tokenizer of another library"):
+        check_savable(model)

@@ -2,20 +2,19 @@
 
 import pytest
 
-from evaluator.training.methods import METHODS, Dreambooth, Scratch
-from evaluator.training.presets import PRESETS, from_preset, origin_said
-from evaluator.training.recipe import Recipe, parse_lora
+from evaluator.training.methods import METHODS, Dreambooth, Finetune, Labclip, Scratch
+from evaluator.training.recipe import Recipe, from_preset, origin_said, parse_lora, presets
 from generator.base.errors import UserError
 
 
 def test_published_hyperparameters_are_those_of_the_papers() -> None:
     """LABCLIP: Adam 1e-2, 50 epochs, batch 512 (PUG) or 128 (CLEVR); 1e-3, 10, 1024 (COCO). Pearson et al. 2025,
     appendix A."""
-    plain = {
-        name: (recipe.rate, recipe.epochs, recipe.batch, recipe.images_per_class)
-        for name, preset in PRESETS.items()
-        for recipe in [from_preset(preset.method, {}, name, preset.matching)[0]]
+    made = {
+        name: from_preset(METHODS[preset["method"]], {}, name, preset.get("matching", False))[0]
+        for name, preset in presets().items()
     }
+    plain = {name: (each.rate, each.epochs, each.batch, each.images_per_class) for name, each in made.items()}
     assert plain["labclip-pug"] == (1e-2, 50, 512, None)
     assert plain["labclip-clevr"] == (1e-2, 50, 128, None)
     assert plain["labclip-coco"] == (1e-3, 10, 1024, None)
@@ -24,29 +23,26 @@ def test_published_hyperparameters_are_those_of_the_papers() -> None:
     assert plain["pearson2025-vilt"] == (1e-5, 30, 16, 80)
     assert plain["pearson2025-vilt-relational"] == (1e-6, 50, 16, 40)
     assert plain["hard-positives2024"][1] == 5
-    booth = from_preset("dreambooth", {}, "pearson2025-dreambooth-relational")[0]
+    booth = made["pearson2025-dreambooth-relational"]
     assert isinstance(booth, Dreambooth)
     assert (booth.steps, booth.batch, booth.rate, booth.images_per_class) == (5000, 1, 5e-6, 40)
-    published = [PRESETS[f"pearson2025-vilt{name}"].published for name in ("", "-two-object", "-relational")]
+    published = [presets()[f"pearson2025-vilt{name}"]["published"] for name in ("", "-two-object", "-relational")]
     assert ["images_per_class" in each for each in published] == [True, False, True]
-    for name, preset in PRESETS.items():
-        recipe = from_preset(preset.method, {}, name, preset.matching)[0]
-        assert (recipe.decay, recipe.warmup, recipe.flip, recipe.shift) == (0, 0, False, 0)
-        assert {"steps" if preset.method == "dreambooth" else "epochs", "batch", "rate"} <= {
-            *preset.published,
-            *preset.chosen,
-        }
+    for name, preset in presets().items():
+        assert (made[name].decay, made[name].warmup, made[name].flip, made[name].shift) == (0, 0, False, 0)
+        length = "steps" if preset["method"] == "dreambooth" else "epochs"
+        assert {length, "batch", "rate"} <= {*preset["published"], *preset.get("chosen", {})}
 
 
 def test_the_first_preset_of_a_method_is_its_default() -> None:
-    found = [from_preset("finetune", {}, None, matching)[1]["preset"] for matching in (False, True)]
-    assert [*found, from_preset("labclip", {})[1]["preset"]] == ["bindsplit2026", "pearson2025-vilt", "labclip-pug"]
+    found = [from_preset(Finetune, {}, None, matching)[1]["preset"] for matching in (False, True)]
+    assert [*found, from_preset(Labclip, {})[1]["preset"]] == ["bindsplit2026", "pearson2025-vilt", "labclip-pug"]
     with pytest.raises(UserError, match="Unknown preset 'pearson2025' of `score train labclip`"):
-        from_preset("labclip", {}, "pearson2025")
+        from_preset(Labclip, {}, "pearson2025")
 
 
 def test_each_value_is_published_chosen_or_given() -> None:
-    recipe, origin = from_preset("finetune", {"negatives": "none", "rate": 1e-3}, "hard-positives2024")
+    recipe, origin = from_preset(Finetune, {"negatives": "none", "rate": 1e-3}, "hard-positives2024")
     assert (recipe.negatives, recipe.rate, recipe.negative_loss) == ("none", 1e-3, "svlc")
     assert origin["published"] == ["epochs", "negative_loss", "positives"]
     assert {"batch", "negative_weight", "positive_weight", "positive_loss"} <= set(origin["chosen"])

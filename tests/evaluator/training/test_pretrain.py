@@ -9,8 +9,8 @@ from evaluator import evaluate
 from evaluator.models.registry import load_model
 from evaluator.provenance.contamination import CONTAMINATED, training_of
 from evaluator.training.methods import Pretrain
-from evaluator.training.pretrain import whole_source
 from evaluator.training.session import train
+from evaluator.training.source import whole_source
 from generator.dataset.reader import Benchmark, Dataset, World
 from tests.evaluator.conftest import build_dataset
 

@@ -18,17 +18,13 @@ from torch import Tensor, nn
 
 from evaluator.models.network import weights_digest
 from evaluator.provenance.exposure import RECORD
-from evaluator.training import networks
 from evaluator.training.data import TrainingData
-from evaluator.training.fit import Checkpoint, fit
+from evaluator.training.fit import Checkpoint, _share, average_gradients, check_same, fit, gather, join, share
 from evaluator.training.networks import new_model
-from evaluator.training.processes import _share, average_gradients, check_same, gather, join, share
 from evaluator.training.recipe import Recipe
-from evaluator.training.source import read_training_data
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, World
-from tests.evaluator.training.conftest import together
-from tests.evaluator.training.test_new_diffusion import TINY
+from tests.evaluator.training.conftest import read, together
 from tests.paths import CHECKOUT
 
 CPU = torch.device("cpu")
@@ -69,13 +65,6 @@ def test_the_mean_gradient_is_that_of_one_process(count: int) -> None:
             assert torch.allclose(one, other, rtol=1e-4)
 
 
-@pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch, little: None) -> None:
-    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
-    monkeypatch.setitem(networks._VILTS, "tiny", {**sizes, "image_size": 32, "patch_size": 16})
-    monkeypatch.setitem(networks._UNETS, "tiny", TINY)
-
-
 def _trained(
     architecture: str, data: TrainingData, state: Path, steps: int = 4
 ) -> tuple[list[float], str, list[Tensor]]:
@@ -96,9 +85,9 @@ def _trained(
 
 @pytest.mark.parametrize("new", ["dual-vit", "cross", pytest.param("diffusion", marks=pytest.mark.full)])
 def test_two_processes_train_what_one_trains(
-    world: World, benchmark: Benchmark, tmp_path: Path, small: None, new: str
+    world: World, benchmark: Benchmark, tmp_path: Path, little: None, new: str
 ) -> None:
-    data = read_training_data(world, benchmark, ("plain",), ("swap",))
+    data = read(world, benchmark, ("plain",), ("swap",))
     alone = _trained(new, data, tmp_path / "alone")
     shared = together(2, lambda rank: _trained(new, data, tmp_path / "shared"))
     assert len(alone[0]) == 4
@@ -110,11 +99,11 @@ def test_two_processes_train_what_one_trains(
 
 @pytest.mark.full
 def test_a_training_goes_on_with_another_number_of_processes(
-    world: World, benchmark: Benchmark, tmp_path: Path, small: None, monkeypatch: pytest.MonkeyPatch
+    world: World, benchmark: Benchmark, tmp_path: Path, little: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Begun by one and continued by two, and the other way round."""
     monkeypatch.setattr("evaluator.training.fit._SECONDS", -1)  # the state is kept after each step
-    data = read_training_data(world, benchmark, ("plain",), ("swap",))
+    data = read(world, benchmark, ("plain",), ("swap",))
     alone = _trained("dual-vit", data, tmp_path / "alone")
     _trained("dual-vit", data, tmp_path / "by-one", 3)
     by_two = together(2, lambda rank: _trained("dual-vit", data, tmp_path / "by-one"))[1]

@@ -1,34 +1,144 @@
-"""A training's folder: written whole or not at all; images of each class are drawn before."""
+"""A training's folder is written whole or not at all, and a training that is stopped ends in the same model."""
 
 import json
-import math
-from collections.abc import Callable
+import shutil
+import subprocess
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
-from evaluator import evaluate
-from evaluator.models.registry import load_model
 from evaluator.training import session
-from evaluator.training.contrastive import Contrastive
-from evaluator.training.data import Step
-from evaluator.training.fit import DivergedError
-from evaluator.training.methods import Finetune
+from evaluator.training.fit import Checkpoint
+from evaluator.training.methods import Finetune, Method, Scratch
 from evaluator.training.session import train
 from evaluator.training.source import benchmark_source
+from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, World
-from tests.evaluator.conftest import Tiny, score_command
+from tests.evaluator.conftest import assert_one_sentence, score_command
 from tests.evaluator.training.conftest import together
 
 QUICK = Finetune(epochs=1, batch=16, rate=1e-4)
+SCRATCH = Scratch(epochs=2, batch=48)
+
+
+def _stopped(
+    method: Method, world: World, benchmark: Benchmark, out: Path, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    """Train into `out` until the state is kept so many times."""
+    keep, kept = Checkpoint.keep, []
+
+    def stop(self: Checkpoint, *state: Any) -> None:
+        keep(self, *state)
+        kept.append(1)
+        if len(kept) == times:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Checkpoint, "keep", stop)
+        with pytest.raises(KeyboardInterrupt):
+            train(method, benchmark_source(world, benchmark, method), out, device="cpu")
+
+
+@pytest.mark.parametrize("architecture", ["dual", "dual-vit", "cross", "diffusion"])
+def test_a_training_that_was_stopped_ends_in_the_same_model(
+    world: World,
+    benchmark: Benchmark,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    little: None,
+    architecture: Any,
+) -> None:
+    """To the last byte, as the same seed does; the state of each step is kept here."""
+    monkeypatch.setattr("evaluator.training.fit._SECONDS", -1)
+    method = Scratch(steps=3, batch=24, architecture=architecture)
+    source = benchmark_source(world, benchmark, method)
+    whole = train(method, source, tmp_path / "whole", device="cpu")
+    _stopped(method, world, benchmark, tmp_path / "model", monkeypatch, 2)
+    assert sorted(path.name for path in tmp_path.iterdir() if "model" in path.name) == [".model.training"]
+    assert train(method, source, tmp_path / "model", device="cpu") == whole
+    assert "Continuing after step 2 of 3." in caplog.text
+    for path in (tmp_path / "model").rglob("*"):
+        assert (
+            path.is_dir()
+            or path.read_bytes() == (tmp_path / "whole" / path.relative_to(tmp_path / "model")).read_bytes()
+        )
+    assert sorted(path.name for path in tmp_path.iterdir() if "cache" not in path.name) == ["model", "whole"]
+
+
+def test_the_state_of_another_training_and_a_damaged_one_are_refused(
+    world: World, benchmark: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, little: None
+) -> None:
+    out, path = tmp_path / "model", tmp_path / ".model.training"
+    _stopped(SCRATCH, world, benchmark, out, monkeypatch, 1)
+    state, source = path.read_bytes(), benchmark_source(world, benchmark, SCRATCH)
+    with pytest.raises(UserError, match=r"\.model\.training is the state of another training .*choose another --out"):
+        train(replace(SCRATCH, seed=1), source, out, device="cpu")
+    assert path.read_bytes() == state
+    for damaged in (b"", state[: len(state) // 2], b"\0" * len(state)):
+        path.write_bytes(damaged)
+        with pytest.raises(UserError, match=r"The state .* is damaged .*remove it to train anew"):
+            train(SCRATCH, source, out, device="cpu")
+
+
+def test_two_trainings_into_one_folder_do_not_meet(
+    world: World, benchmark: Benchmark, base: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep, source = Checkpoint.keep, benchmark_source(world, benchmark, QUICK)
+
+    def meanwhile(self: Checkpoint, *state: Any) -> None:
+        with pytest.raises(UserError, match="Another command is training into"):
+            train(QUICK, source, tmp_path / "model", base, "cpu")
+        keep(self, *state)
+
+    monkeypatch.setattr(Checkpoint, "keep", meanwhile)
+    train(QUICK, source, tmp_path / "model", base, "cpu")
+    assert (tmp_path / "model" / "jackalope.json").exists()
 
 
 @pytest.fixture
-def base(tiny: Callable[..., Tiny], tmp_path: Path) -> str:
-    return f"open_clip:tiny@{tiny().save(tmp_path / 'tiny.pt')}"
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 30 megabytes."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=30m", "tmpfs", folder]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("needs the right to mount a small file system")
+    yield folder
+    subprocess.run(["umount", "-l", folder], check=False)
+
+
+@pytest.mark.parametrize("writing", ["the state", "the model"])
+def test_a_disk_that_fills_loses_no_finished_epoch(
+    drawn: Path, disk: Path, monkeypatch: pytest.MonkeyPatch, little: None, writing: str
+) -> None:
+    """The disk fills after the training began: after the first epoch, or before the model is written."""
+    command = ("train", "scratch", drawn, "--out", disk / "model", "--device", "cpu", "--epochs", "2")
+    owner, name = (Checkpoint, "keep") if writing == "the state" else (session, "save_model")
+    inner, calls = getattr(owner, name), []
+
+    def fill_first(*arguments: object) -> None:
+        calls.append(1)
+        if len(calls) == (2 if writing == "the state" else 1):
+            free = shutil.disk_usage(disk).free
+            (disk / "ballast").write_bytes(b"0" * (free - 10_000))
+        inner(*arguments)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(owner, name, fill_first)
+        done = score_command(*command)
+    assert done.exit_code == 2, done.output
+    last = done.stderr.strip().splitlines()[-1]
+    assert "no space left on device" in last
+    assert "run the same command again" in last
+    assert sorted(path.name for path in disk.iterdir()) == [".model.training", "ballast"]
+    (disk / "ballast").unlink()
+    again = score_command(*command)
+    assert again.exit_code == 0, again.output
+    assert f"Continuing after step {1 if writing == 'the state' else 2} of 2." in again.stderr
 
 
 def test_images_of_each_class_are_recorded_and_are_all_that_is_shown(
@@ -46,22 +156,6 @@ def test_images_of_each_class_are_recorded_and_are_all_that_is_shown(
     assert written["recipe"]["images_per_class"] == 1
 
 
-def test_a_folder_that_cannot_be_written_leaves_nothing_but_the_state(
-    world: World, benchmark: Benchmark, base: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object) -> None:
-        raise OSError("no")
-
-    source = benchmark_source(world, benchmark, QUICK)
-    with monkeypatch.context() as patched:
-        patched.setattr(session, "save_model", fail)
-        with pytest.raises(OSError, match="no"):
-            train(QUICK, source, tmp_path / "out", base, "cpu")
-    assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == [".out.training"]
-    train(QUICK, source, tmp_path / "out", base, "cpu")
-    assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == ["out"]
-
-
 def test_a_training_that_has_ended_is_not_repeated_by_any_process(
     world: World, benchmark: Benchmark, base: str, tmp_path: Path
 ) -> None:
@@ -75,45 +169,20 @@ def test_a_training_that_has_ended_is_not_repeated_by_any_process(
     assert not state.exists()
 
 
-@pytest.mark.full
-def test_a_training_that_diverges_leaves_the_last_good_model(
-    drawn: Path, world: World, benchmark: Benchmark, base: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It loads as any other, and results tell it from one that ended. Run again, the training says the same."""
-    recipe, out, loss = replace(QUICK, epochs=3, batch=32), tmp_path / "out", Contrastive.loss
-    source = benchmark_source(world, benchmark, recipe)
-
-    def broken(self: Contrastive, step: Step, number: int) -> torch.Tensor:
-        return loss(self, step, number) * (math.inf if number == 7 else 1)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Contrastive, "loss", broken)
-        for _ in range(2):
-            with pytest.raises(
-                DivergedError,
-                match=r"diverged at step 8 of 9: .* The model after step 6 is in .*out\.step-6; choose a lower --rate "
-                r"and another --out\.",
-            ):
-                train(recipe, source, out, base, "cpu")
-    stopped = tmp_path / "out.step-6"
-    ended = train(replace(recipe, epochs=2), source, tmp_path / "two", base, "cpu")
-    record = json.loads((stopped / "jackalope.json").read_text())
-    assert record["losses"] == ended["losses"]
-    assert record["exposure"] == ended["exposure"]
-    for name, weights in load_model(f"jackalope:{tmp_path / 'two'}", "cpu").network.state_dict().items():
-        assert torch.equal(weights, load_model(f"jackalope:{stopped}", "cpu").network.state_dict()[name])
-    results = evaluate(
-        f"jackalope:{stopped}", drawn, protocols="binary", limit=4, device="cpu", allow_contaminated=True
-    ).results
-    assert results["factors"]["treatment"]["stopped"] == 6
-    assert not out.exists()
-
-
-def test_a_training_that_diverges_at_once_says_that_nothing_is_kept(base: str, drawn: Path, tmp_path: Path) -> None:
-    given = ("train", "finetune", base, drawn, "--out", tmp_path / "out", "--batch", "32", "--device", "cpu")
+def test_a_training_that_diverges_leaves_nothing(base: str, drawn: Path, tmp_path: Path) -> None:
+    given = ("train", "finetune", drawn, "--model", base, "--out", tmp_path / "out", "--batch", "32", "--device", "cpu")
     done = score_command(*given, "--rate", "1e30", "--precision", "float32")
     assert done.exit_code == 2
     assert "Training diverged at step 2 of 15" in done.stderr
-    assert done.stderr.strip().endswith("No good step was kept before; choose a lower --rate.")
+    assert done.stderr.strip().endswith("choose a lower --rate.")
     assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == []
-    assert score_command(*given, "--epochs", "1").exit_code == 0
+
+
+def test_what_is_there_and_what_cannot_be_trained_is_refused(drawn: Path, tmp_path: Path) -> None:
+    refused = ("train", "scratch", drawn, "--device", "cpu", "--out")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").touch()
+    done = score_command(*refused, tmp_path / "full", "--epochs", "1")
+    assert_one_sentence(done, "is not empty; choose another --out")
+    done = score_command(*refused[:3], "--out", tmp_path / "model", "--device", "cuda:99")
+    assert_one_sentence(done, "The device 'cuda:99' is not available")

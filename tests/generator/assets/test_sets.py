@@ -1,7 +1,6 @@
 """Worlds that take meshes of an asset set: looked up, recorded, and rendered again only from the same meshes."""
 
 import json
-import shlex
 import tomllib
 from pathlib import Path
 
@@ -174,8 +173,7 @@ def test_a_world_records_its_meshes_and_is_rendered_again_from_the_same_only(
     readme = (out / "README.md").read_text()
     assert "- wedge: CC BY-SA 3.0, A. Smith. Images of them are adaptations" in readme
     assert "| meshes | spare, wedge of the asset set `toys`, digest " in readme
-    line = next(line for line in readme.splitlines() if line.startswith("gen render"))
-    assert shlex.split(line)[4:6] == ["--assets", "toys"]
+    assert "the same meshes in the asset set `toys`" in readme
 
 
 def test_a_set_for_a_family_of_shapes_is_refused(toys: Path) -> None:

@@ -4,6 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+import trimesh
 
 from generator.assets.shapes import HALF_WIDTH, SHAPES, reach, unit_mesh
 
@@ -36,6 +37,16 @@ def test_faces_and_normals_point_outward(shape: str) -> None:
     moved = vertices + 1e-3 * np.array(mesh.normals)
     a, b, c = np.moveaxis(moved[triangles], 1, 0)
     assert np.einsum("nx,nx->", a, np.cross(b, c)) / 6 > volume
+
+
+@pytest.mark.parametrize(
+    ("shape", "volume"),
+    [("sphere", 4 / 3 * np.pi), ("cylinder", 1.7 * np.pi), ("torus", 2 * np.pi**2 * 0.77 * 0.23**2)],
+)
+def test_round_shapes_have_the_volume_of_what_they_approach(shape: str, volume: float) -> None:
+    mesh = unit_mesh(shape)
+    triangles = [(face[0], face[i], face[i + 1]) for face in mesh.faces for i in range(1, len(face) - 1)]
+    assert trimesh.Trimesh(mesh.vertices, triangles).volume == pytest.approx(volume, rel=0.01)
 
 
 def test_the_sphere_and_clevr_s_cube_have_their_published_sizes() -> None:

@@ -11,7 +11,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from generator.base.commands import Bar, Commands, DatasetFolder, LocalFolder, OutFolder, result, say
+from generator.base.commands import Bar, Commands, DatasetFolder, LocalFolder, result, say
 from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
 from generator.dataset.writer import WorldWriter
@@ -83,10 +83,10 @@ def test_nothing_is_shown_outside_a_command(capsys: pytest.CaptureFixture[str]) 
     ("end", "code", "said"),
     [
         ("mistake", 2, "Error: Expected a, got b."),
-        ("folder", 2, "Error: Cannot use runs/a: there is no such file or folder. What is finished is kept:"),
-        ("odd", 2, "Error: Cannot use x: Input/output error. What is finished is kept:"),
+        ("folder", 2, "Error: Cannot use runs/a: no. What is finished is kept:"),
+        ("odd", 2, "Error: Cannot use x: input/output error. What is finished is kept:"),
         ("memory", 2, "Error: There is not enough memory; end other programs"),
-        ("disk", 2, "Error: Cannot write out: no space is left there. What is finished is kept:"),
+        ("disk", 2, "Error: Cannot write out: full. What is finished is kept:"),
         ("stop", 130, "Stopped. What is finished is kept: run the same command again to continue."),
     ],
 )
@@ -103,7 +103,7 @@ def test_a_bug_keeps_its_traceback(end: str) -> None:
 
 def test_a_url_is_a_folder_that_stands_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    folder = OutFolder().convert(f"file://{tmp_path}/world", None, None)
+    folder = DatasetFolder(written=True).convert(f"file://{tmp_path}/world", None, None)
     assert folder.is_relative_to(tmp_path / "cache")
     assert DatasetFolder().convert(str(tmp_path), None, None) == tmp_path
     with pytest.raises(UserError, match="is no finished dataset"):
@@ -135,7 +135,7 @@ def test_a_name_that_begins_like_a_url_is_refused_before_anything_is_made(name: 
     """Once everything was rendered into such a folder, and then its tables could not be written."""
     scheme, _, rest = name.partition(":")
     with pytest.raises(UserError) as caught:
-        OutFolder().convert(name, None, None)
+        DatasetFolder(written=True).convert(name, None, None)
     assert caught.value.message == (
         f"Expected a folder or a URL such as s3://bucket/name, got '{name}', which begins like a URL; write "
         f"'{scheme}://{rest.lstrip('/')}' for a URL, or './{name}' for a folder."
@@ -146,7 +146,7 @@ def test_a_folder_with_a_colon_is_one_that_tables_can_be_written_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    root = OutFolder().convert("./exp:1", None, None)
+    root = DatasetFolder(written=True).convert("./exp:1", None, None)
     with WorldWriter(root, {"width": 8, "height": 8}) as writer:
         writer.finish("")
     assert Dataset.open(DatasetFolder().convert("exp:1", None, None)).world.scenes.num_rows == 0

@@ -32,38 +32,11 @@ def written(path: Path, texts: list[str | None]) -> Path:
 
 
 def test_formulas_get_an_apostrophe_and_numbers_do_not(tmp_path: Path) -> None:
-    texts = [
-        "=1+1",
-        "+cmd",
-        "-cmd",
-        "@SUM(A1)",
-        "\tx",
-        "\rx",
-        "'=x",
-        "-1.5",
-        "+2e-3",
-        "-.5",
-        "a=b",
-        "'quoted'",
-        "",
-        None,
-    ]
-    assert cells(written(tmp_path / "t.csv", texts)) == [
-        "'=1+1",
-        "'+cmd",
-        "'-cmd",
-        "'@SUM(A1)",
-        "'\tx",
-        "'\rx",
-        "''=x",
-        "-1.5",
-        "+2e-3",
-        "-.5",
-        "a=b",
-        "'quoted'",
-        "",
-        "",
-    ]
+    shown: dict[str | None, str] = {
+        text: "'" + text for text in ("=1+1", "+cmd", "-cmd", "@SUM(A1)", "\tx", "\rx", "'=x")
+    }
+    shown |= {text: text for text in ("-1.5", "+2e-3", "-.5", "a=b", "'quoted'", "")} | {None: ""}
+    assert cells(written(tmp_path / "t.csv", list(shown))) == list(shown.values())
     assert "-1.5" in (tmp_path / "t.csv").read_text()
 
 

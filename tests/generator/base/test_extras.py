@@ -119,25 +119,6 @@ def without_extras(*arguments: str | Path, cwd: Path) -> subprocess.CompletedPro
     )
 
 
-@pytest.mark.full
-def test_what_needs_no_model_runs_without_extras(copied: Path, tmp_path: Path) -> None:
-    table = tmp_path / "scores.csv"
-    table.write_text("item,protocol,slot,score\n" + "".join(f"{i},binary,c,1\n{i},binary,n,0\n" for i in range(9)))
-    for name in ("one", "two"):
-        done = without_extras("score", "measure", "--items", table, "--model", name, "--out", name, cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
-    for arguments in (
-        ["gen", "verify", copied],
-        ["gen", "split", copied, "--holdout", "2x2", "--name", "other"],
-        ["gen", "describe", copied, "--benchmark", "other", "--name", "asked"],
-        ["score", "measure", "one"],
-        ["score", "report", "one", "two"],
-        ["score", "compare", "one", "two"],
-    ):
-        done = without_extras(*arguments, cwd=tmp_path)
-        assert done.returncode == 0, f"{arguments}\n{done.stderr}"
-
-
 @pytest.mark.parametrize(
     ("arguments", "extra"),
     [

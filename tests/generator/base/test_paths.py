@@ -37,15 +37,9 @@ def test_files_of_the_folder_are_found_and_missing_ones_have_a_place(root: Path)
 
 @pytest.mark.parametrize(
     "name",
-    ["../secret", "images/../../secret", "/etc/passwd", "", ".", "..", "images//a.png", "./images", "a\0b", "images/"],
+    ["../secret", "images/../../secret", "/etc/passwd", "", "..", "images//a.png", "./images", "a\0b", None, 3, ["a"]],
 )
-def test_names_that_leave_the_folder_are_refused(root: Path, name: str) -> None:
-    with pytest.raises(UserError, match="is no path within that folder"):
-        file_in(root, name)
-
-
-@pytest.mark.parametrize("name", [None, 3, ["images"], {"a": 1}])
-def test_what_is_no_text_is_refused(root: Path, name: object) -> None:
+def test_names_that_leave_the_folder_and_what_is_no_text_are_refused(root: Path, name: object) -> None:
     with pytest.raises(UserError, match="is no path within that folder"):
         file_in(root, name)
 
@@ -72,11 +66,7 @@ def test_links_are_not_followed_wherever_they_lead(root: Path) -> None:
             file_in(root, name)
     with pytest.raises(UserError, match="is a link"):
         folder_in(root, "away")
-
-
-def test_a_root_that_is_itself_behind_a_link_is_fine(root: Path) -> None:
-    (root.parent / "alias").symlink_to(root)
-    assert file_in(root.parent / "alias", "images/a.png").read_text() == "image"
+    assert file_in(root / "away" / "root", "images/a.png").read_text() == "image"  # a root may lie behind a link
 
 
 def test_pipes_folders_and_files_in_place_of_one_another_are_refused(root: Path) -> None:
@@ -88,9 +78,6 @@ def test_pipes_folders_and_files_in_place_of_one_another_are_refused(root: Path)
         folder_in(root, "images/a.png")
     with pytest.raises(UserError, match="is no folder"):
         file_in(root, "images/a.png/b")
-
-
-def test_a_device_is_no_regular_file() -> None:
     with pytest.raises(UserError, match="is no regular file"):
         file_in(Path("/dev"), "null")
 
@@ -112,32 +99,34 @@ NAMES = ["../x", "a/b", "a b", "", ".", "..", "a\n", "é", "*", "a.b", "~"]
 
 
 @pytest.mark.parametrize(
-    ("table", "column"),
+    ("place", "plain"),
     [
-        ("splits", "split"),
-        ("splits", "scene_id"),
-        ("items", "protocol"),
-        ("items", "split"),
-        ("items", "pool_id"),
-        ("pools", "pool_id"),
+        ("splits.split", "id_val-2"),
+        ("splits.scene_id", "17"),
+        ("items.protocol", "train"),
+        ("items.split", "train"),
+        ("items.pool_id", "p"),
+        ("pools.pool_id", "p"),
+        ("scenes.scene_id", "1234567"),
     ],
 )
-@pytest.mark.parametrize("name", NAMES)
-def test_names_of_tables_are_plain(table: str, column: str, name: str) -> None:
+@pytest.mark.parametrize("name", [*NAMES, "١٢"])
+def test_names_of_tables_are_plain(place: str, plain: str, name: str) -> None:
+    table, _, column = place.partition(".")
     path = Path(f"{table}.parquet")
-    named = ["000001", "17"] if column == "scene_id" else ["train", "id_val-2"]
-    check_names(pa.table({column: [*named, None]}), path)
-    plain = pa.array([*named, name])
-    for column_type in (plain, plain.dictionary_encode()):
+    check_names(pa.table({column: [plain, None]}), path)
+    wrong = pa.array([plain, name])
+    for made in (
+        pa.table({column: wrong}),
+        pa.table({column: wrong.dictionary_encode()}),
+        pa.record_batch({column: wrong}),
+    ):
         with pytest.raises(UserError, match=rf"{table}\.parquet has the {column} "):
-            check_names(pa.table({column: column_type}), path)
-    with pytest.raises(UserError):
-        check_names(pa.record_batch({column: plain}), path)
+            check_names(made, path)
 
 
-@pytest.mark.parametrize("name", [*NAMES, "s1", "١٢", "1e3", "-1"])
+@pytest.mark.parametrize("name", ["s1", "1e3", "-1"])
 def test_scenes_of_a_world_are_named_by_digits(name: str) -> None:
-    check_names(pa.table({"scene_id": ["000000", "1234567"]}), Path("scenes.parquet"))
     with pytest.raises(UserError, match="has the scene_id"):
         check_names(pa.table({"scene_id": ["000000", name]}), Path("scenes.parquet"))
 

@@ -1,11 +1,11 @@
-"""Options that several commands share, and which of them the user gave."""
+"""Options that several commands share, which of them the user gave, and tables."""
 
 import click
 import pytest
 from click.testing import CliRunner
 
 from generator.cli.main import main
-from generator.cli.options import BLOCK_SEED, HOLDOUT, SEED, given
+from generator.cli.options import BLOCK_SEED, HOLDOUT, SEED, given, table
 
 
 @click.command()
@@ -23,12 +23,12 @@ def test_only_options_on_the_command_line_are_given() -> None:
     assert done.stdout == "[('holdout', '--holdout'), ('seed', '--seed')]\n"
 
 
-def test_a_seed_is_not_negative() -> None:
-    assert CliRunner().invoke(command, ["--seed", "-1"]).exit_code == 2
-
-
 @pytest.mark.parametrize("name", ["render", "plan", "split"])
 def test_the_options_of_a_holdout_are_the_same_everywhere(name: str) -> None:
     by_name = {each.name: each for each in main.commands[name].params if isinstance(each, click.Option)}
     assert {"holdout", "design", "block_seed", "opposites"} <= set(by_name)
     assert "3x3" in str(by_name["holdout"].help)
+
+
+def test_labels_stand_to_the_left_and_numbers_to_the_right() -> None:
+    assert table([["split", "n"], ["a", "1,000"], ["bc", "–"]]) == ["split      n", "a      1,000", "bc         –"]

@@ -1,4 +1,4 @@
-"""`gen plan`, and `gen render` of what it wrote: the same files as one command makes."""
+"""`gen plan`, what `--power` tells, and `gen render` of a plan: the same files as one command makes."""
 
 import json
 import os
@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 
 from generator.dataset.reader import Dataset
-from tests.conftest import FEW, run_command, run_process
+from generator.plan.power import SplitSize, difference, half_width
+from tests.conftest import FEW, refuse, run_command, run_process, succeed
+from tests.generator.cli.test_split import contents
 from tests.generator.render.digests import files
+from tests.paths import CHECKOUT
 
 CHEAP = ["--quality", "draft", "--device", "cpu", "--workers", "1"]
 PLANNED = [*FEW, "--resolution", "64x64"]
@@ -19,23 +22,18 @@ PLANNED = [*FEW, "--resolution", "64x64"]
 def planned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder that is planned and not rendered. Not to be changed."""
     root = tmp_path_factory.mktemp("planned") / "world"
-    done = run_command("gen", "plan", *PLANNED, "--out", root)
-    assert done.returncode == 0, done.stderr
+    succeed("gen plan", *PLANNED, "--out", root)
     return root
 
 
 def test_a_plan_says_what_it_holds_and_how_to_go_on(planned: Path) -> None:
-    done = run_command("gen", "plan", *PLANNED, "--out", planned, "--json")
-    assert json.loads(done.stdout) == {
-        "dataset": str(planned),
-        "scenes": {"partial": 4, "seen": 4, "train": 14, "unseen": 4, "val": 2},
-    }
+    done = succeed("gen plan --json", *PLANNED, "--out", planned)
+    counts = {"partial": 4, "seen": 4, "train": 14, "unseen": 4, "val": 2}
+    assert json.loads(done.stdout) == {"dataset": str(planned), "scenes": counts}
     assert "Held out: color" in done.stderr
     assert f"Next: gen render {planned}" in done.stderr
     assert [path.name for path in planned.rglob("*") if path.is_file()] == ["plan.parquet"]
-    unfinished = run_command("gen", "verify", planned)
-    assert unfinished.returncode == 2
-    assert "is unfinished" in unfinished.stderr
+    refuse("is unfinished", "gen verify", planned)
 
 
 def test_planning_needs_no_blender(tmp_path: Path) -> None:
@@ -54,14 +52,10 @@ def test_a_planned_folder_is_rendered_to_the_files_of_one_command(
     root = Path(shutil.copytree(planned, tmp_path / "world"))
     monkeypatch.setattr("generator.plan.plan.plan_parts", lambda *_: pytest.fail("planned again"))
     monkeypatch.setattr("generator.plan.job.plan_parts", lambda *_: pytest.fail("planned again"))
-    done = run_command("gen", "render", root, *CHEAP)
-    assert done.returncode == 0, done.stderr
-    assert files(root) == files(undisturbed)
-    done = run_command("gen", "render", root, *CHEAP)
-    assert done.returncode == 0, done.stderr
-    done = run_command("gen", "render", root, *CHEAP[2:], "--quality", "standard")
-    assert done.returncode == 2
-    assert "holds another world: it has quality" in done.stderr
+    for _ in range(2):
+        succeed("gen render", root, *CHEAP)
+        assert files(root) == files(undisturbed)
+    refuse("holds another world: it has quality", "gen render --device cpu --quality standard", root)
 
 
 @pytest.mark.full
@@ -70,33 +64,57 @@ def test_shards_of_a_plan_are_merged_to_the_files_of_one_command(
 ) -> None:
     root = Path(shutil.copytree(planned, tmp_path / "world"))
     for i in (1, 2):
-        done = run_command("gen", "render", root, *CHEAP, "--shard", f"{i}/2")
-        assert done.returncode == 0, done.stderr
+        succeed("gen render", root, *CHEAP, "--shard", f"{i}/2")
     parts = [tmp_path / f"world-shard-{i}-of-2" for i in (1, 2)]
     assert [len(Dataset.open(part).world.scenes) for part in parts] == [14, 14]
-    done = run_command("gen", "merge", *parts, "--out", tmp_path / "whole")
-    assert done.returncode == 0, done.stderr
+    succeed("gen merge", *parts, "--out", tmp_path / "whole")
     assert files(tmp_path / "whole") == files(undisturbed)
     assert files(root) == files(planned)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--seed", "1"], "is planned already, so --seed has no effect; leave it out."),
-        (["--resolution", "64x64"], "so --resolution has no effect"),
-        (["--quality", "best"], "Unknown quality 'best'"),
-    ],
-)
-def test_what_a_plan_has_answered_is_not_asked_again(planned: Path, arguments: list[str], said: str) -> None:
-    done = run_command("gen", "render", planned, *arguments)
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert [path.name for path in planned.rglob("*") if path.is_file()] == ["plan.parquet"]
+def test_a_plan_is_told_without_a_world(tmp_path: Path) -> None:
+    told = succeed("gen plan --holdout 3x3 --block-seed 0..2 --power", cwd=tmp_path).stdout
+    lines = told.splitlines()
+    assert lines[0] == "color-shape-3x3-b0, unseen: 300 scenes, 9 groups, 9 bindings for each block seed"
+    assert lines[1].split() == ["accuracy", "1", "seed", "3", "seeds", "5", "seeds", "10", "seeds"]
+    size = SplitSize("unseen", 300, 9, 9, 2, (3, 3))
+    first = f"75% ±{100 * half_width(size, 0.75):.1f} Δ {100 * (difference(size, 0.75) or 0):.1f}"
+    assert " ".join(lines[3].split()).startswith(first)
+    assert "-b1" not in told
+    assert "Assumed: effects of values and of objects of 0.5 logits, of bindings of 1 and of groups of 0.5" in told
+    assert list(tmp_path.iterdir()) == []
+    shown = (CHECKOUT / "docs" / "splits.md").read_text(encoding="utf-8").split("$ gen plan --holdout 3x3 --power\n")[1]
+    assert shown.startswith("\n".join(lines[:6]) + "\n```")
 
 
-def test_a_folder_without_a_plan_is_refused(tmp_path: Path) -> None:
-    done = run_command("gen", "render", tmp_path, *CHEAP)
-    assert done.returncode == 2
-    assert "has no plan; make one with `gen plan --out" in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
+def test_a_design_with_several_benchmarks_is_told_for_machines() -> None:
+    told = json.loads(succeed("gen plan --design coverage --holdout k2..3 --scenes grid --power --json").stdout)
+    assert [design["benchmark"] for design in told["designs"]] == ["color-shape-k2-b0", "color-shape-k3-b0"]
+    assert told["assumed"] == {
+        "main_effect": 0.5,
+        "binding_effect": 1.0,
+        "cluster_effect": 0.5,
+        "level": 0.95,
+        "power": 0.8,
+    }
+    for design in told["designs"]:
+        assert len(design["rows"]) == 16
+        size = SplitSize(*(design[name] for name in ("split", "scenes", "clusters", "bindings", "objects", "levels")))
+        for row in design["rows"]:
+            assert row["half_width"] == half_width(size, row["accuracy"], row["block_seeds"])
+
+
+def test_another_holdout_over_images_is_told_and_nothing_is_written(copied: Path) -> None:
+    before = contents(copied)
+    (design,) = json.loads(succeed("gen split --holdout 4x4 --power --json", copied).stdout)["designs"]
+    assert (design["benchmark"], design["split"]) == ("color-shape-4x4-b0", "unseen")
+    assert contents(copied) == before
+    made = json.loads(succeed("gen split --holdout 4x4 --json", copied).stdout)
+    assert design["scenes"] == made["scenes"]["unseen"]
+
+
+def test_a_plan_says_in_one_line_what_it_will_tell(tmp_path: Path) -> None:
+    done = run_command("gen plan --block-seed 0..1", *FEW, "--out", tmp_path / "world")
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("Expect: ")]
+    assert "bindings: an unseen accuracy of 75% will have an interval of about ±" in line
+    assert "with 5 block seeds ±" in line

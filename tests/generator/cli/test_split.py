@@ -5,7 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.conftest import MODULES, run_command
+from tests.conftest import MODULES, refuse, run_command, succeed
+
+NAME = "color-shape-3x3-b0"
 
 
 def contents(root: Path) -> dict[str, bytes]:
@@ -14,67 +16,47 @@ def contents(root: Path) -> dict[str, bytes]:
 
 
 def test_a_benchmark_is_added_and_named(copied: Path) -> None:
-    done = run_command("gen", "split", copied, "--name", "mine", "--json")
-    assert done.returncode == 0, done.stderr
+    done = succeed("gen split --name mine --json", copied)
     data = json.loads(done.stdout)
     assert data["benchmark"] == "mine"
     assert set(data["scenes"]) == {"train", "val", "seen", "partial", "unseen"}
     assert "Held out: color" in done.stderr
     assert f"Next: gen verify {copied} --benchmark mine" in done.stderr
-    assert run_command("gen", "split", copied, "--replace").stdout == "color-shape-3x3-b0\n"
-
-
-def test_several_benchmarks_cannot_share_a_name(copied: Path) -> None:
-    done = run_command("gen", "split", copied, "--block-seed", "0..1", "--name", "mine")
-    assert done.returncode == 2
-    assert done.stderr == "Error: --name mine: this makes 2 benchmarks and each needs its own name; leave --name out.\n"
-    assert not (copied / "benchmarks/mine").exists()
 
 
 def test_a_benchmark_that_is_there_is_kept_unless_it_is_to_be_replaced(copied: Path) -> None:
-    assert run_command("gen", "verify", copied).returncode == 0
+    succeed("gen verify", copied)
     before = contents(copied)
-    refused = run_command("gen", "split", copied, "--name", "color-shape-3x3-b0")
+    refused = run_command(f"gen split --name {NAME}", copied)
     assert refused.returncode == 2
     assert refused.stderr == (
-        f"Error: {copied} has another benchmark color-shape-3x3-b0: its splits differ; choose another --name, or add "
-        f"--replace, "
+        f"Error: {copied} has another benchmark {NAME}: its splits differ; choose another --name, or add --replace, "
         "which removes that one and its certificate.\n"
     )
     assert contents(copied) == before
-    replaced = run_command("gen", "split", copied, "--replace")
-    assert replaced.returncode == 0
-    assert not (copied / "benchmarks/color-shape-3x3-b0/verify.json").exists()
+    assert succeed("gen split --replace", copied).stdout == f"{NAME}\n"
+    assert not (copied / "benchmarks" / NAME / "verify.json").exists()
 
 
 def test_the_same_request_again_changes_nothing_and_says_so(copied: Path) -> None:
-    command = ["gen", "split", copied, "--block-seed", "1", "--name", "mine"]
-    first = run_command(*command, "--json")
-    assert run_command("gen", "verify", copied, "--benchmark", "mine").returncode == 0
+    command = f"gen split {copied} --name mine --block-seed "
+    first = succeed(command + "1 --json")
+    succeed("gen verify --benchmark mine", copied)
     before = contents(copied)
-    again = run_command(*command, "--json")
-    assert again.returncode == 0
+    again = succeed(command + "1 --json")
     assert "The benchmark mine is there already, made by the same request; nothing is written." in again.stderr
     assert again.stdout == first.stdout
-    assert contents(copied) == before
-    other = run_command("gen", "split", copied, "--block-seed", "2", "--name", "mine")
-    assert other.returncode == 2
-    assert "another benchmark mine: its holdout differs" in other.stderr
-    assert (
-        run_command("gen", "split", copied, "--block-seed", "1", "--name", "mine", "--exposed-negatives").returncode
-        == 2
-    )
+    refuse("another benchmark mine: its holdout differs", command + "2")
+    refuse("another benchmark mine", command + "1 --exposed-negatives")
     assert contents(copied) == before
 
 
-def test_a_benchmark_of_an_older_version_is_not_replaced_either(copied: Path) -> None:
-    path = copied / "benchmarks/color-shape-3x3-b0/manifest.json"
+def test_a_benchmark_that_does_not_say_how_it_was_made_is_not_replaced_either(copied: Path) -> None:
+    path = copied / "benchmarks" / NAME / "manifest.json"
     manifest = json.loads(path.read_text())
     del manifest["request"]
     path.write_text(json.dumps(manifest))
-    refused = run_command("gen", "split", copied)
-    assert refused.returncode == 2
-    assert "it does not say how it was made; choose another --name, or add --replace" in refused.stderr
+    refuse("it does not say how it was made; choose another --name, or add --replace", "gen split", copied)
 
 
 def test_two_commands_for_one_name_end_as_one_would(copied: Path) -> None:
@@ -86,4 +68,4 @@ def test_two_commands_for_one_name_end_as_one_would(copied: Path) -> None:
     assert 0 in [each.returncode for each in running]
     for each, errors in zip(running, said, strict=True):
         assert each.returncode == 0 or "Another command is writing the benchmark both" in errors, errors
-    assert run_command("gen", "verify", copied, "--benchmark", "both").returncode == 0
+    succeed("gen verify --benchmark both", copied)

@@ -7,8 +7,6 @@ import shutil
 from itertools import permutations
 from pathlib import Path
 
-import pytest
-
 from generator.cli.verify import report
 from tests.conftest import run_command
 from tests.generator.judge.datasets import BENCHMARK
@@ -39,15 +37,6 @@ def test_the_splits_of_others_are_judged(tmp_path: Path) -> None:
     assert one.returncode == 0
     assert json.loads(one.stdout)["single"]["splits"] == {"train": 1, "test": 1}
     assert list(tmp_path.iterdir()) == [path]
-
-
-@pytest.mark.parametrize(
-    "arguments", [[], ["x", "--splits", "y"], ["x", "--columns", "label=a"], ["--splits", "y", "--benchmark", "b"]]
-)
-def test_a_dataset_or_a_file(tmp_path: Path, arguments: list[str]) -> None:
-    done = run_command("gen", "verify", *arguments, cwd=tmp_path)
-    assert done.returncode == 2
-    assert "give one of the two" in done.stderr
 
 
 PAGE = CHECKOUT / "docs" / "verify.md"

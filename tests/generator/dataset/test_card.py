@@ -2,28 +2,22 @@
 
 import json
 import re
-import shlex
 import shutil
 import subprocess
 from itertools import islice
 from pathlib import Path
 
-import click
 import mlcroissant
-import pyarrow.parquet as pq
 import pytest
 import yaml
 
 from generator.base.files import write_json
-from generator.cli.main import main
 from generator.dataset.card import write_card
-from generator.dataset.licences import OWN, licence_section
 from generator.dataset.reader import Dataset
-from generator.dataset.records import BENCHMARK_TABLES, PLAN
+from generator.dataset.records import BENCHMARK_TABLES
 from generator.dataset.writer import WorldWriter, write_benchmark, write_index
-from generator.holdout.request import parse_seeds, read_holdout
-from generator.plan.job import Job, parse_resolution, prepare
-from tests.generator.dataset.conftest import FIRST, JOB, OTHER, make_dataset
+from generator.render.settings import find_device
+from tests.generator.dataset.conftest import FIRST, OTHER, make_dataset
 
 
 @pytest.fixture(scope="module")
@@ -83,34 +77,9 @@ def test_the_sums_can_be_checked_as_the_readme_says(made: Path, readme: str, tmp
     assert b"FAILED" in subprocess.run(["bash", "-c", check], cwd=copy, capture_output=True, check=False).stdout
 
 
-def test_the_render_command_asks_for_the_same_world(made: Path, readme: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(made)
-    render, split = (shlex.split(line)[1:] for line in block(readme, "sh", "gen render").splitlines())
-    given = _parsed(render)
-    job = Job(
-        given["family"],
-        given["holdout"],
-        given["scenes"],
-        *parse_resolution(given["resolution"]),
-        given["seed"],
-        parse_seeds(given["block_seed"]),
-    )
-    ours, again = prepare(JOB), prepare(job)
-    assert (list(again.planned), again.holdout, again.text, given["quality"]) == (
-        list(ours.planned),
-        ours.holdout,
-        ours.text,
-        "draft",
-    )
-    assert not given["exposed_negatives"]
-    other = _parsed(split)
-    assert read_holdout(Path(other["holdout"][0]), ours.vocabulary) == ours.holdout
-    assert (other["name"], other["exposed_negatives"]) == (OTHER, True)
-
-
-def _parsed(arguments: list[str]) -> dict:
-    name, *rest = arguments
-    return main.commands[name].make_context(name, rest, parent=click.Context(main)).params
+def test_the_render_command_renders_this_folder(readme: str) -> None:
+    (command,) = block(readme, "sh", "gen render").splitlines()
+    assert command == f"gen render --from . --device {find_device('auto')} --out ../again"
 
 
 def test_a_world_without_benchmarks_has_a_card(made: Path, tmp_path: Path) -> None:
@@ -133,6 +102,7 @@ def test_a_benchmark_made_elsewhere_and_a_scant_request(tmp_path: Path) -> None:
     text = (tmp_path / "README.md").read_text()
     assert "| benchmark | held out |\n|---|---|\n| elsewhere | nothing |\n" in text
     assert "Rendering again" not in text
+    assert "Whoever publishes them chooses their licence" in text
 
 
 def test_an_unfinished_world_has_no_card(tmp_path: Path) -> None:
@@ -140,12 +110,6 @@ def test_an_unfinished_world_has_no_card(tmp_path: Path) -> None:
     write_card(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["dataset.json"]
     assert json.loads((tmp_path / "dataset.json").read_text())["world"] is None
-
-
-def test_without_meshes_of_others_whoever_publishes_chooses_the_licence(readme: str) -> None:
-    section = licence_section(None)
-    assert section in readme
-    assert licence_section({"licences": {"fox": OWN}}) == section
 
 
 def test_croissant_is_valid_and_its_records_are_those_of_the_tables(made: Path) -> None:
@@ -189,16 +153,3 @@ def test_croissant_refuses_a_table_with_other_bytes(made: Path, tmp_path: Path) 
     shutil.copy(copy / f"benchmarks/{FIRST}/items.parquet", copy / f"benchmarks/{FIRST}/texts.parquet")
     with pytest.raises(Exception, match=rf"Download\(benchmarks/{FIRST}/texts.parquet\)"):
         next(iter(mlcroissant.Dataset(str(copy / "croissant.json")).records(f"{FIRST}/texts")))
-
-
-def test_croissant_describes_the_plan(made: Path) -> None:
-    rows = pq.read_table(made / "world/plan.parquet").to_pylist()
-    described = mlcroissant.Dataset(str(made / "croissant.json"))
-    assert not described.metadata.ctx.issues.errors
-    (recorded,) = [each for each in described.metadata.record_sets if each.uuid == "plan"]
-    assert [field.name.rpartition("/")[2] for field in recorded.fields] == PLAN.names
-    for row, record in zip(rows, described.records("plan"), strict=True):
-        assert plain(record["plan/scene_id"]) == row["scene_id"]
-        assert plain(record["plan/split"]) == row["split"]
-        found = [plain(thing["plan/objects/category"]) for thing in record["plan/objects"]]
-        assert found == [thing["category"] for thing in row["objects"]]

@@ -1,6 +1,7 @@
-"""Scenes packed into tars: a stopped packing continues to the same files."""
+"""Scenes packed into tars: equal contents give equal bytes, and a stopped packing continues to the same files."""
 
 import json
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from generator.base.errors import UserError
 from generator.base.files import sha256
 from generator.dataset import packing
 from generator.dataset.journal import Journal
-from generator.dataset.packing import Packer, scene_json
+from generator.dataset.packing import Member, Packer, new_tar, scene_json
 
 
 def scenes(folder: Path, n: int = 6) -> list[dict[str, Any]]:
@@ -48,30 +49,22 @@ def test_a_stopped_packing_continues_to_the_same_files(tmp_path: Path, monkeypat
     records = scenes(whole)
     packer(whole).pack(records)
     records = scenes(stopped)
-    monkeypatch.setattr(packing.TarWriter, "__exit__", _once(packing.TarWriter.__exit__))
-    with pytest.raises(KeyboardInterrupt):
-        packer(stopped).pack(records)
-    monkeypatch.undo()
+
+    def killed(path: Path) -> str:
+        if path.name == "000002.tar":  # written, and not noted
+            raise KeyboardInterrupt
+        return sha256(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(packing, "sha256", killed)
+        with pytest.raises(KeyboardInterrupt):
+            packer(stopped).pack(records)
     again = packer(stopped)
     assert again.begun
     again.pack(records)
     for path in whole.rglob("*"):
         if path.is_file() and not path.name.startswith("."):
             assert (stopped / path.relative_to(whole)).read_bytes() == path.read_bytes()
-
-
-def _once(leave: Any) -> Any:
-    """A context's end that is interrupted the second time."""
-    calls: list[None] = []
-
-    def left(self: Any, *error: Any) -> Any:
-        calls.append(None)
-        if len(calls) == 2:
-            leave(self, KeyboardInterrupt, None, None)
-            raise KeyboardInterrupt
-        return leave(self, *error)
-
-    return left
 
 
 def test_a_scene_is_its_row_as_json() -> None:
@@ -98,3 +91,36 @@ def test_a_note_or_record_that_leaves_the_world_is_refused(tmp_path: Path, path:
         packer(world).pack([{**records[0], "files": {path: "0"}}])
     assert (tmp_path / "key").exists()
     assert (tmp_path / "d" / "key").exists()
+
+
+MEMBERS: list[Member] = [("0.png", b"x" * 700), ("0.json", b"{}"), ("1.png", b"")]
+
+
+def test_members_lie_at_their_places_and_tar_reads_them(tmp_path: Path) -> None:
+    with new_tar(tmp_path / "a.tar") as writer:
+        places = {**writer.add(MEMBERS[:2]), **writer.add(MEMBERS[2:])}
+        assert not (tmp_path / "a.tar").exists()
+    data = (tmp_path / "a.tar").read_bytes()
+    assert {name: data[offset : offset + size] for name, (offset, size) in places.items()} == dict(MEMBERS)
+    with tarfile.open(tmp_path / "a.tar") as tar:
+        assert [(each.name, each.size, each.mtime, each.uid) for each in tar] == [
+            (name, len(content), 0, 0) for name, content in MEMBERS
+        ]
+    with new_tar(tmp_path / "b.tar") as writer:
+        writer.add(MEMBERS)
+    assert (tmp_path / "b.tar").read_bytes() == data
+
+
+def test_a_limit_is_kept_but_for_a_first_scene_that_is_larger(tmp_path: Path) -> None:
+    with new_tar(tmp_path / "a.tar") as writer:
+        assert writer.fits(MEMBERS, 1)
+        writer.add(MEMBERS)
+        assert writer.fits(MEMBERS, 20 * 512)
+        assert not writer.fits([("big", bytes(6 * 1024))], 20 * 512)
+    assert (tmp_path / "a.tar").stat().st_size == 20 * 512
+
+
+def test_an_error_leaves_nothing_behind(tmp_path: Path) -> None:
+    with pytest.raises(TypeError), new_tar(tmp_path / "a.tar") as writer:
+        writer.add([*MEMBERS, ("broken", None)])  # type: ignore[list-item]
+    assert not list(tmp_path.iterdir())

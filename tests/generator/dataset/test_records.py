@@ -10,12 +10,10 @@ import pytest
 from generator.base.errors import UserError
 from generator.base.files import check_shape
 from generator.base.parquet import write_table
-from generator.dataset.outputs import ObjectBoxes
 from generator.dataset.records import (
     BENCHMARK_TABLES,
     PLAN,
     PLAN_FILE,
-    SCENES,
     BenchmarkManifest,
     HoldoutRecord,
     IndexRecord,
@@ -49,26 +47,6 @@ def test_what_is_right_unknown_or_missing_passes() -> None:
     """A key that is missing is told where it is needed."""
     check_shape(WHOLE, WorldManifest, Path("m"))
     check_shape({"new": object()}, WorldManifest, Path("m"))
-
-
-def test_objects_survive_parquet(tmp_path: Path) -> None:
-    thing = {
-        "category": "cube",
-        "attributes": [("color", "red")],
-        "amodal_box": [1, 2, 3, 4],
-        "visible_fraction": 0.5,
-    }
-    write_table(tmp_path / "scenes", [{"scene_id": "0", "objects": [thing]}], SCENES)
-    [row] = pq.read_table(tmp_path / "scenes", schema=SCENES).to_pylist()
-    assert row["objects"] == [thing]
-    assert row["relations"] is None
-
-
-def test_words_for_boxes_are_those_of_the_boxes_files() -> None:
-    columns = [field.name for field in SCENES.field("objects").type.value_type]
-    of_boxes = ObjectBoxes.__dataclass_fields__
-    assert {"category", "amodal_box"} <= set(columns) & set(of_boxes)
-    assert not {"box", "visible", "visible_fraction"} & set(columns)
 
 
 def test_every_table_of_a_benchmark_can_be_empty(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ import pytest
 import webdataset
 from PIL import Image
 
-from evaluator.training.source import read_training_data
+from evaluator.training.recipe import Recipe
+from evaluator.training.source import benchmark_source
 from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
 from generator.render.shards import ShardScenes, merge_worlds, parse_shard, parse_size
@@ -69,7 +70,10 @@ def test_a_dataset_in_tars_is_verified_previewed_and_trained_on(rendered: Path, 
     done = run_command("gen", "preview", packed, "--n", "2")
     assert done.returncode == 0, done.stderr
     whole, other = (
-        [where.image(name).tobytes() for where, name in read_training_data(each.world, each.benchmark()).images]
+        [
+            where.image(name).tobytes()
+            for where, name in benchmark_source(each.world, each.benchmark(), Recipe()).data.images
+        ]
         for each in map(Dataset.open, (rendered, packed))
     )
     assert whole == other

@@ -72,7 +72,7 @@ def test_info_and_key(folders: Callable[[str], Path]) -> None:
         == one.info
     )
     assert len(one.info["weights_sha256"]) == 64
-    assert (one.channels, one.passes) == (("conditional", "relative"), 500)
+    assert (one.channels, one.passes, one.batch.size) == (("conditional", "relative"), 500, 8)
     changed = load_diffusion(str(folders("v_prediction")), "cpu", preset="sequential", confidence=0.9, samples=64).info
     assert changed["samples"] == "16 to 64 samples, until decided with 90% confidence"
     keys = {

@@ -19,7 +19,7 @@ def test_the_gap_by_level_and_by_n(given: Given) -> None:
             assert mean.numbers["value"] == row["value"]
             assert "±" in mean.text
             assert (
-                cell(tables[number], [f"mean, sd over n, {split}"], "Δ", "dual / scratch").numbers["value"]
+                cell(tables[number], [f"mean, sd over n, {split}", "dual", "scratch"], "Δ").numbers["value"]
                 == row["value"]
             )
             n = min(
@@ -28,7 +28,7 @@ def test_the_gap_by_level_and_by_n(given: Given) -> None:
                 if each["protocol"] == "integration" and each["n"] and each["level"] == level and each["split"] == split
             )
             one = find(results, "integration", split, n=n, level=level, metric="R@1 composed")
-            assert shows(cell(tables[number], [f"{n}, {split}"], "C", "dual / scratch"), one)
+            assert shows(cell(tables[number], [f"{n}, {split}", "dual", "scratch"], "C"), one)
     assert "7" not in tables  # no captions of objects and relations
 
 
@@ -55,10 +55,10 @@ def test_effect_sizes_are_those_of_the_file_of_an_audit(tmp_path: Path) -> None:
     about = {"benchmark": "compass2026", "language_model": {"name": "gpt2"}, "kinds": []}
     (tmp_path / "texts.json").write_text(json.dumps({**about, "levels": levels}))
     tables = tables_of("compass2026", read_given([str(tmp_path / "texts.json")]))
-    assert cell(tables["4"], ["OA", "object"], "r", "compass2026").text == "0.062"
-    assert cell(tables["4"], ["OR", "relation"], "pairs", "compass2026").text == "1,200"
-    assert cell(tables["4"], ["OAR", "object"], "r", "compass2026").reason
-    assert cell(tables["5"], ["OA"], "Interpretation", "compass2026").text == "small"
+    assert cell(tables["4"], ["OA, object", "compass2026"], "r").text == "0.062"
+    assert cell(tables["4"], ["OR, relation", "compass2026"], "pairs").text == "1,200"
+    assert cell(tables["4"], ["OAR, object", "compass2026"], "r").reason
+    assert cell(tables["5"], ["OA", "compass2026"], "Interpretation").text == "small"
     assert tables["5"].notes == ["compass2026: compass2026, perplexity of gpt2."]
 
 
@@ -66,7 +66,7 @@ def test_captions_are_counted_by_level_and_skill(given: Given) -> None:
     table = tables_of("compass2026", given)["1"]
     (row,) = [
         row
-        for row in count_questions(given.labels[0].opened[0].benchmark, [("protocol", "skill", "level", "split")])
+        for row in count_questions(given.labels[0].runs[0].run.benchmark, [("protocol", "skill", "level", "split")])
         if (row["protocol"], row["skill"], row["level"], row["split"]) == ("skill", "object", "OA", "seen")
     ]
     assert cell(table, ["OA, seen", "all"], "object", "Skill").numbers["value"] == row["captions"]

@@ -13,28 +13,24 @@ import pandas as pd
 import pytest
 
 from evaluator.analysis.pooling import pool_runs
-from evaluator.report.papers.counts import DATASET, count_table, counted, datasets
-from evaluator.report.papers.elsewhere import changed_elsewhere
+from evaluator.report.overview import notes_of
+from evaluator.report.papers.counts import datasets
+from evaluator.report.papers.crepe2023 import SHOWN
 from evaluator.report.papers.given import Given, Label, has, read_given
 from evaluator.report.papers.paper import (
     by_label,
+    find_paper,
     grouped,
-    labels_across,
-    load,
     make_paper,
-    minus,
-    notes_of,
     over_n,
+    paper_names,
     part,
     parts,
     write_paper,
 )
-from evaluator.report.papers.registry import find_paper, paper_names
-from evaluator.report.papers.top_captions import ITEMS, top_captions
-from evaluator.report.table import Cell
+from evaluator.runs.folder import NamedRun
 from evaluator.statistics.pooled import pool
 from generator.base.errors import UserError
-from generator.base.files import read_json, write_json
 from generator.dataset.counts import count_questions
 from tests.evaluator.analysis.test_pooling import made_run
 from tests.evaluator.analysis.test_pooling import trained as trained_run
@@ -59,23 +55,6 @@ class TestLabels:
         assert [label.parts for label in found] == [("a", "x"), ("a", "y"), ("b",), ("c",)]
         assert [len(label.entries) for label in found] == [1, 0, 1, 0]
         assert found[1].why_missing({"protocol": "binary"}) == "not trained"
-
-    def test_runs_of_one_label_are_pooled_over_blocks_and_seeds(self, measured: Path, tmp_path: Path) -> None:
-        folders = []
-        for seed in (0, 1):
-            folders.append(tmp_path / str(seed))
-            shutil.copytree(measured, folders[-1])
-            path = folders[-1] / "results.json"
-            results = read_json(path)
-            results["factors"] = {**results["factors"], "training_seed": seed}
-            rows = [{**row, "value": row["value"] and row["value"] * (1 - seed / 2)} for row in results["rows"]]
-            write_json(path, {**results, "rows": rows})
-        (label,) = read_given([f"a={folder}" for folder in folders]).labels
-        row, entry = label.find({**BINARY, "kind": "swap", "split": "seen"})
-        assert row is not None
-        assert entry["runs"] == row["runs"] == 2
-        whole = find(read_json(folders[0] / "results.json"), "binary", "seen", kind="swap")
-        assert row["value"] == pytest.approx(0.75 * whole["value"], abs=1e-5)
 
     def test_designs_are_never_averaged(self) -> None:
         runs = [trained_run(0.5, "a", 0), trained_run(0.7, "a", 0, design={"world width": 96})]
@@ -115,7 +94,8 @@ class TestSelecting:
             assert cell(table, [split, "dual", "labclip"], "acc", "S").reason == "no weights"
         seen = [find(results, "binary", split, kind="swap")["items"] for split in ("seen", "partial", "unseen")]
         assert cell(table, ["items"], "acc", "S").text == f"{min(seen):,}–{max(seen):,}"
-        assert [line.labels[0] for line in table.lines[-4:]] == ["chance", "items", "clusters", "unscored"]
+        assert [line.labels[0] for line in table.lines[-5:]] == ["chance", "items", "clusters", "unscored", "ties"]
+        assert [i for i, line in enumerate(table.lines) if line.rule] == [2, 4, 6]  # above each split, and the sizes
         assert cell(table, ["chance"], "acc", "S").text == "50.0"
 
     def test_values_are_those_of_the_rows_and_a_split_that_is_alone_is_not_named(self, given: Given) -> None:
@@ -127,49 +107,30 @@ class TestSelecting:
         one = Label(("m",), [{**entry, "rows": [row for row in entry["rows"] if row["split"] == "seen"]}])
         assert [each.head for each in parts([one], "{}", ["split"], {**BINARY, "kind": "swap"})] == [""]
 
-    def test_labels_beside_one_another_have_chance_and_sizes_to_the_right(self, given: Given) -> None:
-        of = {"protocol": "integration", "level": "OA", "split": "seen"}
-        columns = (part("C", over_n, metric="R@1 composed"), part("Δ", over_n, metric="integration gap"))
-        rows = [*parts(given.labels, "{}", ["n"], {**of, "metric": "R@1 composed"}), part("mean")]
-        table = labels_across(given.labels, columns, rows, "n", of)
-        groups = ["dual / scratch"] * 2 + ["dual / labclip"] * 2 + ["chance"] * 2 + [""] * 3
-        assert [column.group for column in table.columns] == groups
-        gaps = []
-        for line in table.lines[:-1]:
-            labels = {"level": "OA", "n": int(line.labels[0]), "metric": "integration gap"}
-            row = find(given.labels[0].entries[0], "integration", "seen", **labels)
-            assert shows(cell(table, line.labels, "Δ", "dual / scratch"), row)
-            gaps.append(row["value"])
-        mean = cell(table, ["mean"], "Δ", "dual / scratch").numbers
-        assert (mean["value"], mean["sd"]) == pytest.approx((np.mean(gaps), np.std(gaps, ddof=1)), abs=1e-5)
-
-    def test_a_difference_is_that_of_two_rows_and_has_no_interval(self, given: Given) -> None:
-        one, other = {"metric": "augmented accuracy"}, {"metric": "original accuracy"}
-        of = {"protocol": "hard_positives", "kind": "replace", "split": "seen"}
-        found = minus(one, other)(given.labels[0], of)
+    def test_a_mean_over_n_has_the_deviation_over_n(self, given: Given) -> None:
+        of = {"protocol": "integration", "level": "OA", "split": "seen", "metric": "integration gap"}
         results = given.labels[0].entries[0]
-        a, b = (find(results, "hard_positives", "seen", kind="replace", skill=None, **each) for each in (one, other))
-        assert found.numbers["value"] == a["value"] - b["value"]
-        assert found.interval == ""
-        assert minus(one, other)(given.labels[1], of).reason == "no weights"
-
-    def test_loads_are_those_of_the_fit(self, given: Given) -> None:
-        fit = next(fit for fit in given.labels[0].entries[0]["fits"] if "n_objects" in fit["coefficients"])
-        of = {"protocol": "skill", "metric": "R@1", **{name: fit[name] for name in ("split", "level", "skill")}}
-        assert load("n_objects")(given.labels[0], of).numbers["beta"] == fit["coefficients"]["n_objects"]["beta"]
-        assert load("n_objects")(given.labels[1], of).reason == "no weights"
+        gaps = [
+            find(results, "integration", "seen", level="OA", n=each.of["n"], metric="integration gap")["value"]
+            for each in parts(given.labels, "{}", ["n"], of)
+        ]
+        mean = over_n(given.labels[0], of).numbers
+        assert (mean["value"], mean["sd"]) == pytest.approx((np.mean(gaps), np.std(gaps, ddof=1)), abs=1e-5)
+        assert over_n(given.labels[1], of).reason == "no weights"
 
 
 class TestNotes:
     def _said(self, *changes: Row) -> list[str]:
         entries = [{**made_run(), "runs": 1, "blocks": 1, **each} for each in changes]
-        return notes_of(entries, [Cell("50.0", numbers=ROW, of=entry) for entry in entries])
+        return notes_of(entries)
 
     def test_models_are_named_where_what_is_said_differs(self) -> None:
         said = self._said({"model": "a", "certificate": "clean"}, {"model": "b", "certificate": "not verified"})
         assert "Datasets: clean (a); not verified (b)." in said
-        assert said[0].startswith("In %, differences in points, 95% intervals of bindings like these.")
-        assert self._said({"model": "a"}, {"model": "b"})[1] == "Datasets: clean."
+        assert said[0].startswith(
+            "In %, differences in points. The 95% intervals speak of bindings like these, of these 3 values"
+        )
+        assert "Datasets: clean." in self._said({"model": "a"}, {"model": "b"})
 
     def test_runs_limits_and_unknown_training_are_said(self) -> None:
         rules = {"level": 0.95, "tie_tolerance": 1e-5, "limit": 9}
@@ -188,19 +149,15 @@ class TestNotes:
 
 class TestCounts:
     def test_a_line_is_a_dataset_and_its_numbers_those_of_its_questions(self, given: Given) -> None:
-        of = {"protocol": "productivity"}
-        columns = (counted("Captions", "captions"), counted("HN-ATOM", "false_texts", kind="atom"))
-        twice = Given([*given.labels, *given.labels])
-        rows = parts(datasets(twice), "n = {}", ["n", "split"], {**of, "metric": "captions"})
-        table = count_table(twice, columns, rows, "n", of)
+        table = tables_of("crepe2023", Given([*given.labels, *given.labels]))["4-productivity"]
         assert table.labels == ["n", "dataset"]
-        benchmark = given.labels[0].opened[0].benchmark
+        benchmark = given.labels[0].runs[0].run.benchmark
         expected = count_questions(benchmark, [("protocol", "n", "split"), ("protocol", "kind", "n", "split")])
         shown = 0
         for row in (row for row in expected if row["protocol"] == "productivity" and row["split"] != "val"):
             label = [f"n = {row['n']}, {row['split']}", "all"]
             if row.get("kind") is None:
-                assert cell(table, label, "Captions").numbers["value"] == row["captions"]
+                assert cell(table, label, "Ground truth").numbers["value"] == row["captions"]
                 shown += 1
             elif row["kind"] == "atom":
                 assert cell(table, label, "HN-ATOM").text == f"{row['false_texts']:,}"
@@ -208,7 +165,8 @@ class TestCounts:
         assert shown >= len(table.lines) > 3
 
     def test_datasets_of_one_name_are_told_apart_by_their_blocks(self, given: Given) -> None:
-        (run,), (results,) = given.labels[0].opened, given.labels[0].runs
+        (named,) = given.labels[0].runs
+        run, results = named.run, named.results
         other = copy.copy(run.benchmark)
         other.manifest = {**other.manifest, "sums": "f" * 64}
         for seeds, expected in (
@@ -216,20 +174,21 @@ class TestCounts:
             ((None, None), [f"all, {run.benchmark.digest[:8]}", "all, ffffffff"]),
         ):
             found = [{**results, "factors": {**results["factors"], "block_seed": seed}} for seed in seeds]
-            both = replace(given.labels[0], opened=[run, replace(run, benchmark=other)], runs=found)
+            runs = [NamedRun(run, found[0]), NamedRun(replace(run, benchmark=other), found[1])]
+            both = replace(given.labels[0], runs=runs)
             assert [label.name for label in datasets(Given([both]))] == expected
 
     def test_what_no_dataset_has_is_no_table(self, given: Given) -> None:
-        columns = (counted("Train", "images", split="train"),)
         for each in (given, Given([Label(("m",), missing="no run")])):
-            assert not count_table(each, columns, of={"protocol": DATASET}).lines
+            assert "1" not in tables_of("pearson2025", each)
 
 
 def test_each_label_shows_its_best_texts_of_the_same_items(given: Given) -> None:
-    table = top_captions(given, "systematicity", "both", (part("SC", split="seen"), part("UC", split="unseen")))
-    assert [line.labels[0] for line in table.lines] == ["SC"] * ITEMS + ["UC"] * ITEMS
-    top = pd.read_csv(given.labels[0].opened[0].folder / "tables" / "top.csv", keep_default_na=False)
-    text_of = given.labels[0].opened[0].benchmark.text_of
+    table = tables_of("crepe2023", given)["13"]
+    assert [line.labels[0] for line in table.lines] == ["SC"] * SHOWN + ["UC"] * SHOWN
+    run = given.labels[0].runs[0].run
+    top = pd.read_csv(run.folder / "tables" / "top.csv", keep_default_na=False)
+    text_of = run.benchmark.text_of
     for line in table.lines:
         _, image, caption = line.labels
         right, best, none, _ = line.cells
@@ -241,7 +200,7 @@ def test_each_label_shows_its_best_texts_of_the_same_items(given: Given) -> None
         assert bool(int(right.text)) == said[best.text]
         assert caption in text_of.values()
         assert none.reason == "no weights"
-    assert top_captions(Given([Label(("m",), missing="no run")]), "systematicity", "both", ()).lines == []
+    assert "13" not in tables_of("crepe2023", Given([Label(("m",), missing="no run")]))
 
 
 class TestElsewhere:
@@ -290,7 +249,7 @@ class TestElsewhere:
         assert cell(table, line, "Change").text == "-10.0"
         assert "was not measured" in cell(table, [line[0], "control"], "After").reason
         assert not [line for line in table.lines if "mean score" in line.labels[0]]
-        assert not changed_elsewhere().make(read_given([f"HN={measured}"])).lines
+        assert "10" not in tables_of("hard-positives2024", read_given([f"HN={measured}"]))
 
     def test_mistakes_are_said(self, run_of: Callable[..., str]) -> None:
         base = run_of("base", 0.6, weights_sha256="b")
@@ -317,9 +276,10 @@ class TestFiles:
 
     def test_tables_without_a_row_and_figures_that_are_not_drawn_are_said(self, given: Given, tmp_path: Path) -> None:
         made = make_paper(find_paper("bindsplit2026"), given)
-        assert set(made.tables) == {"table2", "table9", "table10"} | ({"table3"} & set(made.tables))
+        assert set(made.tables) == {"table2", "table9", "table10"}
         assert (
-            "Table 4 (R@1 by split after fine-tuning) has no row: no label has the part 'finetuned'." in made.not_made
+            "Table 4 (R@1 by split after fine-tuning) has no number: no label has the part 'finetuned'."
+            in made.not_made
         )
         assert "Figure 2 is not drawn: no run has results of `retrieval`." in made.not_made
         assert any("score familiarity" in each for each in made.not_made)

@@ -9,8 +9,7 @@ from evaluator.audits.embeddings import RECORD as MAP_RECORD
 from evaluator.audits.generation import RECORD as DRAWING_RECORD
 from evaluator.audits.generation import SHEET
 from evaluator.report.papers.given import Given, Label, read_given
-from evaluator.report.papers.paper import make_paper, write_paper
-from evaluator.report.papers.registry import find_paper
+from evaluator.report.papers.paper import find_paper, make_paper, write_paper
 from generator.base.errors import UserError
 from tests.evaluator.analysis.test_pooling import made_run
 from tests.evaluator.report.conftest import ROW, cell, tables_of
@@ -50,43 +49,19 @@ def test_figures_are_those_of_the_folders_of_other_commands(tmp_path: Path) -> N
 
 
 def test_accuracy_and_errors_by_split() -> None:
-    values = {}
-    rows = []
-    for number, (metric, kind) in _TABLES.items():
-        for split in _SPLITS.values():
-            values[number, split] = 0.01 * len(rows)
-            rows.append(
-                {
-                    **ROW,
-                    "protocol": "gzsl",
-                    "metric": metric,
-                    "kind": kind,
-                    "split": split,
-                    "value": values[number, split],
-                }
-            )
-    for number, (kind, errors) in _ERRORS.items():
-        for error in errors.values():
-            for split in _SPLITS.values():
-                values[number, split, error] = 0.01 * len(rows)
-                rows.append(
-                    {
-                        **ROW,
-                        "protocol": "gzsl",
-                        "metric": "share of predictions",
-                        "kind": kind,
-                        "error": error,
-                        "split": split,
-                        "value": values[number, split, error],
-                    }
-                )
+    cells: list[tuple[str, str, str, dict[str, str]]] = [
+        (number, head, "", {"metric": metric, "kind": kind, "split": split})
+        for number, (metric, kind) in _TABLES.items()
+        for head, split in _SPLITS.items()
+    ]
+    cells += [
+        (number, head, group, {"metric": "share of predictions", "kind": kind, "error": error, "split": _SPLITS[group]})
+        for number, (kind, errors) in _ERRORS.items()
+        for group in ("ID Test", "OOD Test")
+        for head, error in errors.items()
+    ]
+    rows = [{**ROW, "protocol": "gzsl", **of, "value": i / 100} for i, (*_, of) in enumerate(cells)]
     tables = tables_of("pearson2025", Given([Label(("CLIP", "frozen"), pool_runs([made_run(rows=tuple(rows))]))]))
     assert list(tables) == ["2", "3", "4", "5", "6", "7", "8"]
-    for number in _TABLES:
-        for head, split in _SPLITS.items():
-            assert cell(tables[number], ["CLIP", "frozen"], head).numbers["value"] == values[number, split]
-    for number, (_, errors) in _ERRORS.items():
-        for group in ("ID Test", "OOD Test"):
-            for head, error in errors.items():
-                shown = cell(tables[number], ["CLIP", "frozen"], head, group).numbers["value"]
-                assert shown == values[number, _SPLITS[group], error]
+    for i, (number, head, group, _) in enumerate(cells):
+        assert cell(tables[number], ["CLIP", "frozen"], head, group).numbers["value"] == i / 100

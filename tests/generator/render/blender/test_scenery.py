@@ -5,7 +5,7 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
-from generator.vocabulary.environments import PropType
+from generator.vocabulary.environments import PropType, color_of
 from generator.vocabulary.materials import FloorSpec, WallSpec
 from generator.vocabulary.schema import read_vocabulary
 
@@ -30,6 +30,21 @@ def test_the_ground_is_flat_near_the_origin_and_hilly_behind(in_blender: Any) ->
     assert len(colors) == len(vertices)
     assert np.max(faces) == len(vertices) - 1
     assert half == 8 + 0.8 * 30
+
+
+def relief_colors(colors: list[str]) -> list[Any]:
+    from generator.render.blender.terrain import _colored
+
+    return [_colored(colors, share) for share in (-1.0, 0.0, 0.25, 0.5, 1.0, 2.0)]
+
+
+def test_a_relief_goes_through_its_colors_from_the_lowest_place_to_the_highest(in_blender: Any) -> None:
+    first, second, third = map(color_of, names := ("#101010", "#5080c0", "#ffffff"))
+    between = tuple((a + b) / 2 for a, b in zip(first, second, strict=True))
+    found = in_blender(relief_colors, names)
+    np.testing.assert_allclose(found, [first, first, between, second, third, third])
+    assert in_blender(relief_colors, names[:1]) == [list(first)] * 6
+    assert in_blender(relief_colors, []) == [None] * 6
 
 
 def test_water_lies_below_the_ground(in_blender: Any) -> None:
@@ -85,22 +100,27 @@ def test_a_prop_is_about_a_metre_high_and_stands_on_the_ground(in_blender: Any, 
 WALL = WallSpec(distance=10.0, direction=90.0, breadth=30.0, bend=4.0, rise=2.0, height=8.0)
 
 
-def vertices(spec: dict[str, Any]) -> list[list[float]]:
+def floor(spec: dict[str, Any]) -> list[Any]:
+    """Vertices and area of a floor."""
     from generator.render.blender.landscape import build_floor
 
     mesh = build_floor(FloorSpec.model_validate(spec))
     assert len(mesh.materials) == 1
-    return [list(v.co) for v in mesh.vertices]
+    return [[list(v.co) for v in mesh.vertices], sum(face.area for face in mesh.polygons)]
 
 
 def test_a_plane_lies_at_the_height_of_the_ground(in_blender: Any) -> None:
-    plane = np.array(in_blender(vertices, FloorSpec().model_dump()))
+    vertices, area = in_blender(floor, FloorSpec().model_dump())
+    plane = np.array(vertices)
+    assert area == pytest.approx(100 * 100)
     assert plane[:, 2].tolist() == [0] * 4
     assert np.ptp(plane, axis=0).tolist() == [100, 100, 0]
 
 
 def test_a_wall_rises_where_it_is_declared(in_blender: Any) -> None:
-    sheet = np.array(in_blender(vertices, FloorSpec(wall=WALL).model_dump()))
+    vertices, area = in_blender(floor, FloorSpec(wall=WALL).model_dump())
+    sheet = np.array(vertices)
+    np.testing.assert_allclose(area, 30 * np.linalg.norm(np.diff(sheet[::2, 1:], axis=0), axis=1).sum(), rtol=1e-5)
     np.testing.assert_allclose(sheet[:, 1].max(), 10, atol=1e-5)
     np.testing.assert_allclose(sheet[:, 2].max(), 10, atol=1e-5)  # rise and height
     np.testing.assert_allclose(np.ptp(sheet[:, 0]), 30, atol=1e-5)

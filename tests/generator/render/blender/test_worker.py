@@ -19,8 +19,8 @@ from generator.vocabulary.schema import read_vocabulary
 FAMILY = read_vocabulary("clevr")
 
 
-def rendered(folder: str, min_pixels: float) -> dict[str, Any]:
-    """The record of a scene of two objects, or why there is none."""
+def rendered(folder: str, min_pixels: float, more: dict[str, Any]) -> dict[str, Any]:
+    """The record of a scene of two objects, or why there is none; `more` is for the setup."""
     from generator.base.errors import UserError
     from generator.render.blender import worker
     from generator.scene.planned import Planned
@@ -39,6 +39,7 @@ def rendered(folder: str, min_pixels: float) -> dict[str, Any]:
         "outputs": ["boxes"],
         "quality": read_quality("draft").model_dump(),
         "device": "cpu",
+        **more,
     }
     try:
         return worker.Renderer(setup).render(Planned("7", "c", objects, (0, 1), next(iter(FAMILY.environments))))
@@ -47,7 +48,7 @@ def rendered(folder: str, min_pixels: float) -> dict[str, Any]:
 
 
 def test_a_record_is_a_row_of_scenes_with_its_files(in_blender: Any, tmp_path: Path) -> None:
-    record = in_blender(rendered, str(tmp_path), 1)
+    record = in_blender(rendered, str(tmp_path), 1, {})
     assert record.keys() - {"files"} <= set(SCENES.names)
     assert sorted(record["files"]) == ["boxes/7.json", "images/7.png"]
     assert sorted(path.name for path in (tmp_path / "images").iterdir()) == ["7.png"]
@@ -55,8 +56,13 @@ def test_a_record_is_a_row_of_scenes_with_its_files(in_blender: Any, tmp_path: P
     assert all(entry.keys() == columns for entry in record["objects"])
 
 
+def test_another_version_of_blender_is_refused(in_blender: Any, tmp_path: Path) -> None:
+    said = in_blender(rendered, str(tmp_path), 1, {"blender": "4.4.0"})["failed"]
+    assert "would differ from those of 4.4.0" in said
+
+
 def test_a_scene_that_cannot_be_placed_says_what_to_lessen(in_blender: Any, tmp_path: Path) -> None:
-    assert in_blender(rendered, str(tmp_path), 10**6) == {
+    assert in_blender(rendered, str(tmp_path), 10**6, {}) == {
         "failed": "no placement in 3 shows every object; lessen [placement] min_pixels or min_visible."
     }
 

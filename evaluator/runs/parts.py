@@ -1,21 +1,23 @@
-"""Partitions by familiarity as the splits of a run: `score familiarity` writes them, `--splits` of `score run` and
-`score measure` reads them."""
+"""What a run asks of a benchmark: few questions for a quick look (`--limit`), those of some splits, and partitions by
+familiarity as its splits, which `score familiarity` writes and `--splits` reads."""
 
 import copy
 import csv
 import hashlib
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
 
 from evaluator.protocols.items import COMPARED, EXCLUDED, FULL, MIXED, PARTITIONS, UNPARSED
-from generator.base.errors import UserError
+from evaluator.protocols.registry import protocol_names
+from generator.base.errors import UserError, did_you_mean
 from generator.base.files import read_json, write_json
 from generator.base.limits import MOST_LIST, read_text
 from generator.dataset.reader import Benchmark
@@ -24,15 +26,6 @@ logger = logging.getLogger(__name__)
 _FILE = "splits.json"
 _CLOSE_ONLY = "amb_close_only"
 _STRICT = "strict"
-
-
-@dataclass(frozen=True)
-class Splits:
-    """The split of each question by its id, and how it was made: the entries of summary.json that _AboutRecord
-    names."""
-
-    of: Mapping[str, str]
-    about: Mapping[str, str]
 
 
 class _AboutRecord(TypedDict):
@@ -50,6 +43,75 @@ class _SplitsRecord(TypedDict):
 
     of: dict[str, str]
     about: _AboutRecord
+
+
+@dataclass(frozen=True)
+class Splits:
+    """The split of each question by its id, and how it was made."""
+
+    of: dict[str, str]
+    about: _AboutRecord
+
+
+def limited(benchmark: Benchmark, limit: int | None) -> Benchmark:
+    """The benchmark with at most `limit` items of each protocol, drawn by a hash of their names; the texts of pools
+    stay.
+
+    None: the benchmark itself. Raises UserError for less than 1.
+    """
+    if limit is None:
+        return benchmark
+    if limit < 1:
+        raise UserError(f"Expected a limit of at least 1 item, got {limit}; leave it out to measure all items.")
+    columns = (benchmark.items[name].to_pylist() for name in ("protocol", "item_id"))
+    rows = sorted(
+        (protocol, hashlib.sha256(item.encode()).digest(), row)
+        for row, (protocol, item) in enumerate(zip(*columns, strict=True))
+    )
+    taken: Counter[str] = Counter()
+    kept = []
+    for protocol, _, row in rows:
+        taken[protocol] += 1
+        if taken[protocol] <= limit or protocol not in protocol_names():
+            kept.append(row)
+    return _with_items(benchmark, benchmark.items.take(pa.array(sorted(kept), pa.int64())))
+
+
+def in_splits(benchmark: Benchmark, splits: Sequence[str]) -> Benchmark:
+    """The benchmark with the items of these splits alone; the texts of pools stay. None: the benchmark itself.
+
+    Raises UserError for a split without items.
+    """
+    if not splits:
+        return benchmark
+    known = [str(each) for each in pc.unique(benchmark.items["split"]).to_pylist()]
+    for split in splits:
+        if split not in known:
+            raise UserError(
+                f"The benchmark {benchmark.name} has no items of the split '{split}'; {did_you_mean(split, known)}"
+            )
+    return _with_items(benchmark, benchmark.items.filter(pc.is_in(benchmark.items["split"], pa.array(splits))))
+
+
+def what_is_left(whole: Benchmark, few: Benchmark, protocols: list[str], limit: int) -> dict[str, Any]:
+    """What results say of a limit: `items` of each protocol, how many `of` there are, and the splits that are `empty`
+    now."""
+    of, empty = {}, {}
+    for protocol in protocols:
+        before, after = (Counter(each.items_of(protocol)["split"].to_pylist()) for each in (whole, few))
+        of[protocol] = before.total()
+        if gone := sorted(set(before) - set(after)):
+            empty[protocol] = gone
+    return {"items": limit, "of": of, "empty": empty}
+
+
+def limit_said(limit: dict[str, Any]) -> list[str]:
+    """A sentence for each protocol of which a limit left a split without items."""
+    return [
+        f"The limit of {limit['items']:,} items left '{protocol}' none of {', '.join(splits)}: take a larger one to "
+        f"measure that."
+        for protocol, splits in limit["empty"].items()
+    ]
 
 
 def captions_digest(captions: Iterable[str]) -> str:
@@ -70,7 +132,7 @@ def read_splits(folder: Path, benchmark: Benchmark) -> Splits:
                 f"{folder} has no {name}; give the folder that `score familiarity` wrote, or write it again."
             )
     summary = read_json(folder / "summary.json", _AboutRecord)
-    about = {name: summary[name] for name in _AboutRecord.__annotations__}
+    about = _AboutRecord(**{name: summary[name] for name in _AboutRecord.__annotations__})  # type: ignore[typeddict-item]
     left_out = UNPARSED if about["captions"] == _STRICT else EXCLUDED
     of: dict[str, set[str]] = defaultdict(set)
     digests: dict[str, str] = {}
@@ -152,10 +214,14 @@ def with_splits(benchmark: Benchmark, splits: Splits | None) -> Benchmark:
         column = pa.array([splits.of[name] for name in names], pa.string())
     except KeyError as error:
         raise UserError(f"{_FILE} of the run has no split of {error}; run `score measure --splits` again.") from None
-    found = copy.copy(benchmark)
     place = benchmark.items.schema.get_field_index("split")
-    vars(found)["items"] = benchmark.items.set_column(place, benchmark.items.schema.field(place), column)
-    return found
+    return _with_items(benchmark, benchmark.items.set_column(place, benchmark.items.schema.field(place), column))
+
+
+def _with_items(benchmark: Benchmark, items: pa.Table) -> Benchmark:
+    part = copy.copy(benchmark)
+    vars(part)["items"] = items
+    return part
 
 
 def _captions(benchmark: Benchmark) -> dict[str, list[str]]:

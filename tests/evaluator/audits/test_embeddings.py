@@ -1,0 +1,112 @@
+"""Where embeddings place captions and images: which are shown, that neighbours stay together, and the figure."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evaluator.audits.embeddings import (
+    Asked,
+    Class,
+    choose_classes,
+    draw_maps,
+    draw_points,
+    embed_images,
+    embed_texts,
+    on_plane,
+    with_own_images,
+)
+from evaluator.models.registry import load_model
+from generator.base.errors import UserError
+from generator.dataset.reader import Benchmark, World
+from tests.evaluator.tiny_models import make_clip
+
+
+def test_captions_stand_in_the_first_split_that_has_them(benchmark: Benchmark) -> None:
+    classes = choose_classes(benchmark, (), 10_000, 2, 0)
+    assert len({each.caption for each in classes}) == len(classes)
+    assert {each.split for each in classes} == {"train", "seen", "partial", "unseen"}
+    true = {
+        (row["scene_id"], benchmark.text_of[row["text_id"]]) for row in benchmark.candidates.to_pylist() if row["truth"]
+    }
+    assert all((scene, each.caption) in true for each in classes for scene in each.scenes)
+    assert max(len(each.scenes) for each in classes) == 2
+    few = choose_classes(benchmark, (), 10, 2, 0)
+    assert len(few) == 10
+    assert few == choose_classes(benchmark, (), 10, 2, 0) != choose_classes(benchmark, (), 10, 2, 1)
+    assert {each.split for each in choose_classes(benchmark, ("unseen",), 10, 2, 0)} == {"unseen"}
+
+
+def test_the_other_order_of_a_caption_has_no_images_of_its_own(benchmark: Benchmark) -> None:
+    classes = choose_classes(benchmark, ("unseen",), 10_000, 1, 0)
+    kept = with_own_images(classes, benchmark)
+    assert len(classes) == 2 * len(kept)
+    assert len({frozenset(each.caption.split(" and ")) for each in kept}) == len(kept)
+
+
+def test_clusters_stay_together() -> None:
+    rng = np.random.default_rng(0)
+    centres = np.repeat(np.eye(8)[:3], 12, axis=0)
+    embeddings = (centres + rng.normal(scale=0.02, size=centres.shape)).astype(np.float32)
+    places = on_plane(embeddings, 0)
+    distance = np.linalg.norm(places[:, None] - places[None], axis=-1) + np.diag(np.full(36, np.inf))
+    nearest = distance.argsort(axis=1)[:, :5]
+    assert (nearest // 12 == np.arange(36)[:, None] // 12).all()
+    assert np.array_equal(places, on_plane(embeddings, 0))
+    assert not np.allclose(places, on_plane(embeddings, 1))
+
+
+def test_few_points_have_no_plane() -> None:
+    assert on_plane(np.eye(4, dtype=np.float32), 0).shape == (4, 2)
+    with pytest.raises(UserError, match=r"Expected 4 captions and images or more .* got 3; raise --captions"):
+        on_plane(np.eye(3, dtype=np.float32), 0)
+
+
+def test_batches_are_those_of_the_model(world: World, tmp_path: Path) -> None:
+    model: Any = load_model(f"hf:{make_clip(tmp_path / 'clip')}", "cpu")
+    texts = [f"a red cube {'a' * (i % 9)}" for i in range(70)]
+    assert np.allclose(embed_texts(model, texts), model.encode_texts(texts), atol=1e-6)
+    names = world.scenes["scene_id"].to_pylist()[:70]
+    images = [model.prepare(world.image(name)) for name in names]
+    assert np.allclose(embed_images(model, world, names), model.encode_images(images), atol=1e-6)
+
+
+def test_captions_splits_and_models_are_named() -> None:
+    classes = [Class("a photo of a red cube", "train", ("1", "2")), Class("a photo of a <blue> cone", "unseen", ("3",))]
+    places = {name: np.arange(6.0).reshape(3, 2) + i for i, name in enumerate(("frozen", "tuned"))}
+    svg = draw_points(classes, [0, 0, 1], places, "images")
+    assert svg.startswith("<svg")
+    for said, times in (
+        ("red cube", 2),
+        ("&lt;blue&gt; cone", 2),
+        ("images, frozen", 1),
+        ("images, tuned", 1),
+        ("unseen", 1),
+    ):
+        assert svg.count(f">{said}<") == times
+    assert "a photo of" not in svg.partition("</metadata>")[2].replace("<!-- a photo of", "")
+    assert svg == draw_points(classes, [0, 0, 1], places, "images")
+
+
+def test_captions_that_differ_in_order_alone_are_written_whole() -> None:
+    classes = [
+        Class(caption, "train", ("1",)) for caption in ("a red cube and a blue cone", "a blue cone and a red cube")
+    ]
+    svg = draw_points(classes, [0, 1], {"m": np.eye(2)}, "texts")
+    assert ">a red cube and a blue cone<" in svg
+
+
+@pytest.mark.parametrize(
+    ("models", "said"),
+    [
+        (("blind:length",), "'blind:length' does not embed images and texts apart; give a dual encoder"),
+        (("a=hf:x", "a=hf:y"), "Expected models with names of their own, got a=hf:x, a=hf:y; write NAME=MODEL"),
+    ],
+)
+def test_models_without_embeddings_are_refused(
+    world: World, benchmark: Benchmark, tmp_path: Path, models: tuple[str, ...], said: str
+) -> None:
+    with pytest.raises(UserError, match=said):
+        draw_maps(Asked(models), world, benchmark, tmp_path / "out", "cpu")
+    assert not (tmp_path / "out").exists()
