@@ -622,8 +622,8 @@ def _distractor(data: Planted, label: str, of: tuple[str, str], **having: Any) -
 
 @fault(TWO)
 def a_distractor_is_a_label_of_another_list(data: Planted) -> Fault:
-    label = data.choose(each for each in data.block["classes"] if each["split"] == "train")["bindings"][0]
-    return _distractor(data, " ".join(label), TWO, split="ood_test", changed=["distractor"])
+    label = data.choose(each for each in data.block["classes"] if each["split"] == "train")["label"]
+    return _distractor(data, " ".join(label[0]), TWO, split="ood_test", changed=["distractor"])
 
 
 def _related(data: Planted) -> str:
