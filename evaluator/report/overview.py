@@ -149,6 +149,7 @@ def notes_of(entries: Sequence[Results]) -> list[str]:
     }
     unknown = [each for each in entries if (each.get("training") or unknown_training())["status"] == UNKNOWN]
     names = ", ".join(dict.fromkeys(entry["model"] for entry in unknown))
+    ours = dict.fromkeys(entry["model"] for entry in entries if _is_ours(entry["factors"]["model"]))
     return [
         f"In %, differences in points. The {confidence(entries[0])} intervals speak of "
         f"{population(row for entry in entries for row in entry['rows'])}.",
@@ -165,7 +166,17 @@ def notes_of(entries: Sequence[Results]) -> list[str]:
         ),
         *dict.fromkeys(line for entry in entries for line in splits_said(entry["rules"])),
         *([f"What they were trained on is unknown: {names}."] if unknown else []),
+        *([f"Small networks of this project, stand-ins for published models: {', '.join(ours)}."] if ours else []),
     ]
+
+
+def _is_ours(model: str) -> bool:
+    """Whether a model, as `factors` name it, has weights that began here.
+
+    >>> _is_ours("jackalope:finetune of jackalope:0a1b"), _is_ours("jackalope:finetune of open_clip:ViT-B-32@openai")
+    (True, False)
+    """
+    return model.split(" of ")[-1].startswith("jackalope:")
 
 
 def _by_value(said: Sequence[tuple[Results, str]]) -> str:

@@ -18,6 +18,8 @@ from generator.base.csv_tables import write_csv
 _OF_LOADS = ("beta", "error", "stars", "p_corrected", "stars_corrected")
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~$])")
 _ESCAPES = {
+    "\0": "{}",
+    "`": r"\textasciigrave{}",
     "\\": r"\textbackslash{}",
     "{": r"\{",
     "}": r"\}",
@@ -109,10 +111,11 @@ def _markdown_line(cells: Iterable[str]) -> str:
 def escape(text: object) -> str:
     """Text as LaTeX prints it; what its plain fonts lack becomes a question mark.
 
-    >>> escape("open_clip:ViT-B-32@50% & more")
-    'open\\\\_clip:ViT-B-32@50\\\\% \\\\& more'
+    >>> escape("open_clip:ViT-B-32@50% & `--seed`")
+    'open\\\\_clip:ViT-B-32@50\\\\% \\\\& \\\\textasciigrave{}-{}-seed\\\\textasciigrave{}'
     """
-    return "".join(_ESCAPES.get(c, c if c.isascii() and c.isprintable() else "?") for c in str(text))
+    parted = str(text).replace("--", "-\0-")  # two hyphens side by side would be a dash
+    return "".join(_ESCAPES.get(c, c if c.isascii() and c.isprintable() else "?") for c in parted)
 
 
 def tabular(table: Table) -> str:
@@ -143,8 +146,8 @@ def environment(tables: Sequence[Table], caption: str, mark: str) -> str:
 
 def latex(table: Table) -> str:
     """A table with its title and notes."""
-    name = f"{table.name}: " if table.name else ""
-    return environment([table], " ".join([table.mark, f"{name}{table.title}.", *table.said()]).strip(), table.mark)
+    name = f" ({table.name} of the paper)" if table.name else ""
+    return environment([table], " ".join([table.mark, f"{table.title}{name}.", *table.said()]).strip(), table.mark)
 
 
 def _latex_line(cells: Iterable[str]) -> str:

@@ -82,6 +82,7 @@ def make(lab: Lab, at: Scale, preset: str) -> None:
         of_task = f"{world} --benchmark {preset}-{task}"
         for name, model in models.items():
             shown = f"{name}, {task}"
+            called = f"stand-in for {name}" if model.spec == f"jackalope:{stand_in}" else name
             if model.missing or task not in at.tasks:
                 if name != "ViLT":
                     lab.does_not_show(shown, model.missing)
@@ -89,7 +90,7 @@ def make(lab: Lab, at: Scale, preset: str) -> None:
                     lab.lacks(f"{name} / frozen", model.missing)
                     lab.lacks(f"{name} / finetuned", model.missing)
                 continue
-            lab.row(f"{name} / frozen", f"score run {of_task} --model {model} {model.run} {_ALLOWED}")
+            lab.row(f"{called} / frozen", f"score run {of_task} --model {model} {model.run} {_ALLOWED}")
             method, tuning = _TRAINED_BY[name]
             own = f"{tuning}-{task}" if (name, task) in _OF_TASK else tuning
             options = f"--preset {own} {at.dreambooth if method == 'dreambooth' else at.finetune} {model.train}"
@@ -98,9 +99,9 @@ def make(lab: Lab, at: Scale, preset: str) -> None:
                 for seed in at.seeds
             ]
             for trained in tuned:
-                lab.row(f"{name} / finetuned", f"score run {of_task} --model jackalope:{trained} {_ALLOWED}")
+                lab.row(f"{called} / finetuned", f"score run {of_task} --model jackalope:{trained} {_ALLOWED}")
                 asked = f"score run {other} --benchmark color-shape-3x3-b0 {at.elsewhere} {_ALLOWED}"
-                lab.elsewhere(f"{name} / finetuned", asked, model, trained)
+                lab.elsewhere(f"{called} / finetuned", asked, model, trained)
             if name != "ViLT":
                 command = "score embeddings" if name == "CLIP" else "score generate"
                 lab.show(
