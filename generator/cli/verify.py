@@ -76,7 +76,7 @@ def verify(context: click.Context, dataset: Path | None, labels: Path | None, as
 
     """
     from generator.inspection.reproduction import Reproduction
-    from generator.judge.foreign.tables import SplitRoles
+    from generator.judge.foreign.rows import SplitRoles
     from generator.judge.foreign.verify import verify_splits
     from generator.judge.verify import verify_dataset
 

@@ -20,7 +20,7 @@ from skimage.color import rgb2lab
 from generator.assets.sets import find_mesh
 from generator.assets.shapes import UnitMesh
 from generator.inspection.outlines import Mask, outlines
-from generator.inspection.single_objects import rendered, single_scene
+from generator.inspection.swatches import rendered, single_scene
 from generator.scene.projection import axes, project
 from generator.scene.scene import Camera
 from generator.vocabulary.materials import AttributeValue
@@ -203,25 +203,11 @@ _PART = 0.2  # of the object may be plain, as between two marks
 _PLAIN = "plain surface"  # no word of a family
 
 
-class Faint(NamedTuple):
-    """A texture that cannot be seen on an object, and its contrast there."""
-
-    kind: str
-    value: str
-    category: str
-    contrast: float
-
-
-def faint(vocabulary: Vocabulary, workers: int) -> Iterator[Faint]:
-    """Textures whose contrast on an object is less than LEAST_CONTRAST. Raises UserError if Blender cannot render
-    them."""
-    for kind, category, value, contrast in contrasts(vocabulary, workers):
-        if contrast < LEAST_CONTRAST:
-            yield Faint(kind, value, category, contrast)
-
-
 def contrasts(vocabulary: Vocabulary, workers: int) -> Iterator[tuple[str, str, str, float]]:
-    """Kind, category, value and contrast of each texture on each object, at the middle of its headings."""
+    """Kind, category, value and contrast of each texture on each object, at the middle of its headings.
+
+    Raises UserError if Blender cannot render them.
+    """
     for kind, values in vocabulary.attributes.items():
         textured = [name for name, value in values.items() if value.texture is not None]
         if not textured:

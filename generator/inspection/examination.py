@@ -18,9 +18,8 @@ from generator.base.streams import Stream
 from generator.dataset.reader import Dataset
 from generator.inspection.pixels import PixelCheck
 from generator.inspection.rerendered import Compared, render_again
-from generator.judge.certificate import Images, Level
-from generator.judge.findings import Finding, finding
-from generator.judge.images import image_fault
+from generator.judge.certificate import Finding, Images, Level, finding
+from generator.judge.files import image_fault
 from generator.render.farm import Farm
 from generator.scene.scene import Scene
 from generator.vocabulary.schema import parse_vocabulary

@@ -19,7 +19,7 @@ from skimage.color import deltaE_ciede2000, rgb2lab
 from generator.dataset.outputs import Box
 from generator.inspection.appearance import encoded
 from generator.inspection.outlines import Mask, outlines
-from generator.judge.findings import Finding, finding
+from generator.judge.certificate import Finding, finding
 from generator.scene.scene import Scene
 from generator.vocabulary.materials import linear_of
 from generator.vocabulary.schema import Vocabulary

@@ -8,10 +8,12 @@ version of the code wrote, or other code, is left to the judge alone.
 import json
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +34,7 @@ from generator.describe.benchmark import describe
 from generator.describe.request import Request
 from generator.holdout.holdout import Holdout, check_fits
 from generator.holdout.request import HoldoutRequest
-from generator.judge.certificate import Reproduced
-from generator.judge.findings import DAMAGE, Finding, finding
+from generator.judge.certificate import DAMAGE, Finding, Reproduced, finding
 from generator.plan.job import MOST_OBJECTS, Job, Prepared
 from generator.plan.store import Assigned, StoredPlan, write_plan
 from generator.render.shards import ShardScenes
@@ -47,60 +48,85 @@ _FAULT = "not reproduced"
 _FAILURES = (*DAMAGE, AssertionError)  # describing asserts the truth of every text that it writes
 _MOST_SHOWN = 120  # characters of a value in a finding
 _MOST_FILE = 1 << 30
+_LARGE = 1 << 18  # bytes of scenes.parquet, of a thousand scenes or two
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """Makes benchmarks and their world again, as `generator.judge.certificate.Reproduce`."""
+    """Makes benchmarks and their world again, as `generator.judge.certificate.Reproduce`.
+
+    Components of large datasets are made by processes of their own, while the judge judges.
+    """
 
     progress: Progress = field(default=SILENT)
 
-    def __call__(self, root: Path, names: Sequence[str]) -> dict[str, Reproduced]:
-        """What differs when the world and the benchmarks `names` of a dataset are made again, by benchmark."""
-        with tempfile.TemporaryDirectory(prefix="jackalope-") as folder:
-            again = Path(folder) / "dataset"
-            world = _attempt(lambda: self._world(root, again), root / "world", again / "world")
-            benchmarks = {}
-            for name in names:
-                parts = [path / "benchmarks" / name for path in (root, again)]
-                benchmarks[name] = _attempt(lambda name=name: self._benchmark(root, again, name), *parts)
-            cards = Reproduced(True, tuple(_of_cards(root, again)))
-        return {name: _joined(world, benchmark, cards) for name, benchmark in benchmarks.items()}
+    def __call__(self, root: Path, names: Sequence[str]) -> Callable[[], dict[str, Reproduced]]:
+        """Begin to make again the world and the benchmarks `names` of a dataset; the function that is returned waits,
+        and gives what differs, by benchmark."""
+        table = root / "world" / "scenes.parquet"
+        if not table.exists() or table.stat().st_size < _LARGE:
+            return lambda: _made_again(root, names, self.progress)
+        thread = ThreadPoolExecutor(1)
+        made = thread.submit(_made_again, root, names, None)
+        thread.shutdown(wait=False)
+        return made.result
 
-    def _world(self, root: Path, again: Path) -> str | None:
-        """Write the world of `root` into `again`. Returns why it cannot be made again; None where it was."""
-        source = Dataset.open(root).world
-        if reason := _other_maker(source.manifest):
-            return reason
-        request = json.loads(json.dumps(source.manifest["request"]))
-        prepared = prepared_by(request, source.scenes.num_rows)
-        size = {name: request[name] for name in ("width", "height")}
-        with WorldWriter(again, {**request, **prepared.request, **size}, lambda *of: _Repacker(source, *of)) as writer:
-            plan = write_plan(again, prepared.request, prepared.planned)
-            scenes = ShardScenes(plan, request.get("shard"))
-            for record in self.progress.each(
-                _records(source, scenes, prepared.vocabulary), "scenes again", len(scenes)
-            ):
-                writer.add(record)
-            writer.finish(prepared.text)
-        return None
 
-    def _benchmark(self, root: Path, again: Path, name: str) -> str | None:
-        """Write a benchmark over the world in `again`, as `_world`."""
-        source = Dataset.open(root).benchmark(name)
-        if "request" not in source.manifest:
-            return "it was not made by `gen`"
-        if reason := _other_maker(source.manifest):
-            return reason
-        world = World(again / "world")
-        holdout = Holdout.from_dict(source.holdout_block())
-        if unknown := check_fits(holdout, parse_vocabulary(world.vocabulary_text, "vocabulary.toml")):
-            raise UserError(f"holdout.json names {', '.join(unknown)}, which the vocabulary does not have")
-        asked, with_world = source.manifest["request"], source.manifest.get("with_world", False)
-        request = replace(TypeAdapter(Request).validate_python(asked), strict=False)
-        assigned = _assigned(source, again, asked, world.manifest["request"]["holdouts"] if with_world else None)
-        describe(again, world, holdout, name, request, assigned, with_world, self.progress)
-        return None
+def _made_again(root: Path, names: Sequence[str], progress: Progress | None) -> dict[str, Reproduced]:
+    """What differs, by benchmark. Without `progress`, each component has a process of its own."""
+    with tempfile.TemporaryDirectory(prefix="jackalope-") as folder:
+        again, parts = Path(folder) / "dataset", (None, *names)
+        if progress is None:
+            with ProcessPoolExecutor(len(parts), get_context("spawn")) as pool:
+                waiting = [pool.submit(_component, root, again, name) for name in parts]
+                world, *benchmarks = [each.result() for each in waiting]
+        else:
+            world, *benchmarks = [_component(root, again, name, progress) for name in parts]
+        cards = Reproduced(True, tuple(_of_cards(root, again)))
+    return {name: _joined(world, made, cards) for name, made in zip(names, benchmarks, strict=True)}
+
+
+def _component(root: Path, again: Path, name: str | None, progress: Progress = SILENT) -> Reproduced:
+    """Make the world, or the benchmark `name`, of a dataset again."""
+    if name is None:
+        return _attempt(lambda: _world(root, again, progress), root / "world", again / "world")
+    given, made = (folder / "benchmarks" / name for folder in (root, again))
+    return _attempt(lambda: _benchmark(root, again, name, progress), given, made)
+
+
+def _world(root: Path, again: Path, progress: Progress) -> str | None:
+    """Write the world of `root` into `again`. Returns why it cannot be made again; None where it was."""
+    source = Dataset.open(root).world
+    if reason := _other_maker(source.manifest):
+        return reason
+    request = json.loads(json.dumps(source.manifest["request"]))
+    prepared = prepared_by(request, source.scenes.num_rows)
+    size = {name: request[name] for name in ("width", "height")}
+    with WorldWriter(again, {**request, **prepared.request, **size}, lambda *of: _Repacker(source, *of)) as writer:
+        plan = write_plan(again, prepared.request, prepared.planned)
+        scenes = ShardScenes(plan, request.get("shard"))
+        for record in progress.each(_records(source, scenes, prepared.vocabulary), "scenes again", len(scenes)):
+            writer.add(record)
+        writer.finish(prepared.text)
+    return None
+
+
+def _benchmark(root: Path, again: Path, name: str, progress: Progress) -> str | None:
+    """Write a benchmark over the given world into `again`, as `_world`."""
+    dataset = Dataset.open(root)
+    source, world = dataset.benchmark(name), dataset.world
+    if "request" not in source.manifest:
+        return "it was not made by `gen`"
+    if reason := _other_maker(source.manifest):
+        return reason
+    holdout = Holdout.from_dict(source.holdout_block())
+    if unknown := check_fits(holdout, parse_vocabulary(world.vocabulary_text, "vocabulary.toml")):
+        raise UserError(f"holdout.json names {', '.join(unknown)}, which the vocabulary does not have")
+    asked, with_world = source.manifest["request"], source.manifest.get("with_world", False)
+    request = replace(TypeAdapter(Request).validate_python(asked), strict=False)
+    assigned = _assigned(source, root, asked, world.manifest["request"]["holdouts"] if with_world else None)
+    describe(again, world, holdout, name, request, assigned, with_world, progress)
+    return None
 
 
 def _attempt(make: Any, given: Path, made: Path) -> Reproduced:
@@ -259,7 +285,7 @@ class _Repacker(Packer):
 
 
 def _assigned(
-    source: Benchmark, again: Path, asked: Mapping[str, Any], holdouts: Sequence[Any] | None
+    source: Benchmark, root: Path, asked: Mapping[str, Any], holdouts: Sequence[Any] | None
 ) -> Mapping[str, Assigned] | None:
     """The splits that scenes were made for: those of the plan, or those that the benchmark keeps from another one.
 
@@ -268,7 +294,7 @@ def _assigned(
     if asked.get("splits") is None:
         return None
     if holdouts is not None:
-        return StoredPlan(again).assigned()[holdouts.index(source.holdout_block())]
+        return StoredPlan(root).assigned()[holdouts.index(source.holdout_block())]
     splits = source.splits
     rows = zip(splits["scene_id"].to_pylist(), splits["split"].to_pylist(), strict=True)
     return {scene_id: Assigned(split, ()) for scene_id, split in rows if split is not None}

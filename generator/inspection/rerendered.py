@@ -15,7 +15,7 @@ from generator.base.errors import UserError
 from generator.base.progress import SILENT, Progress
 from generator.dataset.outputs import Box, decode
 from generator.dataset.reader import Dataset
-from generator.judge.findings import Finding, finding
+from generator.judge.certificate import Finding, finding
 from generator.render.farm import Farm
 from generator.render.rerender import Changes, prepare_rerender
 from generator.render.run import worker_setup

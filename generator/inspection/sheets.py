@@ -1,5 +1,6 @@
 """Sheets of images that show a dataset: examples of every split with captions, and a grid of combinations."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from generator.holdout.holdout import Binding, Holdout
 from generator.holdout.membership import SPLITS, UNSEEN_ATOMS
 from generator.vocabulary.schema import parse_vocabulary
 
-_CELL, _GAP, _LINE, _HEAD = 280, 12, 20, 34
+_CELL, _GAP, _LINE, _HEAD = 280, 10, 20, 30
 _INK, _FAINT, _PAPER = (20, 20, 20), (110, 110, 110), (255, 255, 255)
 
 
@@ -30,10 +31,18 @@ def draw_preview(root: Path, benchmark: str | None, splits: tuple[str, ...], num
     for split in splits:
         if split not in there:
             raise UserError(f"{chosen.name} has no scene of a split '{split}'; {did_you_mean(split, there)}")
-    rows = [(split, _examples(chosen, split, number, seed)) for split in splits or there]
-    sheet = _draw(dataset.world, rows, chosen.name)
+    rows = [
+        (
+            split,
+            [
+                (dataset.world.image(scene), [caption, f"not: {foil}" if foil else ""])
+                for scene, caption, foil in _examples(chosen, split, number, seed)
+            ],
+        )
+        for split in splits or there
+    ]
     out.parent.mkdir(parents=True, exist_ok=True)
-    sheet.save(out)
+    contact_sheet(rows, _CELL, chosen.name).save(out)
     return out
 
 
@@ -55,23 +64,29 @@ def _examples(benchmark: Benchmark, split: str, number: int, seed: int) -> list[
     return [(scene, texts[scene]["c"], texts[scene]["n"]) for scene in scenes]
 
 
-def _draw(world: World, rows: list[tuple[str, list[tuple[str, str, str]]]], title: str) -> Image.Image:
+def contact_sheet(
+    rows: Sequence[tuple[str, Sequence[tuple[Image.Image, Sequence[str]]]]], width: int, title: str
+) -> Image.Image:
+    """Rows of images, each with a heading; beneath each image lines of text, the second one faint.
+
+    `width`: of an image, pixels. All images have one shape, and as many lines.
+    """
     font, bold = ImageFont.load_default(14), ImageFont.load_default(20)
-    columns = max(1, *(len(examples) for _, examples in rows))
-    sample = world.image(next(scene for _, examples in rows for scene, _, _ in examples))
-    height = round(_CELL * sample.height / sample.width)
-    block = _HEAD + height + 2 * _LINE + _GAP
-    sheet = Image.new("RGB", (_GAP + columns * (_CELL + _GAP), _GAP + len(rows) * block), _PAPER)
+    sample, lines = rows[0][1][0]
+    height = round(width * sample.height / sample.width)
+    block = _HEAD + height + len(lines) * _LINE + _GAP
+    across = _GAP + max(len(images) for _, images in rows) * (width + _GAP)
+    sheet = Image.new("RGB", (across, _GAP + len(rows) * block), _PAPER)
     pen = ImageDraw.Draw(sheet)
-    for i, (split, examples) in enumerate(rows):
+    for i, (heading, images) in enumerate(rows):
         top = _GAP + i * block
-        pen.text((_GAP, top), f"{split}  ({title})" if i == 0 else split, _INK, bold)
-        for j, (scene, caption, foil) in enumerate(examples):
-            left = _GAP + j * (_CELL + _GAP)
-            image = world.image(scene)
-            sheet.paste(image.resize((_CELL, height), Image.Resampling.LANCZOS), (left, top + _HEAD))
-            for k, (line, ink) in enumerate(((caption, _INK), (f"not: {foil}" if foil else "", _FAINT))):
-                pen.text((left, top + _HEAD + height + 2 + k * _LINE), _fitted(line, font, _CELL), ink, font)
+        pen.text((_GAP, top), f"{heading}  ({title})" if i == 0 else heading, _INK, bold)
+        for j, (image, texts) in enumerate(images):
+            left = _GAP + j * (width + _GAP)
+            sheet.paste(image.resize((width, height), Image.Resampling.LANCZOS), (left, top + _HEAD))
+            for k, text in enumerate(texts):
+                at = (left, top + _HEAD + height + 2 + k * _LINE)
+                pen.text(at, _fitted(text, font, width), _FAINT if k else _INK, font)
     return sheet
 
 

@@ -2,30 +2,26 @@
 on each object; and the meshes of an asset set from eight sides."""
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image
 
-from generator.inspection.single_objects import rendered, single_scene
-from generator.render.farm import default_workers
-from generator.scene.scene import Scene
+from generator.base.errors import UserError
+from generator.inspection.sheets import contact_sheet
+from generator.render.farm import Farm, default_workers
+from generator.render.settings import read_quality
+from generator.scene.planned import Recorded
+from generator.scene.scene import Camera, Lamp, Scene, SceneObject
 from generator.vocabulary.families import vocabulary_text
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary, read_vocabulary
 from generator.vocabulary.tables import ObjectSpec
 
-_SIDE, _GAP, _LINE, _HEAD, _COLUMNS = 128, 10, 20, 30, 12
-_INK, _PAPER = (20, 20, 20), (255, 255, 255)
-
-
-@dataclass(frozen=True)
-class _Row:
-    """A heading and the swatches beneath it, each a label and a scene."""
-
-    heading: str
-    swatches: list[tuple[str, Scene]]
+_SIDE, _COLUMNS = 128, 12
+_Row = tuple[str, list[tuple[str, Scene]]]
+"""A heading and the swatches beneath it, each a label and a scene."""
 
 
 def draw_swatches(family: str, out: Path, workers: int) -> Path:
@@ -40,7 +36,8 @@ def draw_swatches(family: str, out: Path, workers: int) -> Path:
         vocabulary = whole.painted_with(kind)
         rows = list(_rows(vocabulary, vocabulary.tested, everything=i == 0))
         sheets += _with_images(rows, vocabulary, workers)
-    _sheet(sheets, whole.name, out)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    contact_sheet(sheets, _SIDE, whole.name).save(out)
     return out
 
 
@@ -62,8 +59,9 @@ def draw_meshes(names: Sequence[str], assets: str, out: Path) -> Path:
         (thing,) = scene.objects
         turns = [replace(thing, heading=thing.heading + math.tau * view / len(_VIEWS)) for view in range(len(_VIEWS))]
         views = [replace(scene, objects=(each,)) for each in turns]
-        rows.append(_Row(name, list(zip(_VIEWS, views, strict=True))))
-    _sheet(_with_images(rows, vocabulary, default_workers()), assets, out)
+        rows.append((name, list(zip(_VIEWS, views, strict=True))))
+    out.parent.mkdir(parents=True, exist_ok=True)
+    contact_sheet(_with_images(rows, vocabulary, default_workers()), _SIDE, assets).save(out)
     return out
 
 
@@ -79,37 +77,75 @@ def _rows(vocabulary: Vocabulary, tested: str, everything: bool) -> Iterator[_Ro
                 (value, single_scene(vocabulary, model, {**usual, kind: value}, place))
                 for value in vocabulary.values(kind)
             ]
-            yield _Row(heading, swatches)
+            yield heading, swatches
         for value, spec in vocabulary.attributes[kind].items():
             if spec.texture is not None:
                 chosen = {**usual, kind: value}
                 swatches = [(name, single_scene(vocabulary, name, chosen, first)) for name in vocabulary.objects]
-                yield _Row(f"{kind} {value}", swatches)
+                yield f"{kind} {value}", swatches
     if everything:
         objects = [(name, single_scene(vocabulary, name, usual, first)) for name in vocabulary.objects]
-        yield _Row(vocabulary.category, objects)
+        yield vocabulary.category, objects
 
 
-def _with_images(rows: list[_Row], vocabulary: Vocabulary, workers: int) -> list[tuple[_Row, list[Image.Image]]]:
-    images = rendered([scene for row in rows for _, scene in row.swatches], vocabulary, workers, _SIDE)
-    return [(row, list(islice(images, len(row.swatches)))) for row in rows]
+def _with_images(
+    rows: list[_Row], vocabulary: Vocabulary, workers: int
+) -> list[tuple[str, list[tuple[Image.Image, list[str]]]]]:
+    """The rows with images in place of scenes, cut after twelve."""
+    images = rendered([scene for _, swatches in rows for _, scene in swatches], vocabulary, workers, _SIDE)
+    found = []
+    for heading, swatches in rows:
+        shown = [(image, [label]) for (label, _), image in zip(swatches, images, strict=False)]
+        found += [(heading, shown[at : at + _COLUMNS]) for at in range(0, len(shown), _COLUMNS)]
+    return found
 
 
-def _sheet(rows: list[tuple[_Row, list[Image.Image]]], title: str, out: Path) -> None:
-    font, bold = ImageFont.load_default(14), ImageFont.load_default(18)
-    lines = [-(-len(row.swatches) // _COLUMNS) for row, _ in rows]
-    width = _GAP + max(min(len(row.swatches), _COLUMNS) for row, _ in rows) * (_SIDE + _GAP)
-    step = _SIDE + _LINE + _GAP
-    sheet = Image.new("RGB", (width, _HEAD + sum(_HEAD + n * step for n in lines)), _PAPER)
-    pen = ImageDraw.Draw(sheet)
-    pen.text((_GAP, 6), title, _INK, ImageFont.load_default(22))
-    top = _HEAD
-    for (row, images), n in zip(rows, lines, strict=True):
-        pen.text((_GAP, top + 5), row.heading, _INK, bold)
-        for i, ((label, _), image) in enumerate(zip(row.swatches, images, strict=True)):
-            left, y = _GAP + i % _COLUMNS * (_SIDE + _GAP), top + _HEAD + i // _COLUMNS * step
-            sheet.paste(image, (left, y))
-            pen.text((left + _SIDE / 2, y + _SIDE + 1), label, _INK, font, anchor="ma")
-        top += _HEAD + n * step
-    out.parent.mkdir(parents=True, exist_ok=True)
-    sheet.save(out)
+_ROOM = 1.45  # half the width of a close view, radii of the largest object
+
+
+def single_scene(
+    vocabulary: Vocabulary, name: str, attributes: Mapping[str, str], environment: str, close: bool = True
+) -> Scene:
+    """An object at the origin at the middle of its headings; camera and lamps without jitter.
+
+    `close`: whether the largest object would fill the view; else the view is that of the family's scenes.
+    """
+    spec, size = vocabulary.camera, max(vocabulary.scales)
+    camera = Camera(spec.position, spec.target, spec.lens, spec.sensor)
+    if close:
+        target = (0.0, 0.0, 0.85 * size)
+        lens = spec.sensor * math.dist(spec.position, target) / (2 * _ROOM * size)
+        camera = Camera(spec.position, target, lens, spec.sensor)
+    lamps = {
+        name: Lamp(lamp.type, lamp.energy, lamp.size, lamp.color, lamp.position)
+        for name, lamp in {**vocabulary.lamps, **vocabulary.environments[environment].lamps}.items()
+    }
+    heading = vocabulary.facing(name, spec.position)
+    return Scene((SceneObject(name, dict(attributes), (0.0, 0.0, 0.0), heading),), camera, lamps, environment)
+
+
+def rendered(
+    scenes: Sequence[Scene], vocabulary: Vocabulary, workers: int, side: int = 128, quality: str = "standard"
+) -> Iterator[Image.Image]:
+    """The images of scenes, `side` pixels wide and high, rendered by the same worker processes as a world.
+
+    Raises UserError if Blender cannot render one.
+    """
+    jobs = [Recorded(f"{i:06d}", scene.to_json()) for i, scene in enumerate(scenes)]
+    with TemporaryDirectory() as folder:
+        setup = {
+            "vocabulary": vocabulary.toml(),
+            "quality": read_quality(quality).model_dump(),
+            "width": side,
+            "height": side,
+            "seed": 0,
+            "folder": folder,
+            "outputs": [],
+            "device": "cpu",
+        }
+        for answer in Farm(workers).render(jobs, len(jobs), setup):
+            if "failed" in answer:
+                raise UserError(f"An image of '{vocabulary.name}' could not be rendered: {answer['failed']}")
+        for job in jobs:
+            with Image.open(Path(folder) / "images" / f"{job.scene_id}.png") as image:
+                yield image.convert("RGB")

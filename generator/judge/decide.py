@@ -2,11 +2,14 @@
 
 from collections.abc import Iterator
 
-from generator.judge.geometry import Decided, Masks, SceneGeometry
+from generator.judge.geometry import Decided, SceneGeometry
 from generator.judge.meaning import Link, Meaning
 
-Tie = tuple[int, int, Masks, Masks]
-"""A relation between two mentions: their places, the objects that fit the second for each first, and vice versa."""
+Tie = tuple[tuple[int, ...], list, list]
+"""A relation between two mentions: their places, the objects that fit the second for each first, and vice versa.
+Between three: the objects that fit the third for each first and each second, and nothing more."""
+Partners = list[list[tuple[int, list]]]
+"""For each mention the others of its relations of two, and the objects that these may have for each of its own."""
 
 
 def decide(meaning: Meaning, shown: SceneGeometry) -> bool | None:
@@ -33,7 +36,10 @@ def _stated(meaning: Meaning, shown: SceneGeometry) -> bool | None:
         if count > 1 and any(fitting[i] & other for j, other in enumerate(fitting) if j != i):
             return None
     places = {i: n for n, i in enumerate(i for i, count in enumerate(counts) if count == 1)}
-    links = tuple((places[s], name, places[o], holds) for s, name, o, holds in meaning.links)
+    links = tuple(
+        (places[s], name, places[o], holds, *map(places.__getitem__, also))
+        for s, name, o, holds, *also in meaning.links
+    )
     truth = _singles([fitting[i] for i in places], links, shown)
     for mask, count in zip(fitting, counts, strict=True):
         if count != 1:
@@ -53,10 +59,10 @@ def _singles(fitting: list[int], links: tuple[Link, ...], shown: SceneGeometry) 
     if not links:
         return _matching(fitting)
     first = _assigned(fitting, links, shown)
-    if all(holds for _, _, _, holds in links):
+    if all(link[3] for link in links):
         return first
-    uses = [place for s, _, o, _ in links for place in (s, o)]
-    none_of = [link for link in links if not link[3] and uses.count(link[2]) == 1]
+    uses = [place for s, _, o, _, *also in links for place in (s, o, *also)]
+    none_of = [link for link in links if not link[3] and len(link) == 4 and uses.count(link[2]) == 1]
     if not none_of:
         return first
     return first if _second_reading(fitting, links, none_of, shown) is first else None
@@ -67,27 +73,32 @@ def _second_reading(
 ) -> bool | None:
     """Rule 4: "not left of a cube" read as "left of no cube"; the cube then needs no assignment."""
     sure, open_ = list(fitting), list(fitting)
-    for s, name, o, _ in none_of:
+    for s, name, o, *_ in none_of:
         meaning = shown.decided(name, True)
         for i in _bits(fitting[s]):
             if meaning.open[i] & fitting[o]:
                 sure[s] &= ~(1 << i)
             if meaning.sure[i] & fitting[o]:
                 open_[s] &= ~(1 << i)
-    unassigned = {o for _, _, o, _ in none_of}
+    unassigned = {link[2] for link in none_of}
     places = {i: n for n, i in enumerate(i for i in range(len(fitting)) if i not in unassigned)}
     others = [link for link in links if link not in none_of]
-    decided = [shown.decided(name, holds) for _, name, _, holds in others]
-    ends = [(places[s], places[o]) for s, _, o, _ in others]
+    decided = [shown.decided(link[1], link[3]) for link in others]
+    ends = [tuple(map(places.__getitem__, _ends(link))) for link in others]
     if not _possible([open_[i] for i in places], _open(ends, decided)):
         return False
     return True if _possible([sure[i] for i in places], _sure(ends, decided)) else None
 
 
+def _ends(link: Link) -> tuple[int, ...]:
+    subject, _, thing, _, *also = link
+    return subject, thing, *also
+
+
 def _assigned(fitting: list[int], links: tuple[Link, ...], shown: SceneGeometry) -> bool | None:
     """Rule 3: whether some assignment of different, fitting objects makes every relation true."""
-    decided = [shown.decided(name, holds) for _, name, _, holds in links]
-    ends = [(s, o) for s, _, o, _ in links]
+    decided = [shown.decided(link[1], link[3]) for link in links]
+    ends = [_ends(link) for link in links]
     if not _possible(fitting, _open(ends, decided)):
         return False
     if all(each.sure == each.open for each in decided) or _possible(fitting, _sure(ends, decided)):
@@ -95,12 +106,12 @@ def _assigned(fitting: list[int], links: tuple[Link, ...], shown: SceneGeometry)
     return None
 
 
-def _open(ends: list[tuple[int, int]], decided: list[Decided]) -> list[Tie]:
-    return [(s, o, each.open, each.open_of) for (s, o), each in zip(ends, decided, strict=True)]
+def _open(ends: list[tuple[int, ...]], decided: list[Decided]) -> list[Tie]:
+    return [(places, each.open, each.open_of) for places, each in zip(ends, decided, strict=True)]
 
 
-def _sure(ends: list[tuple[int, int]], decided: list[Decided]) -> list[Tie]:
-    return [(s, o, each.sure, each.sure_of) for (s, o), each in zip(ends, decided, strict=True)]
+def _sure(ends: list[tuple[int, ...]], decided: list[Decided]) -> list[Tie]:
+    return [(places, each.sure, each.sure_of) for places, each in zip(ends, decided, strict=True)]
 
 
 # Assignment of different objects to mentions. A set of objects is an integer with one bit per object.
@@ -138,19 +149,25 @@ def _possible(domains: list[int], ties: list[Tie]) -> bool:
     if not _matching(domains):
         return False
     if len(domains) == 2 and len(ties) == 1:
-        s, o, second_by_first, _ = ties[0]
+        (s, o), second_by_first, _ = ties[0]
         return any(second_by_first[i] & domains[o] for i in _bits(domains[s]))
-    partners: list[list[tuple[int, Masks]]] = [[] for _ in domains]
-    for s, o, second_by_first, first_by_second in ties:
-        partners[s].append((o, second_by_first))
-        partners[o].append((s, first_by_second))
-    return _search(list(domains), {place for place, tied in enumerate(partners) if tied}, partners)
+    partners: Partners = [[] for _ in domains]
+    of_three = [tie for tie in ties if len(tie[0]) == 3]
+    for (s, o, *also), second_by_first, first_by_second in ties:
+        if not also:
+            partners[s].append((o, second_by_first))
+            partners[o].append((s, first_by_second))
+    return _search(list(domains), {place for ends, _, _ in ties for place in ends}, partners, of_three)
 
 
-def _search(domains: list[int], left: set[int], partners: list[list[tuple[int, Masks]]]) -> bool:
-    """Assign the remaining mentions, the one with the fewest objects first. Each choice narrows the other domains."""
+def _search(domains: list[int], left: set[int], partners: Partners, of_three: list[Tie]) -> bool:
+    """Assign the remaining mentions, the one with the fewest objects first. Each choice narrows the other domains.
+
+    Relations of three are decided when all is assigned.
+    """
     if not left:
-        return _matching(domains)
+        chosen = [mask.bit_length() - 1 for mask in domains]
+        return all(third[chosen[s]][chosen[o]] & domains[a] for (s, o, a), third, _ in of_three) and _matching(domains)
     mention = min(left, key=lambda place: domains[place].bit_count())
     rest = left - {mention}
     for i in _bits(domains[mention]):
@@ -158,6 +175,6 @@ def _search(domains: list[int], left: set[int], partners: list[list[tuple[int, M
         narrowed[mention] = 1 << i
         for other, suiting in partners[mention]:
             narrowed[other] &= suiting[i]
-        if all(narrowed) and _matching(narrowed) and _search(narrowed, rest, partners):
+        if all(narrowed) and _matching(narrowed) and _search(narrowed, rest, partners, of_three):
             return True
     return False

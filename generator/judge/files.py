@@ -1,5 +1,10 @@
-"""Checks that files are whole and reads tables as far as possible."""
+"""Checks that files are whole and reads tables as far as possible.
 
+The header of an image is read before anything is decompressed, so that a file of a few bytes cannot fill the memory.
+"""
+
+import struct
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,14 +14,17 @@ import pyarrow.compute as pc
 
 from generator.base.errors import UserError
 from generator.base.files import SUMS, parse_toml, read_sums, sha256
-from generator.base.limits import MOST_IN_SCENE, MOST_TOML, read_bytes, read_text
+from generator.base.limits import MOST_IN_SCENE, MOST_SIDE, MOST_TOML, read_bytes, read_png, read_text
 from generator.base.parquet import read_batches, read_schema
 from generator.base.paths import file_in
 from generator.base.progress import SILENT, Progress
-from generator.judge.findings import DAMAGE, Finding, finding
-from generator.judge.images import Size, image_fault
+from generator.judge.certificate import DAMAGE, Finding, finding
 
 Report = Callable[[Finding], None]
+Size = tuple[int, int]
+_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_MODES = {"images": (2, "RGB"), "masks": (0, "grayscale")}  # PNG's colour type, and its name
+_PIXELS = b"IHDR", b"IDAT", b"IEND"
 
 # Columns of tables: optional ones, ones that may not be empty, and all that are read.
 _OPTIONAL = frozenset({"kind"})
@@ -118,21 +126,14 @@ def _unreadable(path: Path, error: Exception) -> Finding:
 
 def labels(column: pa.ChunkedArray) -> np.ndarray:
     """The strings of a column as an array of objects; equal strings share memory."""
-    coded = pc.dictionary_encode(column).combine_chunks()
-    if isinstance(coded, pa.ChunkedArray):
-        coded = coded.chunk(0) if coded.num_chunks else pa.array([], pa.dictionary(pa.int32(), pa.string()))
+    coded = pc.dictionary_encode(column.combine_chunks())
     names = np.array([*coded.dictionary.to_pylist(), None], dtype=object)
-    return names[np.asarray(pc.fill_null(coded.indices, len(names) - 1).to_numpy(zero_copy_only=False))]
+    return names[pc.fill_null(coded.indices, len(names) - 1).to_numpy(zero_copy_only=False)]
 
 
 def places(column: pa.ChunkedArray, among: pa.Array | pa.ChunkedArray) -> np.ndarray:
     """The index of each value of a column in `among`; -1 if it is not there."""
     return np.asarray(pc.fill_null(pc.index_in(column, value_set=among), -1).to_numpy(), dtype=np.int64)
-
-
-def numbers(column: pa.Array) -> np.ndarray:
-    """The column as int64, -1 for null."""
-    return np.asarray(pc.fill_null(pc.cast(column, pa.int64()), -1).to_numpy(zero_copy_only=False))
 
 
 def repeated(column: pa.ChunkedArray) -> list[str]:
@@ -152,3 +153,64 @@ def readable_toml(path: Path) -> str:
             f"{path} cannot be read ({error}), so nothing can be judged; restore it or render again."
         ) from None
     return text
+
+
+def image_fault(data: bytes, path: str = "", size: Size | None = None) -> str | None:
+    """What is wrong with the bytes of a PNG file; None if nothing is.
+
+    `path`: within the world, such as images/000017.png; images are 8-bit RGB, masks 8-bit grayscale. `size`:
+    expected width and height in pixels. Neither is checked where it is not given.
+    """
+    try:
+        chunks = dict[bytes, bytes]()
+        for name, content in _chunks(data):
+            chunks[name] = chunks.get(name, b"") + content
+        return _header_fault(chunks[b"IHDR"], path, size) or _metadata(chunks) or _pixels_fault(data, chunks)
+    except (OSError, SyntaxError, ValueError, KeyError, struct.error, zlib.error) as error:
+        return f"does not decode: {error}"
+
+
+def _chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Name and content of each chunk. Raises ValueError if the file is cut short, or goes on after its end."""
+    if not data.startswith(_SIGNATURE):
+        raise ValueError("it is no PNG file")
+    at = len(_SIGNATURE)
+    while True:
+        length, name = struct.unpack_from(">I4s", data, at)
+        if at + 12 + length > len(data):
+            raise ValueError("it is cut short")
+        yield name, data[at + 8 : at + 8 + length]
+        at += 12 + length
+        if name == b"IEND":
+            break
+    if at != len(data):
+        raise ValueError(f"{len(data) - at} bytes follow the end of the image")
+
+
+def _header_fault(header: bytes, path: str, size: Size | None) -> str | None:
+    width, height, depth, color, _, _, interlaced = struct.unpack(">IIBBBBB", header)
+    if size is not None and (width, height) != size:
+        return f"has {width}x{height} pixels, not {size[0]}x{size[1]} as the manifest says"
+    if max(width, height) > MOST_SIDE:
+        return f"has {width}x{height} pixels, more than the {MOST_SIDE}x{MOST_SIDE} of the largest image"
+    mode = _MODES.get(path.partition("/")[0])
+    if mode is not None and (depth, color, interlaced) != (8, mode[0], 0):
+        return f"is not 8-bit {mode[1]} without interlacing"
+    return None
+
+
+def _metadata(chunks: dict[bytes, bytes]) -> str | None:
+    others = [name.decode("ascii", "replace") for name in chunks if name not in _PIXELS]
+    return f"has metadata: chunks {', '.join(others)} beside its pixels" if others else None
+
+
+def _pixels_fault(data: bytes, chunks: dict[bytes, bytes]) -> str | None:
+    """Pixels that do not decode, or other bytes hidden behind them."""
+    image = read_png(data)
+    bits = image.width * len(image.getbands()) * chunks[b"IHDR"][8]
+    rows = image.height * (1 + (bits + 7) // 8)  # each row follows a byte that names its filter
+    unpacked = zlib.decompressobj()
+    pixels = unpacked.decompress(chunks[b"IDAT"], rows + 1)
+    if len(pixels) != rows or unpacked.unused_data or unpacked.unconsumed_tail:
+        return "has bytes behind its pixels"
+    return None

@@ -1,12 +1,14 @@
 """Recomputes what holds in a scene from its recorded poses. Independent of the code that placed the objects."""
 
+import json
 import math
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import parse_json
@@ -22,19 +24,19 @@ class Decided(NamedTuple):
     """Whether a relation, or its denial, holds between the objects of a scene.
 
     `sure[i]`: the objects j for which "i is REL j" is true. `open[i]`: those for which it is not false. `sure_of[j]`,
-    `open_of[j]`: the same, by the second object.
+    `open_of[j]`: the same, by the second object. For a relation of three objects `sure[i][j]` and `open[i][j]` are the
+    third ones, and the other two are empty.
     """
 
-    sure: Masks
-    open: Masks
+    sure: list
+    open: list
     sure_of: Masks
     open_of: Masks
 
 
-class Rule(NamedTuple):
-    """A relation (a name of `RULES`), its margin and, for some relations, its distance, both in metres."""
+class Relation(NamedTuple):
+    """A relation of a vocabulary: its margin and, for some relations, its distance, both in metres."""
 
-    name: str
     margin: float
     distance: float
 
@@ -43,19 +45,15 @@ class Rule(NamedTuple):
 class Terms:
     """What a vocabulary says about scenes.
 
-    `category`: its word for categories. `relations`: the rule of each relation. `tops`: (height, radius) of the flat
-    top of a category; `scales`: of a (kind, value); their products are metres. `values`: those of each attribute
-    kind; `categories`, `environments`: all names. `met`: objects seen so far, so that equal ones are held in memory
-    once.
+    `category`: its word for categories. `relations`: by name, each one of `RULES`. `tops`: (height, radius) of the
+    flat top of a category; `scales`: of a (kind, value); their products are metres. `met`: objects seen so far, so
+    that equal ones are held in memory once.
     """
 
     category: str
-    relations: dict[str, Rule]
+    relations: dict[str, Relation]
     tops: dict[str, tuple[float, float]] = field(default_factory=dict)
     scales: dict[Pair, float] = field(default_factory=dict)
-    values: dict[str, frozenset[str]] = field(default_factory=dict)
-    categories: frozenset[str] = frozenset()
-    environments: frozenset[str] = frozenset()
     met: dict[tuple[str, tuple[Pair, ...]], tuple[str, dict[str, str]]] = field(default_factory=dict)
 
     @classmethod
@@ -63,7 +61,7 @@ class Terms:
         """Read the terms from a vocabulary in TOML. Raises UserError for a relation that is not in `RULES`."""
         data = tomllib.loads(vocabulary_toml)
         relations = {
-            name: Rule(name, told["margin"], told.get("distance", 0.0))
+            name: Relation(told["margin"], told.get("distance", 0.0))
             for name, told in data.get("relations", {}).items()
         }
         for name in relations:
@@ -83,24 +81,7 @@ class Terms:
             for name, value in values.items()
             if "scale" in value
         }
-        return cls(
-            data["category"],
-            relations,
-            tops,
-            scales,
-            {kind: frozenset(values) for kind, values in data.get("attributes", {}).items()},
-            frozenset(data.get("objects", {})),
-            frozenset(data.get("environments", {})),
-        )
-
-    def unknown(self, category: str, values: dict[str, str]) -> str | None:
-        """What an object has that the vocabulary does not know, or lacks that every object has; None for nothing."""
-        if category not in self.categories:
-            return f"the {self.category} '{category}', which the vocabulary does not have"
-        if values.keys() != self.values.keys():
-            return f"values of {', '.join(values) or 'nothing'}, not of {', '.join(self.values)}"
-        strange = [f"the {kind} '{name}'" for kind, name in values.items() if name not in self.values[kind]]
-        return f"{strange[0]}, which the vocabulary does not have" if strange else None
+        return cls(data["category"], relations, tops, scales)
 
     def top(self, category: str, values: dict[str, str]) -> tuple[float, float]:
         """Height and radius (metres) of an object's flat top; 0, 0 if it has none."""
@@ -129,14 +110,14 @@ class SceneGeometry:
     _fitting: dict[Thing, int] = field(default_factory=dict)
     _having: dict[Pair, int] = field(default_factory=dict)
     _decided: dict[tuple[str, bool], Decided] = field(default_factory=dict)
-    _pairs: list["Stand"] = field(default_factory=list)
+    _grids: dict[int, list["Stand"]] = field(default_factory=dict)
 
     def forget(self) -> None:
         """Drop cached results, to save memory."""
         self._fitting.clear()
         self._having.clear()
         self._decided.clear()
-        self._pairs.clear()
+        self._grids.clear()
 
     @property
     def all(self) -> int:
@@ -172,9 +153,10 @@ class SceneGeometry:
         return found
 
     def _relation(self, name: str) -> Decided:
-        least, n = self.terms.relations[name].margin, len(self.objects)
-        margins = self.margins(name)
-        sure, open_, sure_of, open_of = ([0] * n for _ in range(4))
+        least, margins = self.terms.relations[name].margin, self.margins(name)
+        if RULES[name].arity == 3:
+            return self._of_three(np.asarray(margins) >= least, ~(np.asarray(margins) <= -least))
+        sure, open_, sure_of, open_of = ([0] * len(self.objects) for _ in range(4))
         for i, row in enumerate(margins):
             for j, margin in enumerate(row):
                 if i == j:
@@ -187,19 +169,25 @@ class SceneGeometry:
                     open_of[j] |= 1 << i
         return Decided(sure, open_, sure_of, open_of)
 
-    def margins(self, name: str) -> list[list[float]]:
-        """Signed margins of a relation in metres: a row for each first object, a column for each second."""
-        if not self._pairs:
-            columns = np.array(self.stands()).reshape(-1, 5).T
-            self._pairs.extend((Stand(*columns[:, :, None]), Stand(*columns[:, None, :])))
-        margins: list[list[float]] = margin(self.terms.relations[name], *self._pairs).tolist()
+    def _of_three(self, sure: NDArray[np.bool_], open_: NDArray[np.bool_]) -> Decided:
+        bits = np.array([1 << place for place in range(len(self.objects))], dtype=object)
+        return Decided((sure * bits).sum(2).tolist(), (open_ * bits).sum(2).tolist(), [], [])
+
+    def margins(self, name: str) -> list:
+        """Signed margins of a relation in metres, by the first object, the second and, where it has one, the third."""
+        rule, relation = RULES[name], self.terms.relations[name]
+        if rule.arity not in self._grids:
+            columns, axes = np.array(self.stands()).reshape(-1, 5).T, np.eye(rule.arity, dtype=int)
+            shapes = [tuple(np.where(axis, -1, 1)) for axis in axes]
+            self._grids[rule.arity] = [Stand(*(column.reshape(shape) for column in columns)) for shape in shapes]
+        margins: list = rule.margin(*self._grids[rule.arity], relation.distance).tolist()
         return margins
 
     def resting(self, upper: int, lower: int) -> float:
         """How far inside the rim of the lower object's flat top the upper one stands, in metres; at most 0 if it does
         not."""
         stands = self.stands()
-        return float(margin(Rule("on", 0.0, 0.0), stands[upper], stands[lower]))
+        return float(_resting(stands[upper], stands[lower]))
 
     def stands(self) -> list["Stand"]:
         """Position and flat top of each object."""
@@ -207,6 +195,9 @@ class SceneGeometry:
 
     def _denial(self, name: str) -> Decided:
         meaning = self.decided(name, True)
+        if RULES[name].arity == 3:
+            sure, open_ = ([[~mask for mask in row] for row in masks] for masks in (meaning.open, meaning.sure))
+            return Decided(sure, open_, [], [])
         others = [self.all & ~(1 << i) for i in range(len(self.objects))]
 
         def lacking(masks: Masks) -> Masks:
@@ -226,11 +217,6 @@ class Stand(NamedTuple):
     radius: Any
 
 
-def margin(rule: Rule, first: Stand, second: Stand) -> Any:
-    """The signed margin in metres from the first to the second (docs/vocabularies.md, "Rules of space")."""
-    return RULES[rule.name](first, second, rule.distance)
-
-
 def _off(first: Stand, second: Stand) -> Any:
     """Distance on the ground, metres."""
     return np.hypot(first.right - second.right, first.away - second.away)
@@ -241,38 +227,38 @@ def _resting(upper: Stand, lower: Stand) -> Any:
     return np.where(gap <= CONTACT, lower.radius - off, -np.maximum(off, gap))
 
 
-RULES: dict[str, Callable[[Stand, Stand, float], Any]] = {
-    "right": lambda first, second, _: first.right - second.right,
-    "left": lambda first, second, _: second.right - first.right,
-    "behind": lambda first, second, _: first.away - second.away,
-    "front": lambda first, second, _: second.away - first.away,
-    "near": lambda first, second, distance: distance - _off(first, second),
-    "far": lambda first, second, distance: _off(first, second) - distance,
-    "on": lambda first, second, _: _resting(first, second),
-    "beneath": lambda first, second, _: _resting(second, first),
+class Rule(NamedTuple):
+    """What decides a relation (docs/vocabularies.md, "Rules of space").
+
+    `margin`: the signed metres by which it holds of as many objects as its `arity`, 2 or 3; its last argument is the
+    relation's distance. `opposite`: what cannot hold together with it. `converse`: what the second object is to the
+    first.
+    """
+
+    margin: Callable[..., Any]
+    opposite: str = ""
+    converse: str = ""
+    arity: int = 2
+
+
+RULES = {
+    "right": Rule(lambda first, second, _: first.right - second.right, "left", "left"),
+    "left": Rule(lambda first, second, _: second.right - first.right, "right", "right"),
+    "behind": Rule(lambda first, second, _: first.away - second.away, "front", "front"),
+    "front": Rule(lambda first, second, _: second.away - first.away, "behind", "behind"),
+    "near": Rule(lambda first, second, distance: distance - _off(first, second), "far", "near"),
+    "far": Rule(lambda first, second, distance: _off(first, second) - distance, "near", "far"),
+    "on": Rule(lambda first, second, _: _resting(first, second), "beneath", "beneath"),
+    "beneath": Rule(lambda first, second, _: _resting(second, first), "on", "on"),
 }
-"""The signed margin in metres of each relation, from two objects and the relation's distance."""
-OPPOSITES = {
-    "right": "left",
-    "left": "right",
-    "behind": "front",
-    "front": "behind",
-    "near": "far",
-    "far": "near",
-    "on": "beneath",
-    "beneath": "on",
-}
-"""The relation that cannot hold together with each relation."""
-CONVERSES = {**OPPOSITES, "near": "near", "far": "far"}
-"""What the second object is to the first, for each relation."""
+"""Every relation that the judge can decide."""
 
 
 def read_scene(record: str, terms: Terms) -> SceneGeometry:
     """Read the record of a scene (JSON). Raises ValueError, KeyError or TypeError if it is malformed, repeats a key, or
     has a number that is not finite."""
     data = parse_json(record)
-    if not all(map(math.isfinite, _numbers(data))):
-        raise ValueError("it has a number that is not finite")
+    json.dumps(data, allow_nan=False)
     objects = []
     for thing in data["objects"]:
         category, values = thing["category"], thing["attributes"]
@@ -284,17 +270,6 @@ def read_scene(record: str, terms: Terms) -> SceneGeometry:
     environment = data.get("environment")
     known = environment if isinstance(environment, str) else None
     return SceneGeometry(objects, along, [z for _, _, z in places], tops, known, terms)
-
-
-def _numbers(data: dict[str, Any]) -> Iterator[float]:
-    """The numbers of a record that decide its image, as far as it has them."""
-    for thing in data["objects"]:
-        yield from thing["position"]
-        yield thing.get("heading", 0.0)
-    camera = data["camera"]
-    yield from (*camera["position"], *camera["target"], camera.get("lens", 1.0), camera.get("sensor", 1.0))
-    for lamp in data.get("lamps", {}).values():
-        yield from (*lamp["position"], *lamp["color"], lamp["energy"], lamp["size"] or 0.0)
 
 
 def _sight(camera: dict[str, Any]) -> tuple[float, float]:

@@ -1,12 +1,11 @@
 """The holdout of a benchmark, read from holdout.json: what a scene shows of it and what a text names of it."""
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from generator.judge.findings import Finding, finding
-from generator.judge.geometry import CONVERSES, OPPOSITES, SceneGeometry
+from generator.judge.geometry import RULES, SceneGeometry
 from generator.judge.meaning import Meaning, Thing
 
 Binding = tuple[str, str]
@@ -57,10 +56,8 @@ class HeldOut:
         """Read a holdout.json. Raises KeyError, TypeError or ValueError if it is malformed."""
         listed = frozenset((s, name, o) for s, name, o in data.get("triples", ()))
         relations = tomllib.loads(vocabulary_toml).get("relations", {})
-        converses, opposites = (
-            {name: partners[name] for name in relations if partners.get(name) in relations}
-            for partners in (CONVERSES, OPPOSITES)
-        )
+        converses = {name: RULES[name].converse for name in relations if RULES[name].converse in relations}
+        opposites = {name: RULES[name].opposite for name in relations if RULES[name].opposite in relations}
         labels: dict[str, list[tuple[str, ...]]] = {}
         for each in data.get("classes", ()):
             labels.setdefault(each["split"], []).append(tuple(each["label"]))
@@ -78,13 +75,6 @@ class HeldOut:
             converses,
             opposites,
         )
-
-    def findings(self) -> Iterator[Finding]:
-        """Triples that are equivalent to a held-out one and not listed."""
-        for triple in sorted(self.triples - self.listed):
-            yield finding(
-                "open holdout", f"holdout.json lacks {' '.join(triple)}, which is held out with what it lists"
-            )
 
     def bindings_shown(self, shown: SceneGeometry) -> list[Binding]:
         """The held-out bindings of a scene, at most one per object."""
@@ -118,7 +108,7 @@ class HeldOut:
         bindings = sum(self._names_binding(thing) for thing in meaning.things)
         ends = [thing.category for thing in meaning.things]
         triples = (
-            sum((ends[s], name, ends[o]) in self.triples for s, name, o, _ in meaning.links) if self.triples else 0
+            sum((ends[s], name, ends[o]) in self.triples for s, name, o, *_ in meaning.links) if self.triples else 0
         )
         return Named(
             bindings, triples, bool(self.values or self.objects) and any(map(self._names_absent, meaning.things))
@@ -143,13 +133,14 @@ class HeldOut:
 
 
 def facts(shown: SceneGeometry) -> list[Fact]:
-    """All relations that hold between objects of a scene."""
+    """All relations of two objects that hold in a scene."""
     return [
         (i, name, j)
-        for name, rule in shown.terms.relations.items()
+        for name, relation in shown.terms.relations.items()
+        if RULES[name].arity == 2
         for i, row in enumerate(shown.margins(name))
         for j, margin in enumerate(row)
-        if i != j and margin >= rule.margin
+        if i != j and margin >= relation.margin
     ]
 
 

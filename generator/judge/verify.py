@@ -6,10 +6,12 @@ that plans, splits or writes captions (a contract in pyproject.toml).
 
 import gc
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 from generator.base.errors import UserError
 from generator.base.files import read_json, write_json
@@ -19,21 +21,29 @@ from generator.base.store import fetch, publish
 from generator.dataset.reader import Dataset
 from generator.dataset.records import BENCHMARK_TABLES, BenchmarkManifest, HoldoutRecord
 from generator.judge.benchmark import Benchmark
-from generator.judge.certificate import Examine, Images, Reproduce, Reproduced, certificate
-from generator.judge.class_lists import class_findings
-from generator.judge.familiarity import symmetry_findings
+from generator.judge.certificate import (
+    DAMAGE,
+    Examine,
+    Finding,
+    Findings,
+    Images,
+    Reproduce,
+    Reproduced,
+    certificate,
+    finding,
+    guarded,
+)
 from generator.judge.files import file_faults, readable_table
-from generator.judge.findings import DAMAGE, Finding, Findings, finding, guarded
-from generator.judge.leaks import leak_findings, undeclared_findings
+from generator.judge.leaks import leak_findings, symmetry_findings, undeclared_findings
 from generator.judge.membership import (
+    class_findings,
     image_findings,
     item_findings,
     split_findings,
     training_findings,
     world_findings,
 )
-from generator.judge.pools import pool_findings
-from generator.judge.truth import text_findings, truth_findings
+from generator.judge.truth import pool_findings, text_findings, truth_findings
 from generator.judge.world import World
 
 logger = logging.getLogger(__name__)
@@ -78,18 +88,28 @@ def verify_dataset(
     names = [name] if name else sorted(path.parent.name for path in root.glob("benchmarks/[!.]*/manifest.json"))
     if not names:
         raise UserError(f"{root} has no benchmark yet; make one with `gen split {root} --holdout 3x3`.")
-    certificates = {}
+    for each in names:
+        if not (root / "benchmarks" / check_benchmark_name(each) / "manifest.json").exists():
+            Dataset.open(root).benchmark(each)
+    certificates: dict[str, dict[str, Any]] = {}
+    making: Callable[[], Mapping[str, Reproduced]] = reproduce(root, names) if reproduce else dict
     with _uncollected():
         world = World(world_folder, progress)
-        images = examine(root, _splits(world, names, root)) if examine else Images()
-        for each in names:
-            if not (root / "benchmarks" / check_benchmark_name(each) / "manifest.json").exists():
-                Dataset.open(root).benchmark(each)
-        again = reproduce(root, names) if reproduce else {}
-        for each in names:
-            folder = root / "benchmarks" / each
-            certificates[each] = _judge(world, folder, images, again.get(each, Reproduced()))
-            if _write(folder / "verify.json", certificates[each]):
+        opened = {each: _opened(world, root / "benchmarks" / each) for each in names}
+        images = examine(root, _splits(world, [one for _, _, _, one in opened.values()])) if examine else Images()
+        for findings, _, _, benchmark in opened.values():
+            findings.add(world.findings)
+            findings.add(images.findings)
+            if benchmark:
+                for check in CHECKS:
+                    findings.add(guarded(check(benchmark), check.__name__.replace("_findings", "")))
+        with progress.track("making again", None):
+            again = making()
+        for each, (findings, manifest, tables, _) in opened.items():
+            made = again.get(each, Reproduced())
+            findings.add(made.findings)
+            certificates[each] = certificate(findings, manifest, tables, world.digest, images, made)
+            if _write(root / "benchmarks" / each / "verify.json", certificates[each]):
                 publish(root)
     return certificates
 
@@ -116,38 +136,27 @@ def _write(path: Path, data: dict[str, Any]) -> bool:
     return True
 
 
-def _splits(world: World, names: list[str], root: Path) -> dict[str, tuple[str, ...]]:
+def _splits(world: World, benchmarks: list[Benchmark | None]) -> dict[str, tuple[str, ...]]:
     """The split of every readable scene in each of the benchmarks, empty where it is in none."""
-    of: list[dict[str, str]] = []
-    for name in names:
-        path, unread = root / "benchmarks" / check_benchmark_name(name) / "splits.parquet", Findings()
-        table = readable_table(path, BENCHMARK_TABLES["splits"], unread.append)
-        columns = (table[column].to_pylist() for column in ("scene_id", "split")) if table is not None else ([], [])
-        of.append(dict(zip(*columns, strict=True)))
+    of = [one.split_of if one else {} for one in benchmarks]
     return {scene_id: tuple(each.get(scene_id) or "" for each in of) for scene_id in world.shown}
 
 
-def _judge(world: World, folder: Path, images: Images, again: Reproduced) -> dict[str, Any]:
-    manifest = read_json(folder / "manifest.json", BenchmarkManifest)
-    findings = Findings()
-    findings.add(world.findings)
-    findings.add(images.findings)
-    findings.add(again.findings)
+def _opened(world: World, folder: Path) -> tuple[Findings, dict[str, Any], dict[str, pa.Table], Benchmark | None]:
+    """What is wrong with the files of a benchmark, its manifest, the tables that can be read, and the benchmark if it
+    can be judged."""
+    manifest, findings = read_json(folder / "manifest.json", BenchmarkManifest), Findings()
     findings.add(file_faults(folder, manifest.get("sums"), images=False, progress=world.progress))
-    tables = {
-        name: readable_table(folder / f"{name}.parquet", schema, findings.append)
-        for name, schema in BENCHMARK_TABLES.items()
-    }
-    whole = {name: table for name, table in tables.items() if table is not None}
+    tables: dict[str, pa.Table] = {}
+    for name, schema in BENCHMARK_TABLES.items():
+        if (table := readable_table(folder / f"{name}.parquet", schema, findings.append)) is not None:
+            tables[name] = table
     if not (folder / "holdout.json").exists():
         findings.append(finding("missing holdout", "without holdout.json neither leaks nor familiarity can be judged"))
-    elif len(whole) == len(tables):
+    elif len(tables) == len(BENCHMARK_TABLES):
         holdout = read_json(folder / "holdout.json", HoldoutRecord)
         try:
-            benchmark = Benchmark(world, whole, manifest, holdout)
+            return findings, manifest, tables, Benchmark(world, tables, manifest, holdout)
         except DAMAGE as error:
             findings.append(finding("unjudged", f"the benchmark cannot be judged: {error!r}"))
-            return certificate(findings, manifest, whole, world.digest, images, again)
-        for check in CHECKS:
-            findings.add(guarded(check(benchmark), check.__name__.replace("_findings", "")))
-    return certificate(findings, manifest, whole, world.digest, images, again)
+    return findings, manifest, tables, None

@@ -14,10 +14,9 @@ from generator.base.parquet import read_table
 from generator.base.progress import SILENT, Progress
 from generator.dataset.reader import World as Files
 from generator.dataset.records import SCENES, WorldManifest
-from generator.judge.files import file_faults, numbers, readable_parts, readable_toml
-from generator.judge.findings import DAMAGE, Finding, finding, guarded
+from generator.judge.certificate import DAMAGE, Finding, finding, guarded
+from generator.judge.files import Size, file_faults, image_fault, readable_parts, readable_toml
 from generator.judge.geometry import CONTACT, SceneGeometry, Terms, read_scene
-from generator.judge.images import Size, image_fault
 
 
 class World:
@@ -79,7 +78,7 @@ class World:
             self.shown[scene_id] = shown
             if (other := self._records.setdefault(record, scene_id)) != scene_id:
                 yield finding("repeated scene", f"scenes {other} and {scene_id} have one record")
-            for fault in _record_faults(shown, self.terms):
+            for fault in _record_faults(shown):
                 yield finding("wrong record", f"scene {scene_id}: {fault}")
         for row, fault in _measure_faults(table):
             yield finding("wrong record", f"scene {ids[row]}: {fault}")
@@ -98,34 +97,27 @@ def _packed_faults(folder: Path, packed: dict[str, str], size: Size | None) -> I
             yield finding("damaged image", f"{folder.name}/{path} {fault}")
 
 
-def _record_faults(shown: SceneGeometry, terms: Terms) -> Iterator[str]:
-    """Names that the vocabulary does not have, and objects that rest neither on the ground nor on another object."""
-    for i, (thing, foot) in enumerate(zip(shown.objects, shown.feet, strict=True)):
-        if fault := terms.unknown(*thing):
-            yield f"object {i} has {fault}"
+def _record_faults(shown: SceneGeometry) -> Iterator[str]:
+    """Objects that rest neither on the ground nor on another object."""
+    for i, foot in enumerate(shown.feet):
         others = (j for j in range(len(shown.feet)) if j != i)
         if abs(foot) > CONTACT and not any(shown.resting(i, j) > 0 for j in others):
             yield f"object {i} stands {foot:.6f} m above the ground and rests on no object"
-    if terms.environments and shown.environment not in terms.environments:
-        yield f"it is in the environment '{shown.environment}', which the vocabulary does not have"
 
 
 def _measure_faults(table: pa.Table) -> Iterator[tuple[int, str]]:
     """Objects with a box outside the image, or a visible share outside 0 to 1, as (row, what)."""
     lists = table["objects"].combine_chunks()
-    rows, fields = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False), pc.list_flatten(lists)
-    boxes, shares = (pc.struct_field(fields, name) for name in ("amodal_box", "visible_fraction"))
-    sizes = [numbers(table[name].combine_chunks())[rows] for name in ("width", "height")]
-    corners = np.full((len(rows), 4), -1, np.int64)
-    valid = boxes.is_valid()
-    corners[valid.to_numpy(zero_copy_only=False)] = numbers(pc.list_flatten(boxes.filter(valid))).reshape(-1, 4)
-    left, top, right, bottom = corners.T
-    inside = (left >= 0) & (top >= 0) & (left < right) & (top < bottom) & (right <= sizes[0]) & (bottom <= sizes[1])
+    rows, fields = pc.list_parent_indices(lists).to_pylist(), pc.list_flatten(lists)
+    widths, heights = (np.array(table[name].to_pylist(), float)[rows] for name in ("width", "height"))
+    boxes = np.array(pc.struct_field(fields, "amodal_box").to_pylist(), float).reshape(-1, 4)
+    left, top, right, bottom = boxes.T
+    inside = (left >= 0) & (top >= 0) & (left < right) & (top < bottom) & (right <= widths) & (bottom <= heights)
     for n in np.flatnonzero(~inside).tolist():
-        yield int(rows[n]), f"an object has the box {boxes[n].as_py()}, which is none within the image"
-    share = pc.fill_null(shares, float("nan")).to_numpy(zero_copy_only=False)
-    for n in np.flatnonzero(~((share >= 0) & (share <= 1))).tolist():
-        yield int(rows[n]), f"an object is listed as visible by {share[n]}, not by a share from 0 to 1"
+        yield rows[n], f"an object has the box {boxes[n].astype(int).tolist()}, which is none within the image"
+    shares = np.array(pc.struct_field(fields, "visible_fraction").to_pylist(), float)
+    for n in np.flatnonzero(~((shares >= 0) & (shares <= 1))).tolist():
+        yield rows[n], f"an object is listed as visible by {shares[n]}, not by a share from 0 to 1"
 
 
 def _terms(vocabulary: str) -> Terms:

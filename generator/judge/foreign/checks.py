@@ -1,18 +1,16 @@
 """Checks splits made by others for leaks, true negatives, and positions of objects that tell what they are."""
 
-import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
+from scipy.stats import binomtest
 
-from generator.judge.findings import Finding, finding
-from generator.judge.foreign.familiarity import all_bindings
+from generator.judge.certificate import Finding, finding
 from generator.judge.foreign.labels import CONVERSE, POSITION, attributes
-from generator.judge.foreign.tables import Task, first_rows, numbered
+from generator.judge.foreign.rows import Label, Row, Task
 from generator.judge.meaning import Meaning, Pair, Thing
 
 
@@ -21,104 +19,51 @@ def arrangement_leaks(task: Task) -> Iterator[Finding]:
 
     Training splits and the familiar splits count as one.
     """
-    side = _sides(task)
-    judged = np.flatnonzero((task.split >= 0) & (task.label >= 0))
-    first, _ = first_rows(task.arrangements[task.label[judged]], task.split[judged], task.label[judged])
-    rows_of: dict[int, list[int]] = defaultdict(list)
-    for row in judged[first].tolist():
-        rows_of[int(task.arrangements[task.label[row]])].append(row)
-    for rows in rows_of.values():
-        if len({side[task.split[row]] for row in rows}) > 1:
-            yield finding(
-                _kind(task, rows, side), " = ".join(task.quoted(task.label[row], row) for row in sorted(rows))
-            )
+    first: dict[Meaning, dict[tuple[str, Label], Row]] = defaultdict(dict)
+    for row, split, label in task.labelled:
+        first[label.shown].setdefault((split, label), row)
+    for rows in first.values():
+        if len({_side(task, split) for split, _ in rows}) > 1:
+            where = " = ".join(row.quoted(label) for (_, label), row in rows.items())
+            yield finding(_kind(task, [*rows]), where)
 
 
-def _sides(task: Task) -> np.ndarray:
-    """A number for each split, equal for splits that may show the same arrangements."""
-    one = task.training | task.familiar
-    return np.array([-1 if name in one else n for n, name in enumerate(task.splits)], np.int64)
+def _side(task: Task, split: str) -> str | None:
+    """Equal for splits that may show the same arrangements."""
+    return None if split in task.training | task.familiar else split
 
 
-def _kind(task: Task, rows: list[int], side: np.ndarray) -> str:
-    sides: dict[Meaning, set[int]] = defaultdict(set)
-    for row in rows:
-        sides[task.meanings[task.label[row]]].add(int(side[task.split[row]]))
-    if any(len(found) > 1 for found in sides.values()):
+def _kind(task: Task, found: list[tuple[str, Label]]) -> str:
+    sides: dict[Meaning, set[str | None]] = defaultdict(set)
+    for split, label in found:
+        sides[label.meaning].add(_side(task, split))
+    if any(len(each) > 1 for each in sides.values()):
         return "shared arrangement"
     return "converse leak" if any(meaning.links for meaning in sides) else "reordered leak"
 
 
 def image_leaks(task: Task) -> Iterator[Finding]:
     """Images in more than one split."""
-    if task.image is None:
-        return
-    judged = np.flatnonzero((task.split >= 0) & (task.image >= 0))
-    first, _ = first_rows(task.image[judged], task.split[judged])
-    rows = judged[first]
-    images, back, counts = np.unique(task.image[rows], return_inverse=True, return_counts=True)
-    for n in np.flatnonzero(counts > 1).tolist():
-        where = "; ".join(task.row(row) for row in sorted(rows[back == n].tolist()))
-        yield finding("shared image", f"{task.images[images[n]]} ({where})")
-
-
-def exposed_bindings(task: Task) -> Iterator[Finding]:
-    """Negatives of training rows that name a binding which evaluation labels show and training labels do not."""
-    bindings = all_bindings(task.meanings)
-    shown = {pair for label in np.unique(task.label[task.trains]).tolist() if label >= 0 for pair in bindings[label]}
-    asked = {pair for label in np.unique(task.label[task.evaluates]).tolist() if label >= 0 for pair in bindings[label]}
-    unseen = asked - shown
-    for column in task.negatives.T:
-        judged = np.flatnonzero(task.trains & (column >= 0))
-        first, _ = first_rows(column[judged])
-        for row in judged[first].tolist():
-            for _, value, category in (pair for pair in bindings[column[row]] if pair in unseen):
-                yield finding(
-                    "exposed binding", f"{task.quoted(column[row], row)} is a negative and names {value} {category}"
-                )
-
-
-def shared_groups(task: Task) -> tuple[int, str]:
-    """How many groups (same values and categories) have other pairings in another split, and an example."""
-    side = _sides(task)
-    groups = numbered(map(_group, task.meanings))
-    told = np.array(
-        [
-            len(meaning.things) > 1 and not meaning.links and any(map(attributes, meaning.things))
-            for meaning in task.meanings
-        ]
-    )
-    judged = np.flatnonzero((task.split >= 0) & (task.label >= 0))
-    judged = judged[told[task.label[judged]]] if len(told) else judged
-    first, _ = first_rows(groups[task.label[judged]], side[task.split[judged]])
-    rows = judged[first]
-    of = groups[task.label[rows]]
-    _, back, counts = np.unique(of, return_inverse=True, return_counts=True)
-    shared = np.flatnonzero(counts > 1)
-    if not len(shared):
-        return 0, ""
-    example = sorted(rows[back == shared[0]].tolist())[:2]
-    return len(shared), " and ".join(task.quoted(task.label[row], row) for row in example)
-
-
-def _group(meaning: Meaning) -> tuple[object, ...]:
-    values = sorted(pair for thing in meaning.things for pair in attributes(thing))
-    return tuple(values), tuple(sorted(str(thing.category) for thing in meaning.things))
+    first: dict[str, dict[str, Row]] = defaultdict(dict)
+    for row in task.rows:
+        if row.image and row.split:
+            first[row.image].setdefault(row.split, row)
+    for image, rows in first.items():
+        if len(rows) > 1:
+            yield finding("shared image", f"{image} ({'; '.join(row.where for row in rows.values())})")
 
 
 def true_negatives(task: Task) -> Iterator[Finding]:
     """Negatives that follow from their row's label: in another order, by a converse relation, or as a part of it."""
-    for column in task.negatives.T:
-        judged = np.flatnonzero((task.label >= 0) & (column >= 0))
-        first, counts = first_rows(task.label[judged], column[judged])
-        for row, count in zip(judged[first].tolist(), counts.tolist(), strict=True):
-            label, negative = task.label[row], column[row]
-            if follows(task.shown[negative], task.shown[label]):
-                often = f", and {count - 1} more of these" if count > 1 else ""
-                yield finding(
-                    "true negative",
-                    f'"{task.words[negative]}" is a negative of {task.quoted(label, row)}{often}, and true of it',
-                )
+    pairs = [(row.label, each, row) for row in task.rows for each in row.negatives if row.label and each]
+    counts = Counter((label, negative) for label, negative, _ in pairs)
+    for label, negative, row in pairs:
+        count = counts.pop((label, negative), 0)  # the first row of each pair
+        if count and follows(negative.shown, label.shown):
+            often = f", and {count - 1} more of these" if count > 1 else ""
+            yield finding(
+                "true negative", f'"{negative.words}" is a negative of {row.quoted(label)}{often}, and true of it'
+            )
 
 
 def follows(meaning: Meaning, shown: Meaning) -> bool:
@@ -199,66 +144,39 @@ def shortcut_findings(task: Task) -> tuple[list[Finding], list[dict[str, Any]]]:
 
 
 def _preferences(task: Task) -> Iterator[PlacePreference]:
-    judged = np.flatnonzero((task.split >= 0) & (task.label >= 0))
-    first, _ = first_rows(task.split[judged], task.label[judged])
-    rows = judged[first]
-    for n, name in enumerate(task.splits):
+    labels: dict[str, dict[Label, None]] = {split: {} for split in task.splits}
+    for _, split, label in task.labelled:
+        labels[split][label] = None
+    for split, shown in labels.items():
         counts: dict[tuple[Code, str, str], list[int]] = {}
-        for label in task.label[rows[task.split[rows] == n]].tolist():
-            for places, one, other in _ends(task.meanings[label], task.shown[label]):
+        for label in shown:
+            for places, one, other in _ends(label):
                 for which, (here, there) in enumerate(((one, other), (other, one))):
                     for pair in here:
                         if pair not in there:
                             counts.setdefault((places, *pair), [0, 0])[which] += 1
         for (places, kind, value), (one_count, other_count) in sorted(counts.items()):
-            which = int(other_count > one_count)
-            p = sign_test(one_count, other_count)
-            total = one_count + other_count
-            yield PlacePreference(
-                name, kind, value, places[which], places[1 - which], max(one_count, other_count), total, p
-            )
+            which, total = int(other_count > one_count), one_count + other_count
+            p = float(binomtest(one_count, total).pvalue)
+            most = max(one_count, other_count)
+            yield PlacePreference(split, kind, value, places[which], places[1 - which], most, total, p)
 
 
-def _ends(meaning: Meaning, shown: Meaning) -> Iterator[tuple[Code, tuple[Pair, ...], tuple[Pair, ...]]]:
+def _ends(label: Label) -> Iterator[tuple[Code, tuple[Pair, ...], tuple[Pair, ...]]]:
     """Pairs of places of a label with the (kind, value) pairs at each: by mention, ends of a relation, or position."""
-    if len(meaning.things) != 2:
+    if len(label.meaning.things) != 2:
         return
-    first, second = meaning.things
-    yield ("first", "second"), _traits(first), _traits(second)
-    for subject, relation, thing, _ in shown.links:
-        yield (
-            (f"subject of {relation}", f"object of {relation}"),
-            _traits(shown.things[subject]),
-            _traits(shown.things[thing]),
-        )
-    one, other = _position(first), _position(second)
-    if one and other and one < other:
-        yield (one, other), _traits(first), _traits(second)
-    elif one and other and one > other:
-        yield (other, one), _traits(second), _traits(first)
+    first, second = map(_traits, label.meaning.things)
+    yield ("first", "second"), first, second
+    for subject, relation, thing, _ in label.shown.links:
+        things = label.shown.things
+        yield (f"subject of {relation}", f"object of {relation}"), _traits(things[subject]), _traits(things[thing])
+    one, other = (dict(thing.attributes).get(POSITION) for thing in label.meaning.things)
+    if one and other and one != other:
+        (one, first), (other, second) = sorted([(one, first), (other, second)])
+        yield (one, other), first, second
 
 
 @lru_cache(1 << 16)
 def _traits(thing: Thing) -> tuple[Pair, ...]:
     return ("object", str(thing.category)), *attributes(thing)
-
-
-@lru_cache(1 << 16)
-def _position(thing: Thing) -> str | None:
-    return dict(thing.attributes).get(POSITION)
-
-
-def sign_test(one: int, other: int) -> float:
-    """Two-sided probability of counts at least as uneven as `one` and `other` if both places are equally likely.
-
-    >>> sign_test(5, 0), sign_test(3, 3)
-    (0.0625, 1.0)
-    """
-    n, least = one + other, min(one, other)
-    if 2 * least == n:
-        return 1.0
-    logs = [
-        math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) - n * math.log(2) for k in range(least + 1)
-    ]
-    top = max(logs)
-    return min(1.0, 2 * math.exp(top) * math.fsum(math.exp(log - top) for log in logs))

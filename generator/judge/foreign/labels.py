@@ -1,10 +1,14 @@
-"""Reads labels made by others: objects, their values and their relations."""
+"""Reads labels made by others: objects, their values and their relations; and finds characters that make two labels
+look equal and differ."""
 
 import re
-from collections.abc import Iterable, Sequence
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice, permutations
 
+from generator.judge.certificate import Finding, finding
 from generator.judge.meaning import Link, Meaning, Pair, Thing
 
 POSITION = "position"
@@ -44,11 +48,6 @@ def thing_of(words: str) -> Thing:
     return Thing(category, tuple(("attribute", value) for value in sorted(values)))
 
 
-def meaning_of(things: Iterable[Thing], links: Iterable[Link] = ()) -> Meaning:
-    """The meaning of a label from its objects, in order of mention, and its relations."""
-    return Meaning(tuple(things), tuple(links))
-
-
 def read_label(text: str) -> Meaning:
     """The meaning of a label in words: "red cube", "red cube and blue sphere", "a cube to the left of a sphere".
 
@@ -64,7 +63,7 @@ def read_label(text: str) -> Meaning:
             things += read
     if not things:
         raise UnreadableLabelError(f"'{text}' names no object")
-    return meaning_of(things, links)
+    return Meaning(tuple(things), tuple(links))
 
 
 @lru_cache(_HELD)
@@ -148,50 +147,26 @@ def _one_way(subject: int, relation: str, thing: int, holds: bool) -> Link:
     return thing, converse, subject, holds
 
 
-_WORDS = {
-    "left": ("left", "left of", "to the left of", "on the left", "on the left of", "on the left side of", "leftof"),
-    "right": (
-        "right",
-        "right of",
-        "to the right of",
-        "on the right",
-        "on the right of",
-        "on the right side of",
-        "rightof",
-    ),
-    "front": ("front", "in front", "front of", "in front of"),
-    "behind": ("behind", "in back of", "at the back of"),
-    "above": ("above", "over"),
-    "below": ("below", "under", "underneath"),
-    "on": ("on", "on top of", "atop"),
-    "beneath": ("beneath",),
-    "near": ("near", "close to", "near to"),
-    "beside": ("beside", "next to"),
-    "far": ("far", "far from", "far away from"),
-    "touching": ("touching",),
-    "larger": ("larger than", "bigger than"),
-    "smaller": ("smaller than",),
-    "taller": ("taller than",),
-    "shorter": ("shorter than",),
-    **{
-        word: (word,)
-        for word in (
-            "inside",
-            "in",
-            "within",
-            "outside",
-            "around",
-            "against",
-            "holding",
-            "wearing",
-            "covering",
-            "facing",
-            "through",
-            "across",
-            "along",
-        )
-    },
+_PHRASES = {
+    "left": "left, left of, to the left of, on the left, on the left of, on the left side of, leftof",
+    "right": "right, right of, to the right of, on the right, on the right of, on the right side of, rightof",
+    "front": "front, in front, front of, in front of",
+    "behind": "behind, in back of, at the back of",
+    "above": "above, over",
+    "below": "below, under, underneath",
+    "on": "on, on top of, atop",
+    "beneath": "beneath",
+    "near": "near, close to, near to",
+    "beside": "beside, next to",
+    "far": "far, far from, far away from",
+    "touching": "touching",
+    "larger": "larger than, bigger than",
+    "smaller": "smaller than",
+    "taller": "taller than",
+    "shorter": "shorter than",
 }
+_ALONE = "inside, in, within, outside, around, against, holding, wearing, covering, facing, through, across, along"
+"""Relations without a converse or another word for them."""
 _PAIRS = (
     ("left", "right"),
     ("front", "behind"),
@@ -208,7 +183,8 @@ CONVERSE = {**dict(_PAIRS), **{second: first for first, second in _PAIRS}, **{na
 FIRST = tuple(first for first, _ in _PAIRS)
 """The relation of each converse pair that normal forms use."""
 
-_NAMES = {phrase: name for name, phrases in _WORDS.items() for phrase in phrases}
+_NAMES = {phrase: name for name, phrases in _PHRASES.items() for phrase in phrases.split(", ")}
+_NAMES |= {name: name for name in _ALONE.split(", ")}
 PHRASE = re.compile(rf"\b(?:{'|'.join(sorted(_NAMES, key=len, reverse=True))})\b")
 """Matches relations in lower-case text, the longest first."""
 
@@ -221,3 +197,74 @@ def relation_name(words: str) -> str:
     """
     plain = " ".join(words.casefold().replace("_", " ").split())
     return _NAMES.get(plain, plain)
+
+
+_KEPT = "\t\n\r"
+_INVISIBLE = {"Cf", "Co", "Cs", "Cn", "Cc"}  # format, private, surrogate, unassigned and control characters
+# Letters, marks and signs that are drawn as nothing (Unicode's Default_Ignorable_Code_Point, and blanks).
+_DRAWN_AS_NOTHING = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+# Latin letters that no orthography of labels needs and that look like others: phonetic ones, dotless i and j.
+_PHONETIC = re.compile("[\u0131\u0237\u0250-\u02af\u1d00-\u1dbf\u2c60-\u2c7f\ua720-\ua7ff\uab30-\uab6f]")
+_EAST_ASIAN = frozenset({"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "HANGUL", "BOPOMOFO", "IDEOGRAPHIC"})
+_QUOTES = dict.fromkeys(map(ord, "\u2018\u2019\u201b\u02bc\u2032\u00b4`"), "'")
+
+
+def normal(text: str) -> str:
+    """The text in one way of writing (NFKC), without invisible characters, with plain hyphens and apostrophes.
+
+    >>> normal("re\\u200bd\\u00a0cube"), normal("cafe\\u0301") == normal("caf\\u00e9")
+    ('red cube', True)
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    plain = unicodedata.normalize("NFKC", text.translate(_QUOTES))
+    shown = "".join("-" if unicodedata.category(c) == "Pd" else c for c in plain if not _invisible(c))
+    return unicodedata.normalize("NFKC", shown)
+
+
+def character_findings(texts: Collection[str]) -> Iterator[Finding]:
+    """Labels and splits with invisible characters, with look-alikes of Latin letters, or in another script than most.
+
+    Labels are compared as `normal` writes them. What that cannot make equal is found here.
+    """
+    for text in texts:
+        if not text.isascii() and (hidden := [c for c in text if _invisible(c)]):
+            yield finding("invisible character", f"{_quoted(text)} has {_name(hidden[0])}")
+    yield from _mixed_scripts([normal(text) for text in texts])
+
+
+def _mixed_scripts(texts: Collection[str]) -> Iterator[Finding]:
+    letters = Counter(_script(c) for text in texts for c in text if c.isalpha())
+    usual = letters.most_common(1)[0][0] if letters else ""
+    for text in texts if len(letters) > 1 else ():
+        strange = next((c for c in text if c.isalpha() and _script(c) != usual), None)
+        if strange is not None:
+            yield finding(
+                "mixed scripts", f"{_quoted(text)} has {_name(strange)}; most letters of the labels are {usual}"
+            )
+
+
+def _script(letter: str) -> str:
+    """The script of a letter, by the first word of its name; look-alikes of Latin letters are a script of their own."""
+    if letter.isascii():
+        return "LATIN"
+    if _PHONETIC.match(letter):
+        return "PHONETIC"
+    word = unicodedata.name(letter, "UNNAMED").split(" ")[0]
+    return "EAST ASIAN" if word in _EAST_ASIAN else word
+
+
+def _invisible(character: str) -> bool:
+    if character.isascii():
+        return not character.isprintable() and character not in _KEPT
+    return unicodedata.category(character) in _INVISIBLE or bool(_DRAWN_AS_NOTHING.match(character))
+
+
+def _name(character: str) -> str:
+    return f"U+{ord(character):04X} {unicodedata.name(character, 'without a name')}"
+
+
+def _quoted(text: str) -> str:
+    return '"' + text[:60].encode("ascii", "backslashreplace").decode() + '"'

@@ -4,22 +4,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from generator.judge.findings import Findings
-from generator.judge.foreign.characters import character_findings
+from generator.judge.certificate import Findings
 from generator.judge.foreign.checks import (
     arrangement_leaks,
-    exposed_bindings,
     image_leaks,
-    shared_groups,
     shortcut_findings,
     true_negatives,
 )
 from generator.judge.foreign.familiarity import Familiarity
-from generator.judge.foreign.labels import CONVERSE
-from generator.judge.foreign.reader import read_tasks
-from generator.judge.foreign.tables import SplitRoles, Task, parse_columns
+from generator.judge.foreign.labels import CONVERSE, character_findings
+from generator.judge.foreign.rows import SplitRoles, Task, read_tasks
 
 
 def verify_splits(
@@ -32,44 +26,43 @@ def verify_splits(
     attribute kind, one row per split) and `places` (every value tested for its place). Raises UserError if the file
     cannot be judged.
     """
-    return {each.name: judge(each) for each in read_tasks(path, parse_columns(columns), task, roles or SplitRoles())}
+    return {each.name: judge(each) for each in read_tasks(path, columns, task, roles or SplitRoles())}
 
 
 def judge(task: Task) -> dict[str, Any]:
     """Judge a task."""
     findings = Findings()
-    findings.add(character_findings(task))
+    findings.add(character_findings(task.texts))
     findings.add(arrangement_leaks(task))
     findings.add(image_leaks(task))
-    findings.add(exposed_bindings(task))
     findings.add(true_negatives(task))
     shortcuts, places = shortcut_findings(task)
     findings.add(shortcuts)
     familiarity = Familiarity(task)
+    findings.add(familiarity.exposed())
     findings.add(familiarity.asymmetric())
     faults = dict(sorted(findings.counts.items()))
-    kinds = sorted({pair[0] for pairs in familiarity.of for pair in pairs}) if familiarity.known else []
     data = {
         "status": "failed" if faults else "clean",
         "findings": list(findings.listed()),
         "faults": faults,
-        "notes": list(_notes(task, familiarity, kinds)),
-        "rows": len(task.label),
-        "arrangements": len(np.unique(task.arrangements[task.label[task.label >= 0]])),
-        "splits": {name: int((task.split == n).sum()) for n, name in enumerate(task.splits)},
-        "familiarity": {kind: familiarity.table(kind) for kind in kinds},
+        "notes": list(_notes(task, familiarity)),
+        "rows": len(task.rows),
+        "arrangements": len({row.label.shown for row in task.rows if row.label}),
+        "splits": {name: sum(row.split == name for row in task.rows) for name in task.splits},
+        "familiarity": {kind: familiarity.table(kind) for kind in familiarity.kinds},
         "places": places,
     }
     return {"sentence": _sentence(task, data, familiarity.known), **data}
 
 
-def _notes(task: Task, familiarity: Familiarity, kinds: list[str]) -> Iterator[str]:
+def _notes(task: Task, familiarity: Familiarity) -> Iterator[str]:
     """What the reader of the findings should know, and what could not be judged."""
     if task.unreadable:
         yield f"{len(task.unreadable)} labels cannot be read and are not judged, the first: {task.unreadable[0]}."
-    if missing := int((task.split < 0).sum()):
+    if missing := sum(row.split is None for row in task.rows):
         yield f"{missing:,} rows are in no split; they are counted and in no comparison."
-    unknown = sorted({name for meaning in task.meanings for _, name, _, _ in meaning.links} - set(CONVERSE))
+    unknown = sorted({name for label in task.labels for _, name, _, _ in label.meaning.links} - set(CONVERSE))
     if unknown:
         yield f"Relations without a known converse, compared in their own words only: {', '.join(unknown)}."
     if len(task.splits) == 1:
@@ -82,19 +75,6 @@ def _notes(task: Task, familiarity: Familiarity, kinds: list[str]) -> Iterator[s
             f"No split trains (there are {', '.join(task.splits)}), so that familiarity is not judged; name it with "
             "--train."
         )
-    n, example = shared_groups(task)
-    if n:
-        yield (
-            f"{n:,} groups of the same objects and values are paired otherwise in another split, such as {example}: "
-            "they are no independent facts."
-        )
-    for kind in kinds:
-        for split, rows, first in familiarity.unequal_swaps(kind):
-            yield (
-                f"{split}: asked against a caption with its {kind}s exchanged, {rows:,} rows would not be "
-                "equally familiar "
-                f"(another number of bindings that training never shows), the first {first}."
-            )
 
 
 def _sentence(task: Task, data: dict[str, Any], known: bool) -> str:
@@ -104,13 +84,13 @@ def _sentence(task: Task, data: dict[str, Any], known: bool) -> str:
         return "failed: " + ", ".join(f"{n:,} x {fault}" for fault, n in faults.items()) + "."
     proven = []
     if len(task.splits) > 1:
-        images = "" if task.image is None else " and no image"
+        images = "" if all(row.image is None for row in task.rows) else " and no image"
         proven.append(
             f"no arrangement{images} is in two splits, in any order of mention or by the converse of a relation"
         )
     if data["places"]:
         proven.append("no value is told by its place")
-    if task.negatives.size:
+    if any(row.negatives for row in task.rows):
         proven.append("no negative is true" + (" or differs from its label in familiarity" if known else ""))
     rows, arrangements = data["rows"], data["arrangements"]
     return (

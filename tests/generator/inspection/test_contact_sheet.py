@@ -14,8 +14,8 @@ def test_every_split_has_a_row_as_long_as_asked(rendered: Path, tmp_path: Path) 
     for name, splits, n in [("one", ("seen",), 2), ("two", ("seen", "unseen"), 2), ("long", ("seen",), 4)]:
         with Image.open(draw_preview(rendered, None, splits, n, 0, tmp_path / f"{name}.png")) as sheet:
             sizes[name] = sheet.size
-    assert sizes["two"][1] - 12 == 2 * (sizes["one"][1] - 12)
-    assert sizes["long"][0] - 12 == 2 * (sizes["one"][0] - 12)
+    assert sizes["two"][1] - 10 == 2 * (sizes["one"][1] - 10)
+    assert sizes["long"][0] - 10 == 2 * (sizes["one"][0] - 10)
 
 
 def test_the_seed_chooses_the_images(rendered: Path, tmp_path: Path) -> None:

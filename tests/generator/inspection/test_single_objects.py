@@ -3,7 +3,7 @@
 import numpy as np
 
 from generator.inspection.outlines import outlines
-from generator.inspection.single_objects import rendered, single_scene
+from generator.inspection.swatches import rendered, single_scene
 from generator.vocabulary.schema import read_vocabulary
 
 CLEVR = read_vocabulary("clevr")

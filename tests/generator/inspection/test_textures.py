@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from generator.inspection.appearance import LEAST_CONTRAST, contrast_of, contrasts, faint
+from generator.inspection.appearance import LEAST_CONTRAST, contrast_of, contrasts
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 
 MARKED = """
@@ -45,22 +45,9 @@ def test_stripes_and_dots_are_seen_on_flat_objects_and_small_or_pale_marks_are_n
     assert max(found["fine", each] for each in ("cube", "star")) < found["dots", "star"] / 2
 
 
-def test_what_is_faint_is_named(marked: Vocabulary) -> None:
-    values = {name: value for name, value in marked.attributes["marks"].items() if name in ("stripes", "alike")}
-    few = marked.model_copy(
-        update={
-            "attributes": {**marked.attributes, "marks": values},
-            "objects": {name: marked.objects[name] for name in ("cube", "star")},
-        }
-    )
-    found = list(faint(few, 1))
-    assert [each[:3] for each in found] == [("marks", "alike", "cube"), ("marks", "alike", "star")]
-    assert all(each.contrast < LEAST_CONTRAST for each in found)
-
-
 def test_a_family_without_textures_renders_nothing(marked: Vocabulary) -> None:
     plain = {"plain": marked.attributes["marks"]["plain"]}
-    assert list(faint(marked.model_copy(update={"attributes": {**marked.attributes, "marks": plain}}), 1)) == []
+    assert list(contrasts(marked.model_copy(update={"attributes": {**marked.attributes, "marks": plain}}), 1)) == []
 
 
 def test_light_and_shade_are_no_contrast_and_a_plain_side_is_found() -> None:

@@ -47,7 +47,7 @@ def scene(*objects: str, environment: str | None = None) -> SceneGeometry:
         things.append(
             {
                 "category": words[-1],
-                "attributes": dict(LEXICON.values[word] for word in words[:-1]),
+                "attributes": dict(LEXICON.words[word][1] for word in words[:-1]),
                 "position": [float(x), float(y), 0.0],
             }
         )
@@ -72,9 +72,5 @@ def form(*objects: Any, relations: list[list[Any]] | None = None, **more: Any) -
 def thing(words: str, **more: Any) -> dict[str, Any]:
     """ "large red cube", "object" … as JSON."""
     *values, noun = words.split()
-    kinds = {name: kind for name, (kind, _) in LEXICON.values.items()}
-    return {
-        "category": None if noun == "object" else noun,
-        "attributes": {kinds[value]: value for value in values},
-        **more,
-    }
+    pairs = [LEXICON.words[value][1] for value in values]
+    return {"category": None if noun == "object" else noun, "attributes": dict(pairs), **more}

@@ -1,6 +1,5 @@
 """A dataset that a test changes and seals again, with every digest and card recomputed."""
 
-import hashlib
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -11,9 +10,7 @@ import pyarrow.parquet as pq
 
 from generator.base.files import read_json, write_json
 from generator.dataset.records import BENCHMARK_TABLES, SCENES
-from generator.judge.lexicon import Lexicon
-from generator.judge.text_reader import read_text
-from tests.generator.judge.datasets import seal
+from tests.generator.judge.datasets import seal, text_row
 
 Row = dict[str, Any]
 
@@ -84,14 +81,11 @@ class Planted:
 
     def words(self, text: str) -> str:
         """The id of a text, with a row of its own where there is none."""
-        text_id = hashlib.sha256(text.encode()).hexdigest()[:16]
-        if text_id not in self.text:
-            said = read_text(text, Lexicon.of((self.root / "world/vocabulary.toml").read_text(encoding="utf-8")))
-            counts = {"n_objects": said.n_objects, "n_attributes": said.n_attributes, "n_relations": len(said.links)}
-            row = {"text_id": text_id, "text": text, "template": "x", "level": said.level, **counts}
+        row = text_row(text)
+        if row["text_id"] not in self.text:
             self.tables["texts"].append(row)
-            self.text[text_id] = row
-        return text_id
+            self.text[row["text_id"]] = row
+        return str(row["text_id"])
 
     def hold_out(self, **changes: Any) -> None:
         """Change the holdout, in its file and in the manifest."""

@@ -26,69 +26,37 @@ CROWD = scene("red cube -1 0", "red sphere 1 0", "blue cube 2 1", "red cone 0 -1
     [
         # 1: fitting.
         ("a red cube", TWO, True),
-        ("a blue cube", TWO, False),
         ("an object that is not red", TWO, True),
-        ("a sphere that is not blue", TWO, False),
         ("a blue object that is not a cube", TWO, True),
-        ("a red object that is not a cube", TWO, False),
         # Different objects.
         ("a red cube and a red object", TWO, False),
-        ("an object and an object", TWO, True),
-        ("an object, an object and an object", TWO, False),
-        ("a red object, a cube and a red cube", CROWD, True),
-        ("a cube, a cube and a blue cube", CROWD, False),
         # 2 and 3: relations and their margin.
         ("A cube is to the left of a sphere.", TWO, True),
         ("A cube is to the right of a sphere.", TWO, False),
         ("A cube is in front of a sphere.", TWO, None),
-        ("A cube is behind a sphere.", TWO, None),
-        ("A red cube is behind a red sphere.", TWO, False),
-        ("A cube is to the left of a sphere and behind it.", TWO, None),
         ("A cube is to the right of a sphere and behind it.", TWO, False),
-        ("A red object is to the left of a cube.", CROWD, True),
-        ("A cube is to the right of a sphere. There is also a cube.", CROWD, True),
-        ("A cube is to the left of a sphere. The sphere is to the left of a cube that is not red.", CROWD, True),
         # 4: the two readings of "not".
         ("A cube is not to the right of a sphere.", TWO, True),
         ("A cube is not to the left of a sphere.", TWO, False),
-        ("A cube is not behind a sphere.", TWO, None),
         ("A cube is not to the left of a cone.", TWO, None),  # there is no cone: false, and left of none: true
         ("A sphere is not to the left of a cube.", CROWD, None),  # not of the red one, but of the blue one
-        ("A blue cube is not to the left of a red object.", CROWD, True),
-        ("A red cube is not to the left of a red sphere.", CROWD, False),
         ("A cube is not to the left of a cube.", CROWD, True),  # the blue one, of the red one and of no other
-        ("There is a red cube, a blue cube and a cone. The red cube is not behind the cone.", CROWD, False),
         # The cone is in another relation, so there is one reading.
         ("A sphere is not to the left of a cube. The cube is to the left of a cone.", CROWD, True),
         # 5: counts.
         ("two red objects", CROWD, None),
         ("three red objects", CROWD, True),
         ("four red objects", CROWD, False),
-        ("two cubes and a sphere", CROWD, True),
         ("two cubes and a blue object", CROWD, None),
-        ("two cubes and a star", CROWD, False),
-        ("two objects and no star", CROWD, None),
-        ("two objects and no cube", CROWD, None),
-        ("two spheres and no star", CROWD, False),
-        ("no star and a cube", CROWD, True),
         ("no red sphere", CROWD, False),
-        ("no red cube and a red cube", CROWD, False),
-        ("no blue sphere", CROWD, True),
-        ("A red cube is to the left of a sphere. There is also no star.", CROWD, True),
         ("A red cube is to the left of a sphere. There is also no cone.", CROWD, False),
         # 6: environments.
         ("a cube in a bright studio with a plain floor", TWO, True),
-        ("a star in a bright studio with a plain floor", TWO, False),
         ("a cube in a bright studio with a plain floor", CROWD, None),
-        ("a star in a bright studio with a plain floor", CROWD, False),
         ("a cube in a bright studio with a plain floor", scene("red cube 0 0", environment="desert"), False),
-        ("In a bright studio with a plain floor, a cube is behind a sphere.", TWO, None),
         # 7: denial of the whole.
         ("It is not true that there is a red cube.", TWO, False),
-        ("It is not true that there is a blue cube.", TWO, True),
         ("It is not true that there is a cube and a sphere and that the cube is behind the sphere.", TWO, None),
-        ("It is not true that there are two cubes.", TWO, True),
-        ("It is not true that there are two red objects.", CROWD, None),
     ],
 )
 def test_truth(text: str, shown: SceneGeometry, truth: bool | None) -> None:

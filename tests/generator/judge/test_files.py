@@ -17,7 +17,7 @@ from PIL import Image, PngImagePlugin
 
 from generator.base.errors import UserError
 from generator.base.files import read_json, write_json
-from generator.judge.images import image_fault
+from generator.judge.files import image_fault
 from generator.judge.verify import verify_dataset
 from tests.conftest import run_command
 from tests.generator.judge.datasets import edit, judged, said, seal

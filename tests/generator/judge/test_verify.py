@@ -11,8 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from generator.judge.certificate import Images, Level, Reproduced, certificate
-from generator.judge.findings import Finding, Findings, finding, guarded
+from generator.judge.certificate import Finding, Findings, Images, Level, Reproduced, certificate, finding, guarded
 from generator.judge.verify import verify_dataset
 from generator.judge.world import World
 from tests.generator.judge.datasets import BENCHMARK, CROWDS, SPLITS, judged, make, seal

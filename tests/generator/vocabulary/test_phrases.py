@@ -83,13 +83,11 @@ def test_synonyms_stand_in_the_phrase_too() -> None:
     "text",
     [
         "a metal cube",
-        "a cube made of metal and of large build",
         "a cube made of metal made of rubber",
         "a cube made of red",
-        "a purple cube",
         "two toruss",
         "a cube of large build made of metal",
-        "There is a cube and a cone. The cube is made of metal and red.",
+        "There is a cube and a cone. The cube is made of metal, of red.",
     ],
 )
 def test_what_the_grammar_never_says_is_not_read(text: str) -> None:

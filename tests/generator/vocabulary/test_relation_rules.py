@@ -56,11 +56,11 @@ def family(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A family with a rule of its own: an entry of the table, a phrase each, and an entry of the judge."""
     for rule in LEVEL.rules:
         monkeypatch.setitem(relation_rules.AXIS_OF, rule, LEVEL)
-        monkeypatch.setitem(geometry.CONVERSES, rule, rule)
-        monkeypatch.setitem(geometry.OPPOSITES, rule, LEVEL.opposite(rule))
     apart = lambda one, other: np.abs(one.away - other.away)  # noqa: E731
-    monkeypatch.setitem(geometry.RULES, "level", lambda one, other, distance: distance - apart(one, other))
-    monkeypatch.setitem(geometry.RULES, "staggered", lambda one, other, distance: apart(one, other) - distance)
+    level = geometry.Rule(lambda one, other, distance: distance - apart(one, other), "staggered", "level")
+    staggered = geometry.Rule(lambda one, other, distance: apart(one, other) - distance, "level", "staggered")
+    monkeypatch.setitem(geometry.RULES, "level", level)
+    monkeypatch.setitem(geometry.RULES, "staggered", staggered)
     (tmp_path / "mine.toml").write_text(FAMILY, encoding="utf-8")
     return str(tmp_path / "mine.toml")
 
@@ -77,7 +77,7 @@ def test_converses_and_opposites_are_what_the_margins_say(rule: str, one: Pose, 
 
 @given(st.sampled_from(sorted(AXIS_OF)), poses, poses)
 def test_the_judge_s_own_table_gives_the_same_metres(rule: str, one: Pose, other: Pose) -> None:
-    read = geometry.margin(geometry.Rule(rule, 0.1, 2.0), geometry.Stand(*one), geometry.Stand(*other))
+    read = geometry.RULES[rule].margin(geometry.Stand(*one), geometry.Stand(*other), 2.0)
     assert AXIS_OF[rule].margin(rule, one, other, distance=2.0) == pytest.approx(float(read), abs=1e-6)
 
 
