@@ -92,9 +92,5 @@ def with_a_word_more(text: str, rng: np.random.Generator) -> str:
     return " ".join(words)
 
 
-def names(results: dict[str, Any]) -> dict[str, int]:
-    return {kind["name"]: kind["sampled"] for kind in results["kinds"]}
-
-
 def question(*texts: str, cluster: str = "k", atoms: int | None = 4) -> Question:
     return Question("i", cluster, texts[0], texts[1:], atoms, 0)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import mannwhitneyu
 
-from evaluator.audits.sample import Kind, draw_levels, draw_samples, every_question, stream
+from evaluator.audits.sample import Kind, draw_levels, draw_samples, every_question
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, Dataset
 from tests.evaluator.audits.benchmarks import Entry, audited, pair, write
@@ -43,9 +43,6 @@ def test_the_draw_depends_on_the_seed_and_not_on_other_kinds(benchmark: Benchmar
     first, again, other = (draw_samples(benchmark, ("binary",), 5, seed)[0].questions for seed in (0, 0, 1))
     assert first == again != other
     assert draw_samples(benchmark, (), 5, 0)[0].questions == first
-    draws = [stream(seed, *names).random() for seed, names in ((0, "a"), (0, "a"), (0, "ab"), (1, "a"))]
-    assert draws[0] == draws[1]
-    assert len(set(draws)) == 3
 
 
 def test_training_items_are_drawn_where_they_are_asked_for_and_positives_by_their_kind(tmp_path: Path) -> None:

@@ -43,46 +43,91 @@ class Colors:
         return np.eye(len(COLORS), dtype=np.float32)[named]
 
 
+def other_than(color: str) -> str:
+    """The colour before it, around the end."""
+    return list(COLORS)[list(COLORS).index(color) - 1]
+
+
+def write_json(path: Path, data: object) -> None:
+    """A file of JSON, with its folders."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(data))
+
+
+def write_csv(path: Path, rows: Sequence[Sequence[object]]) -> None:
+    """A CSV whose first row has the names, with its folders."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+
+
+def _photo(path: Path, color: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    square(color).save(path, quality=95)
+
+
+def _photos(folder: Path, name: str) -> None:
+    """A photo of each colour, named by its number."""
+    for number, color in enumerate(COLORS):
+        _photo(folder / name.format(number), color)
+
+
+def _quarters(path: Path) -> list[tuple[int, int]]:
+    """An image of four colours; returns the left and the upper edge of each."""
+    places = [(24 * (n % 2), 24 * (n // 2)) for n in range(4)]
+    whole = Image.new("RGB", (48, 48))
+    for color, place in zip(COLORS, places, strict=True):
+        whole.paste(square(color), place)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    whole.save(path, quality=95)
+    return places
+
+
+def _sugarcrepe_rows() -> list[dict[str, Any]]:
+    return [
+        {"filename": f"{n:012d}.jpg", "caption": f"a {color} car", "negative_caption": f"a {other} car"}
+        for n, (color, other) in enumerate(zip(COLORS, reversed(COLORS), strict=True))
+    ]
+
+
 def write_sugarcrepe(folder: Path) -> Path:
     """Two files; in the second one the caption is wrong, so the model chooses the negative."""
-    images = folder / "images"
-    images.mkdir(parents=True)
-    for number, color in enumerate(COLORS):
-        square(color).save(images / f"{number:012d}.jpg", quality=95)
-    right = {
-        str(n): {"filename": f"{n:012d}.jpg", "caption": f"a {color} car", "negative_caption": f"a {other} car"}
-        for n, (color, other) in enumerate(zip(COLORS, reversed(COLORS), strict=True))
-    }
-    wrong = {"7": {"filename": "000000000000.jpg", "caption": "a blue dog", "negative_caption": "a red dog"}}
-    (folder / "replace_att.json").write_text(json.dumps(right))
-    (folder / "swap_obj.json").write_text(json.dumps(wrong))
+    _photos(folder / "images", "{:012d}.jpg")
+    right = _sugarcrepe_rows()
+    wrong = {**right[0], "caption": "a blue dog", "negative_caption": "a red dog"}
+    write_json(folder / "replace_att.json", {str(n): row for n, row in enumerate(right)})
+    write_json(folder / "swap_obj.json", {"7": wrong})
+    return folder
+
+
+def write_sugarcrepe_pp(folder: Path) -> Path:
+    """Two files of one image a row. In the second the other true caption is read as another colour, and ties with
+    the false one."""
+    _photos(folder / "images", "{:012d}.jpg")
+    named = zip(COLORS, _sugarcrepe_rows(), strict=True)
+    rows = [{"id": n, **row, "caption2": f"The car is {color} ."} for n, (color, row) in enumerate(named)]
+    write_json(folder / "data" / "replace_att.json", rows)
+    write_json(folder / "data" / "swap_obj.json", [{**rows[0], "caption2": "a blue or red car"}])
     return folder
 
 
 def write_aro(folder: Path) -> Path:
     """An image of four colours, of which each row shows one in its box."""
-    (folder / "images").mkdir(parents=True)
-    whole = Image.new("RGB", (48, 48))
-    rows = []
-    for n, color in enumerate(COLORS):
-        left, upper = 24 * (n % 2), 24 * (n // 2)
-        whole.paste(square(color), (left, upper))
-        other = list(COLORS)[n - 1]
-        rows.append(
-            {
-                "image_id": 1,
-                "image_path": "1.jpg",
-                "bbox_x": left,
-                "bbox_y": upper,
-                "bbox_w": 24,
-                "bbox_h": 24,
-                "relation_name": "on",
-                "true_caption": f"the {color} cup is on the table",
-                "false_caption": f"the {other} cup is on the table",
-            }
-        )
-    whole.save(folder / "images" / "1.jpg", quality=95)
-    (folder / "visual_genome_relation.json").write_text(json.dumps(rows))
+    rows = [
+        {
+            "image_id": 1,
+            "image_path": "1.jpg",
+            "bbox_x": left,
+            "bbox_y": upper,
+            "bbox_w": 24,
+            "bbox_h": 24,
+            "relation_name": "on",
+            "true_caption": f"the {color} cup is on the table",
+            "false_caption": f"the {other_than(color)} cup is on the table",
+        }
+        for color, (left, upper) in zip(COLORS, _quarters(folder / "images" / "1.jpg"), strict=True)
+    ]
+    write_json(folder / "visual_genome_relation.json", rows)
     return folder
 
 
@@ -147,58 +192,13 @@ def write_vismin(folder: Path) -> Path:
 
 def write_table(folder: Path) -> Path:
     """A CSV of one's own, images beside it; returns the file."""
-    folder.mkdir(parents=True)
-    with (folder / "mine.csv").open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["item", "protocol", "image", "text", "truth", "split", "cluster"])
-        for n, color in enumerate(COLORS):
-            square(color).save(folder / f"{color}.png")
-            other = list(COLORS)[n - 1]
-            writer.writerow([n, "binary", f"{color}.png", f"a {color} door", "true", "seen", f"c{n % 2}"])
-            writer.writerow([n, "binary", f"{color}.png", f"a {other} door", "false", "seen", f"c{n % 2}"])
+    rows: list[list[object]] = [["item", "protocol", "image", "text", "truth", "split", "cluster"]]
+    for n, color in enumerate(COLORS):
+        _photo(folder / f"{color}.png", color)
+        for named, truth in ((color, "true"), (other_than(color), "false")):
+            rows.append([n, "binary", f"{color}.png", f"a {named} door", truth, "seen", f"c{n % 2}"])
+    write_csv(folder / "mine.csv", rows)
     return folder / "mine.csv"
-
-
-def write_json(path: Path, data: object) -> None:
-    """A file of JSON, with its folders."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(data))
-
-
-def _photo(path: Path, color: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    square(color).save(path, quality=95)
-
-
-def write_sugarcrepe_pp(folder: Path) -> Path:
-    """Two files of one image a row. In the second the other true caption is read as another colour, and ties with
-    the false one."""
-    for number, color in enumerate(COLORS):
-        _photo(folder / "images" / f"{number:012d}.jpg", color)
-    rows = [
-        {
-            "id": n,
-            "filename": f"{n:012d}.jpg",
-            "caption": f"a {color} car",
-            "caption2": f"The car is {color} .",
-            "negative_caption": f"a {other} car",
-        }
-        for n, (color, other) in enumerate(zip(COLORS, reversed(COLORS), strict=True))
-    ]
-    write_json(folder / "data" / "replace_att.json", rows)
-    write_json(folder / "data" / "swap_obj.json", [{**rows[0], "caption2": "a blue or red car"}])
-    return folder
-
-
-def _quarters(path: Path) -> list[tuple[int, int]]:
-    """An image of four colours; returns the left and the upper edge of each."""
-    places = [(24 * (n % 2), 24 * (n // 2)) for n in range(4)]
-    whole = Image.new("RGB", (48, 48))
-    for color, place in zip(COLORS, places, strict=True):
-        whole.paste(square(color), place)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    whole.save(path, quality=95)
-    return places
 
 
 def write_crepe(folder: Path) -> Path:
@@ -207,15 +207,13 @@ def write_crepe(folder: Path) -> Path:
     places = _quarters(folder / "images" / "VG_100K_2" / "7.jpg")
     for n in (4, 5):
         for kind in ("atom", "swap", "negate"):
-            file = folder / "prod_hard_negatives" / kind / f"prod_vg_hard_negs_{kind}_complexity_{n}.csv"
-            file.parent.mkdir(parents=True, exist_ok=True)
-            with file.open("w", newline="") as out:
-                writer = csv.writer(out)
-                writer.writerow(["", "image_id", "caption", "x", "y", "width", "height", "hard_negs"])
-                for row, (color, (x, y)) in enumerate(list(zip(COLORS, places, strict=True))[: n - 1]):
-                    others = [color] if kind == "negate" else [other for other in COLORS if other != color]
-                    negatives = [f"{other} cup, {kind} {n} it's" for other in others]
-                    writer.writerow([row, 7, f"{color} cup of {n} atoms", x, y, 24, 24, negatives])
+            rows: list[list[object]] = [["", "image_id", "caption", "x", "y", "width", "height", "hard_negs"]]
+            for row, (color, (x, y)) in enumerate(list(zip(COLORS, places, strict=True))[: n - 1]):
+                others = [color] if kind == "negate" else [other for other in COLORS if other != color]
+                negatives = [f"{other} cup, {kind} {n} it's" for other in others]
+                rows.append([row, 7, f"{color} cup of {n} atoms", x, y, 24, 24, negatives])
+            file = f"prod_vg_hard_negs_{kind}_complexity_{n}.csv"
+            write_csv(folder / "prod_hard_negatives" / kind / file, rows)
     return folder
 
 
@@ -235,7 +233,7 @@ def write_crepe_systematicity(folder: Path, corpora: Sequence[str] = ("laion",))
                     "width": "24",
                     "height": "24",
                     "valid_hard_negs_atom": [f"a {other} cup" for other in COLORS if other != color],
-                    "valid_hard_negs_comp": [f"a {list(COLORS)[n - 1]} hat and a {color} cup"],
+                    "valid_hard_negs_comp": [f"a {other_than(color)} hat and a {color} cup"],
                 }
                 for n, (color, (x, y)) in enumerate(zip(COLORS, places, strict=True))
             ]
@@ -248,14 +246,13 @@ def write_crepe_systematicity(folder: Path, corpora: Sequence[str] = ("laion",))
 def write_vl_checklist(folder: Path) -> Path:
     """Two capabilities: colours of two corpora, and large objects of three roles; one role is wrong, and so is one
     of VAW's."""
-    for number, color in enumerate(COLORS):
-        for root in ("vg/VG_100K", "swig"):
-            _photo(folder / "images" / root / f"{number}.jpg", color)
+    for root in ("vg/VG_100K", "swig"):
+        _photos(folder / "images" / root, "{}.jpg")
 
     def rows(path: str, colors: Sequence[str], wrong: bool = False) -> list[object]:
         found = []
         for color in colors:
-            texts = [f"{color} car"], [f"{list(COLORS)[list(COLORS).index(color) - 1]} car"]
+            texts = [f"{color} car"], [f"{other_than(color)} car"]
             true, false = texts[::-1] if wrong else texts
             found.append([path.format(list(COLORS).index(color)), {"POS": true, "NEG": false}])
         return found
@@ -271,15 +268,14 @@ def write_vl_checklist(folder: Path) -> Path:
 
 def write_hard_positives(folder: Path) -> Path:
     """Attributes and relations of the published folders; of relations the hard positive is read as another colour."""
-    for number, color in enumerate(COLORS):
-        _photo(folder / "images" / "VG_100K" / f"{number}.jpg", color)
+    _photos(folder / "images" / "VG_100K", "{}.jpg")
     for name, colors in (("attributes", list(COLORS)), ("relations", ["red"])):
         rows = [
             {
                 "image_id": str(n),
                 "image_path": f"data/VG_100K/{n}.jpg",
                 "true_caption": f"{color} car",
-                "false_caption": f"{list(COLORS)[n - 1]} car",
+                "false_caption": f"{other_than(color)} car",
             }
             for n, color in enumerate(colors)
         ]
@@ -324,26 +320,21 @@ def write_pearson(folder: Path) -> Path:
             f"{others[1]} cylinder",
             f"{color2} {shape2}",
         ]
-        lines = [
-            ",prompt,class_name,classidx\n",
-            *(f"{n},a photo of {name},{name},{n}\n" for n, name in enumerate(names)),
-        ]
-        (folder / f"{label}.csv").write_text("".join(lines))
+        rows = [[n, f"a photo of {name}", name, n] for n, name in enumerate(names)]
+        write_csv(folder / f"{label}.csv", [["", "prompt", "class_name", "classidx"], *rows])
     return folder
 
 
 def write_pug_spare(folder: Path) -> Path:
     """Labels of two worlds, and images in a folder of each."""
-    lines = [
-        "filename,world_name,character_name,character2_name,character_texture,character2_texture,"
-        "character_pos,character2_pos"
-    ]
+    animals = ["character_name", "character2_name", "character_texture", "character2_texture"]
+    rows = [["filename", "world_name", *animals, "character_pos", "character2_pos"]]
     for world in ("Desert", "Island"):
+        _photos(folder / world, "{:07d}.png")
         for n, color in enumerate(COLORS):
-            other = list(COLORS)[n - 1]
-            _photo(folder / world / f"{n:07d}.png", color)
-            lines.append(f"{n:07d}.png,{world},DeerStag,Fox,{color.title()},{other.title()},,")
-    (folder / "labels.csv").write_text("\n".join(lines) + "\n")
+            textures = [color.title(), other_than(color).title()]
+            rows.append([f"{n:07d}.png", world, "DeerStag", "Fox", *textures, "", ""])
+    write_csv(folder / "labels.csv", rows)
     return folder
 
 

@@ -3,10 +3,7 @@
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 from evaluator.benchmarks.registry import read_texts
-from generator.base.errors import UserError
 from tests.evaluator.benchmarks.conftest import write_pug_spare
 
 
@@ -20,9 +17,3 @@ def test_the_colours_of_two_animals_are_exchanged(tmp_path: Path) -> None:
     island, about = read_texts("pug_spare", tmp_path, ["world=Island"])
     assert {each.kind for each in island} == {"Island"}
     assert about["excluded"] == {"its world is not Island": 4}
-
-
-def test_labels_of_another_file_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "labels.csv").write_text("filename,world_name\n1.png,Desert\n")
-    with pytest.raises(UserError, match="has no 'character_texture'"):
-        read_texts("pug_spare", tmp_path)

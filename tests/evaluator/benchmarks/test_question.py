@@ -65,8 +65,3 @@ def test_an_image_is_named_by_its_first_name_or_its_bytes_and_a_part_by_its_box(
     assert (Shown(("a/1.jpg", "1.jpg")).id, Shown(("1.jpg",), box=(1, 2, 3, 4)).id) == ("a/1.jpg", "1.jpg@1,2,3,4")
     assert Shown(("1.jpg",), box=(1, 2, 3, 4)).whole == "1.jpg"
     assert Shown(cell=Cell(Path("a.parquet"), 3, "image", "0123456789abcdef01")).id == "0123456789abcdef"
-
-
-def test_each_image_of_a_folder_is_asked_its_question() -> None:
-    question = Question("red_cube", (), ("a", "b"), ((True, False),), folders=("red_cube",)).of("red_cube/4.png")
-    assert (question.item, question.images, question.folders) == ("red_cube/4", (Shown(("red_cube/4.png",)),), ())

@@ -4,7 +4,6 @@ import re
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
 from evaluator import Dataset, evaluate
@@ -78,14 +77,6 @@ def test_files_that_are_not_there_are_said(tmp_path: Path) -> None:
     folder = write_sugarcrepe(tmp_path / "files")
     with pytest.raises(UserError, match=r"There is no folder .*none; give the folder of the images"):
         open_external(Source(folder, "sugarcrepe", tmp_path / "none"))
-
-
-def test_the_benchmark_is_whole_without_any_file(tmp_path: Path) -> None:
-    pictures, benchmark = open_external(Source(write_sugarcrepe(tmp_path / "files"), "sugarcrepe"))
-    assert not benchmark.folder.exists()
-    assert isinstance(benchmark.pools, pa.Table)
-    assert benchmark.items.num_rows == 5
-    assert len(pictures.of) == 4
 
 
 def test_a_dataset_is_recorded_by_its_folder_and_a_benchmark_of_others_by_name_and_folders(tmp_path: Path) -> None:

@@ -36,11 +36,6 @@ def test_lost_scores_are_refused(folder: Path) -> None:
         measure(folder)
 
 
-def test_only_the_first_channel_of_a_pool_has_a_plain_name() -> None:
-    assert pool_path(Path("run"), "grid", "itm", 0) == Path("run/pools/grid.npy")
-    assert pool_path(Path("run"), "grid", "itc", 1) == Path("run/pools/grid.itc.npy")
-
-
 @pytest.mark.parametrize("command", ["measure", "report"])
 def test_a_url_in_a_run_is_not_opened(folder: Path, tmp_path: Path, command: str) -> None:
     """A sender could make `score report` fetch and write what lies at any URL."""

@@ -210,19 +210,20 @@ def test_a_certificate_counts_for_the_very_files(
     assert results["certificate"] == said
 
 
-def _describe_otherwise(root: Path) -> None:
-    """Put a benchmark with fewer items in the place of the other."""
+def _write_again(root: Path, name: str = "", world: str = "", without: int = 0) -> None:
+    """Write the only benchmark again: by another name, over another world, or without its first items."""
     benchmark = Dataset.open(root).benchmark()
-    tables = {name: getattr(benchmark, name) for name in ("splits", "texts", "items", "candidates", "pools")}
-    tables["items"] = tables["items"].slice(3)
-    write_benchmark(root, benchmark.name, tables, benchmark.holdout, {"world": benchmark.manifest["world"]})
+    tables = {each: getattr(benchmark, each) for each in ("splits", "texts", "items", "candidates", "pools")}
+    tables["items"] = tables["items"].slice(without)
+    about = {"world": world or benchmark.manifest["world"]}
+    write_benchmark(root, name or benchmark.name, tables, benchmark.holdout, about)
 
 
 def test_a_dataset_that_changed_is_refused(bags: None, drawn_copy: Path, tmp_path: Path) -> None:
     folder, model = tmp_path / "run", f"bag:sharp@{drawn_copy}"
     _run(drawn_copy, model, folder)
     results = (folder / "results.json").read_bytes()
-    _describe_otherwise(drawn_copy)
+    _write_again(drawn_copy, without=3)
     assert_one_sentence(score_command("measure", folder), "changed since", "run `score run` again with another --out")
     assert_one_sentence(score_command("report", folder), "changed since")
     again = score_command("run", drawn_copy, "--model", model, "--out", folder)
@@ -233,9 +234,7 @@ def test_a_dataset_that_changed_is_refused(bags: None, drawn_copy: Path, tmp_pat
 
 
 def test_a_benchmark_over_another_world_is_refused(bags: None, drawn_copy: Path, tmp_path: Path) -> None:
-    benchmark = Dataset.open(drawn_copy).benchmark()
-    tables = {name: getattr(benchmark, name) for name in ("splits", "texts", "items", "candidates", "pools")}
-    write_benchmark(drawn_copy, benchmark.name, tables, benchmark.holdout, {"world": "0" * 64})
+    _write_again(drawn_copy, world="0" * 64)
     with pytest.raises(UserError, match="made over another world"):
         _run(drawn_copy, f"bag:sharp@{drawn_copy}", tmp_path / "run")
 
@@ -273,9 +272,7 @@ def test_mistakes_about_the_dataset_are_one_sentence(bags: None, drawn: Path, tm
 
 
 def test_a_benchmark_must_be_chosen_where_there_are_several(bags: None, drawn_copy: Path, tmp_path: Path) -> None:
-    benchmark = Dataset.open(drawn_copy).benchmark()
-    tables = {name: getattr(benchmark, name) for name in ("splits", "texts", "items", "candidates", "pools")}
-    write_benchmark(drawn_copy, "second", tables, benchmark.holdout, {"world": benchmark.manifest["world"]})
+    _write_again(drawn_copy, "second")
     arguments = ("run", drawn_copy, "--model", f"bag:sharp@{drawn_copy / '..' / 'dataset'}", "--out", tmp_path / "run")
     assert_one_sentence(
         score_command(*arguments), "several benchmarks; choose one with --benchmark: color-shape-3x3-b0, second"
@@ -289,7 +286,7 @@ def test_a_dataset_that_changes_during_a_run_is_one_sentence_and_nothing_is_lost
         def encode_images(self, images: Sequence[Image.Image]) -> np.ndarray:
             if not changed:
                 changed.append(True)
-                _describe_otherwise(drawn_copy)
+                _write_again(drawn_copy, without=3)
             return super().encode_images(images)
 
     changed: list[bool] = []

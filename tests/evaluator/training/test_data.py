@@ -45,15 +45,6 @@ def test_the_training_data_are_the_train_split_and_nothing_else(
     assert 0 < without < 96
 
 
-def test_nothing_that_is_held_out_reaches_training(all_kinds: TrainingData, benchmark: Benchmark) -> None:
-    """In no kind of caption, negative or positive."""
-    assert benchmark.holdout is not None
-    held_out = [f"{value} {thing}" for value, thing in benchmark.holdout["bindings"]]
-    assert len(all_kinds.texts) == len(set(all_kinds.texts)) > 100
-    assert not [text for text in all_kinds.texts if any(binding in text for binding in held_out)]
-    assert set(all_kinds.used()) <= set(range(len(all_kinds.texts)))
-
-
 def _ask_unseen(rows: Rows) -> None:
     next(row for row in rows if row["split"] == "unseen")["protocol"] = "train"
 
@@ -248,17 +239,3 @@ def test_a_certificate_that_failed_is_refused_and_others_are_recorded(drawn_copy
     opened = _certify(drawn_copy, "failed")
     with pytest.raises(UserError, match="is not trained on: its certificate says that it failed; `gen verify"):
         benchmark_source(opened.world, opened.benchmark(), Recipe())
-
-
-def test_a_record_names_the_benchmark_with_its_digests(world: World, benchmark: Benchmark) -> None:
-    source = benchmark_source(world, benchmark, Recipe())
-    assert source.record == {
-        "name": benchmark.name,
-        "benchmark": benchmark.digest,
-        "world": world.digest,
-        "certificate": "not verified",
-    }
-    exposure = source.exposure(source.data)
-    assert exposure is not None
-    assert exposure.complete
-    assert len(exposure.scenes) >= 96

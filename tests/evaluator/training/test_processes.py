@@ -39,12 +39,6 @@ def test_shares_are_all_rows_once_in_order(n: int, count: int) -> None:
     assert max(map(len, shares)) - min(map(len, shares)) <= 1
 
 
-def test_alone_everything_is_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = torch.arange(3.0)
-    assert gather(rows, 3) is rows
-    assert share(7) == slice(0, 7)
-
-
 @pytest.mark.parametrize("count", [2, 3])
 def test_the_mean_gradient_is_that_of_one_process(count: int) -> None:
     """Of a weight before the rows are gathered, and of one after."""

@@ -32,7 +32,12 @@ def test_a_declaration_cannot_be_changed() -> None:
         Inner().size = 2  # type: ignore[misc]
 
 
+class Outermost(Declared):
+    outers: dict[str, Outer] = Field(default_factory=dict)
+
+
 def test_the_model_of_a_table_is_found_by_its_place() -> None:
+    assert table_of(Outermost, ("outers", "a", "inner", "sise")) is Inner
     assert table_of(Outer, ("inner", "sise")) is Inner
     assert table_of(Outer, ("many", "inner", "sise")) is Inner
     assert table_of(Outer, ("deep", "a", "b", "sise")) is Inner

@@ -110,10 +110,9 @@ def test_arrays_are_read_as_numpy_reads_them(array: np.ndarray, tmp_path: Path) 
     [
         *(
             (shape, "'<f4'")
-            for shape in ("(10**12,)", "(1000000000000,)", "(-1,)", "(2,)", "(0,)", "1", "None", "(1, ")
+            for shape in ("(10**12,)", "(1000000000000,)", "(-1,)", "(0,)", "1", "(1, ", "(" * 500, "(1.5,)")
         ),
-        *((shape, "'<f4'") for shape in ("(" * 500, "(1.5,)")),
-        *(("(1,)", descr) for descr in ("'|O'", "[('a', '<f4')]", "'<U1'", "'<M8[s]'", "7")),
+        *(("(1,)", descr) for descr in ("'|O'", "[('a', '<f4')]", "'<U1'", "7")),
     ],
 )
 def test_an_array_of_another_size_than_its_file_or_of_no_numbers_is_refused(shape: str, descr: str) -> None:

@@ -17,7 +17,7 @@ from generator.dataset.reader import Dataset
 from generator.describe.benchmark import describe, write_benchmarks
 from generator.describe.request import first_request
 from generator.holdout.holdout import Holdout
-from tests.conftest import render_arguments, run_command
+from tests.conftest import refuse, render_arguments, run_command, succeed
 from tests.generator.render.test_run import start
 from tests.generator.worlds import rewrite
 
@@ -175,10 +175,7 @@ def test_damage_at_the_url_is_found(rendered: Path, url: str) -> None:
     ],
 )
 def test_urls_without_a_dataset_are_explained(url: str, said: str) -> None:
-    done = run_command("gen", "verify", url)
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
+    refuse(said, "gen verify", url)
 
 
 @pytest.mark.full
@@ -191,16 +188,14 @@ def test_commands_take_urls(tmp_path: Path, rendered: Path) -> None:
         ["score", "audit", url, "--benchmark", "second"],
         ["gen", "verify", tmp_path / "there"],
     ):
-        done = run_command(*command)
-        assert done.returncode == 0, done.stderr
+        succeed(*command)
         assert json.loads((tmp_path / "there" / BENCHMARK / "verify.json").read_text())["status"] == "clean"
 
 
 @pytest.mark.full
 def test_rendering_to_a_url_that_is_killed_continues(tmp_path: Path, cache: Path) -> None:
     few = ["--scenes", "train=8,val=1,seen=2,partial=2,unseen=2"]
-    here = run_command(*render_arguments(tmp_path / "here", *few))
-    assert here.returncode == 0, here.stderr
+    succeed(*render_arguments(tmp_path / "here", *few))
     url = f"file://{tmp_path}/there"
     process = start(*render_arguments(url, *few))
     while len(list(cache.rglob("*.png"))) < 4:
@@ -208,8 +203,7 @@ def test_rendering_to_a_url_that_is_killed_continues(tmp_path: Path, cache: Path
     process.kill()
     process.communicate()
     assert not at(url)
-    done = run_command(*render_arguments(url, *few))
-    assert done.returncode == 0, done.stderr
+    done = succeed(*render_arguments(url, *few))
     assert files(tmp_path / "there") == files(tmp_path / "here")
     assert done.stdout.strip() == url
 
@@ -219,8 +213,7 @@ def test_an_origin_counts_only_in_the_folder_of_its_url(rendered: Path, tmp_path
     """A sender's .origin named a place to write to, and the folder was removed once it was 'published'."""
     folder = shutil.copytree(rendered, tmp_path / place)
     (folder / ".origin").write_text(f"file://{tmp_path}/there")
-    done = run_command("gen", "split", folder, "--holdout", "3x3", "--block-seed", "1")
-    assert done.returncode == 0, done.stderr
+    done = succeed("gen split", folder, "--holdout", "3x3", "--block-seed", "1")
     assert f"file://{tmp_path}/there" not in done.stdout + done.stderr
     fetch(folder)
     publish(folder)

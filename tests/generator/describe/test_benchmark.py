@@ -38,7 +38,7 @@ from generator.plan.job import Job, prepare
 from generator.plan.store import Assigned
 from generator.scene.layouts import can_carry
 from generator.vocabulary.schema import parse_vocabulary
-from tests.conftest import run_command, run_process
+from tests.conftest import refuse, run_process, succeed
 from tests.generator.relations import BENCHMARK as RELATED
 from tests.generator.relations import VOCABULARY as RELATIONS
 from tests.generator.scenes import HOLDOUT, VOCABULARY, captioner, scene_of
@@ -62,27 +62,28 @@ def test_splits_hold_what_was_asked_for(benchmark: Benchmark) -> None:
 
 
 def test_exposed_negatives_are_admitted_only_when_asked_and_then_declared(copied: Path) -> None:
-    done = run_command("gen", "split", copied, "--exposed-negatives", "--name", "exposed")
-    assert done.returncode == 0, done.stderr
+    succeed("gen split", copied, "--exposed-negatives", "--name", "exposed")
     dataset = Dataset.open(copied)
     plain, exposed = dataset.benchmark("color-shape-3x3-b0"), dataset.benchmark("exposed")
     swaps = [sum(row["kind"] == "swap" for row in each.candidates.to_pylist()) for each in (plain, exposed)]
     assert swaps[0] < swaps[1]
     assert exposed.manifest["declared_leaks"]
-    verified = run_command("gen", "verify", copied, "--benchmark", "exposed")
-    assert verified.returncode == 0
+    verified = succeed("gen verify", copied, "--benchmark", "exposed")
     assert verified.stdout.strip() == "exposed: as declared"
     assert "train negatives show held-out bindings" in verified.stderr
 
 
+def world_bytes(root: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in (root / "world").iterdir() if path.is_file()}
+
+
 def test_another_block_seed_over_the_same_images(copied: Path) -> None:
-    before = {path.name: path.read_bytes() for path in (copied / "world").iterdir() if path.is_file()}
-    done = run_command("gen", "split", copied, "--holdout", "4x6", "--block-seed", "3", "--json")
-    assert done.returncode == 0, done.stderr
-    assert before == {path.name: path.read_bytes() for path in (copied / "world").iterdir() if path.is_file()}
+    before = world_bytes(copied)
+    succeed("gen split", copied, "--holdout", "4x6", "--block-seed", "3", "--json")
+    assert before == world_bytes(copied)
     dataset = Dataset.open(copied)
     assert dataset.benchmark_names() == ["color-shape-3x3-b0", "color-shape-4x6-b3"]
-    assert run_command("gen", "verify", copied).returncode == 0
+    succeed("gen verify", copied)
     with pytest.raises(UserError, match="several benchmarks"):
         dataset.benchmark()
 
@@ -104,19 +105,18 @@ def test_a_split_without_scenes_is_refused_and_nothing_written(copied: Path) -> 
 
 
 def test_other_texts_over_the_same_images_are_proven_and_need_no_rendering(copied: Path) -> None:
-    before = {path.name: path.read_bytes() for path in (copied / "world").iterdir() if path.is_file()}
-    done = run_command("gen", "describe", copied, "--seed", "3", "--json")
-    assert done.returncode == 0, done.stderr
+    before = world_bytes(copied)
+    done = succeed("gen describe", copied, "--seed", "3", "--json")
     assert "each decided on its scene" in done.stderr
-    assert before == {path.name: path.read_bytes() for path in (copied / "world").iterdir() if path.is_file()}
+    assert before == world_bytes(copied)
     said = json.loads(done.stdout)
     benchmark = Dataset.open(copied).benchmark(said["benchmark"])
     assert benchmark.holdout == Dataset.open(copied).benchmark("color-shape-3x3-b0").holdout
     assert {name.split()[0] for name in said["items"]} == {*protocol_names(), "train"} - {"pairs"}  # it has no twins
     assert sum(said["items"].values()) == benchmark.items.num_rows
     assert benchmark.manifest["texts"]["reports"]["systematicity"]
-    verified = run_command("gen", "verify", copied, "--benchmark", said["benchmark"])
-    assert verified.stdout.strip() == f"{said['benchmark']}: clean", verified.stderr
+    verified = succeed("gen verify", copied, "--benchmark", said["benchmark"])
+    assert verified.stdout.strip() == f"{said['benchmark']}: clean"
 
 
 @pytest.mark.full
@@ -125,18 +125,16 @@ def test_the_same_seed_gives_the_same_texts_whatever_the_hash_seed(copied: Path)
     elsewhere = run_process("gen", "describe", copied, "--name", "again", env={**os.environ, "PYTHONHASHSEED": "1"})
     assert elsewhere.returncode == 0, elsewhere.stderr
     digests.add(Dataset.open(copied).benchmark("again").digest)
-    here = run_command("gen", "describe", copied, "--name", "again", "--replace")  # of a hash seed by chance
-    assert here.returncode == 0, here.stderr
+    succeed("gen describe --name again --replace", copied)  # of a hash seed by chance
     digests.add(Dataset.open(copied).benchmark("again").digest)
     assert len(digests) == 1
-    run_command("gen", "describe", copied, "--name", "again", "--seed", "1", "--replace")
+    succeed("gen describe --name again --seed 1 --replace", copied)
     assert Dataset.open(copied).benchmark("again").digest not in digests
 
 
 def test_graded_captions_can_be_asked_for_exactly(copied: Path) -> None:
     asked = "--protocol skill --level OAR --complexity 5..7 --counts O=2,R=1 --template list-then-relate"
-    done = run_command("gen", "describe", copied, "--name", "graded", *asked.split())
-    assert done.returncode == 0, done.stderr
+    succeed("gen describe", copied, "--name", "graded", *asked.split())
     benchmark = Dataset.open(copied).benchmark("graded")
     skill = set(benchmark.items_of("skill")["item_id"].to_pylist())
     used = {
@@ -152,8 +150,7 @@ def test_graded_captions_can_be_asked_for_exactly(copied: Path) -> None:
 
 def test_training_captions_of_known_statistics_are_noted(copied: Path) -> None:
     asked = "--name sparse --protocol binary --captions density=0.5,completeness=0.5"
-    done = run_command("gen", "describe", copied, *asked.split())
-    assert done.returncode == 0, done.stderr
+    succeed("gen describe", copied, *asked.split())
     realised = Dataset.open(copied).benchmark("sparse").manifest["texts"]["reports"]["train"]
     assert realised["captions"] == 110
     assert realised["completeness"] == 0.5
@@ -163,19 +160,12 @@ def test_training_captions_of_known_statistics_are_noted(copied: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("--level OAX", "Unknown level 'OAX'"),
-        ("--complexity 12..4", "Expected --complexity"),
         ("--counts O=9", "scenes have up to 2 objects"),
-        ("--captions density=7", "Expected --captions"),
-        ("--name a/b", "benchmark's name"),
         ("--protocol skill --level OR --template spare", "or the template 'spare' cannot say it"),
     ],
 )
 def test_texts_that_cannot_be_are_refused_in_a_sentence(rendered: Path, arguments: str, said: str) -> None:
-    done = run_command("gen", "describe", rendered, *arguments.split())
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert "Traceback" not in done.stderr
+    refuse(said, "gen describe", rendered, *arguments.split())
     assert Dataset.open(rendered).benchmark_names() == ["color-shape-3x3-b0"]
 
 

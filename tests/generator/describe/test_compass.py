@@ -7,7 +7,7 @@ from generator.describe.protocols.compass import Integration, Skill
 from generator.holdout.blocks import draw_block
 from generator.language.complexity import cells
 from generator.language.truth import Axes
-from tests.generator.describe.samples import CELLS, Sample, asked, by_slot, items_of, scenes, sizes
+from tests.generator.describe.samples import CELLS, Sample, asked, by_slot, items_of, scenes
 from tests.generator.scenes import RELATIONS, VOCABULARY, captioner, described, random_scene
 
 
@@ -63,10 +63,6 @@ def test_captions_of_one_subgraph_share_their_relations_and_cover_every_number_o
         }
     assert {n for level, n in sizes if level == "OA"} >= set(range(2, 9))
     assert {n for level, n in sizes if level == "OAR"} >= set(range(4, 9))
-
-
-def test_an_item_has_four_negatives(sampled: list[Sample]) -> None:
-    assert sizes(sampled, "skill") == {"targeted": {4}}
 
 
 def test_negatives_change_atoms_of_one_type_and_spread_over_them(sampled: list[Sample]) -> None:

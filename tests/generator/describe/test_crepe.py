@@ -7,12 +7,8 @@ from generator.describe.protocols.crepe import Systematicity
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import UNSEEN_ATOMS
 from generator.language.familiarity import count_triples, names_absent
-from tests.generator.describe.samples import Sample, asked, by_slot, items_of, samples, sizes
+from tests.generator.describe.samples import Sample, asked, by_slot, items_of, samples
 from tests.generator.scenes import HOLDOUT, VOCABULARY
-
-
-def test_sets_of_systematicity_have_the_published_sizes(sampled: list[Sample]) -> None:
-    assert sizes(sampled, "systematicity") == {"raw": {0}, "atom": {4}, "comp": {6}, "both": {10}}
 
 
 def test_captions_are_of_one_to_three_compounds_of_the_tested_kind(sampled: list[Sample]) -> None:
@@ -71,10 +67,6 @@ def test_unseen_atoms_are_asked_raw_alone_and_each_caption_names_one() -> None:
         assert (item.kind, len(item.candidates)) == ("raw", 1)
         assert names_absent(item.candidates[0].text.form, holdout)
     assert found > 10
-
-
-def test_sets_have_the_published_sizes(sampled: list[Sample]) -> None:
-    assert sizes(sampled, "productivity") == {"atom": {5}, "swap": {5}, "neg": {5}, "all": {15}}
 
 
 def test_the_set_of_all_has_five_foils_of_each_kind(sampled: list[Sample]) -> None:

@@ -21,6 +21,7 @@ from generator.describe.captioner import Candidate, Draft, Item
 from generator.describe.protocol import Protocol, Recipe
 from generator.describe.protocols import registry
 from generator.describe.protocols.registry import find_protocol, protocol_names, register
+from generator.describe.protocols.two_objects import Binary
 from generator.describe.request import Request
 from generator.describe.scenes import DescribedScene
 from generator.describe.training import KINDS as TRAINING
@@ -36,7 +37,7 @@ from generator.language.form import Form, Mention
 from generator.language.grammar import NATURAL
 from generator.language.truth import decide
 from generator.scene.scene import Scene
-from tests.generator.describe.samples import WITHOUT_ITEMS, Sample, by_slot, samples
+from tests.generator.describe.samples import WITHOUT_ITEMS, Sample, by_slot, samples, sizes
 from tests.generator.scenes import (
     HOLDOUT,
     VOCABULARY,
@@ -93,6 +94,20 @@ def test_every_kind_of_negative_is_documented(sampled: list[Sample]) -> None:
     }
     written = {c.kind for _, _, item in sampled for c in item.candidates if c.kind and not c.truth}
     assert written <= documented
+
+
+@pytest.mark.parametrize(
+    ("protocol", "published"),
+    [
+        ("binary", {kind: {1} for kind in Binary.kinds}),
+        ("gzsl", {"two-object": {4}, "relational": {4}}),
+        ("productivity", {"atom": {5}, "swap": {5}, "neg": {5}, "all": {15}}),
+        ("skill", {"targeted": {4}}),
+        ("systematicity", {"raw": {0}, "atom": {4}, "comp": {6}, "both": {10}}),
+    ],
+)
+def test_sets_have_the_published_sizes(sampled: list[Sample], protocol: str, published: dict[str, set[int]]) -> None:
+    assert sizes(sampled, protocol) == published
 
 
 def changed_scene(scene: Scene, described: DescribedScene, caption: Candidate, foil: Candidate) -> Scene:

@@ -153,6 +153,14 @@ def test_captions_have_the_statistics_asked_for(density: float, completeness: fl
         assert lean > 0.3 if saliency == 1 and completeness > 0.3 else abs(lean) < 0.1
 
 
+def test_the_middle_one_of_an_odd_number_of_objects_is_of_the_salient_half() -> None:
+    captions = MeasuredCaptions(Statistics(1.0, 1.0, 1.0), VOCABULARY)
+    shown = described(scene_of(("cube", {"color": "red"})), "train")
+    shown.salience = (1.0,)
+    captions.draw(shown, Stream(0))
+    assert captions.report()["completeness_salient_half"] == 1
+
+
 @pytest.mark.parametrize("spec", ["density", "density=2", "colour=1", "density=x", "density=nan"])
 def test_captions_that_make_no_sense_are_refused(spec: str) -> None:
     with pytest.raises(UserError, match="Expected --captions"):

@@ -3,14 +3,10 @@ from dataclasses import replace
 
 from generator.base.streams import Stream
 from generator.describe.protocols.two_objects import POOL, Binary, Retrieval
-from tests.generator.describe.samples import Sample, by_slot, items_of, sizes
+from tests.generator.describe.samples import Sample, by_slot, items_of
 from tests.generator.scenes import captioner, described, scene_of
 
 SCENE = scene_of(("cube", {"color": "red"}), ("cone", {"color": "blue"}))
-
-
-def test_every_kind_has_one_foil(sampled: list[Sample]) -> None:
-    assert sizes(sampled, "binary") == {kind: {1} for kind in Binary.kinds}
 
 
 def test_swaps_are_asked_in_both_orders_of_mention() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import FEW, FEWEST, render_arguments, run_command, run_process
+from tests.conftest import FEW, FEWEST, refuse, render_arguments, run_command, run_process, succeed
 from tests.generator.render.digests import files
 from tests.generator.render.test_run import start
 from tests.paths import CHECKOUT as ROOT
@@ -22,8 +22,7 @@ MORE = ["--scenes", "train=44,val=4,seen=4,partial=4,unseen=4", "--workers", "2"
 
 
 def rendered_at(root: Path, *arguments: str) -> Path:
-    done = run_command(*render_arguments(root, *arguments))
-    assert done.returncode == 0, done.stderr
+    succeed(*render_arguments(root, *arguments))
     return root
 
 
@@ -83,21 +82,12 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_disk_that_cannot_hold_the_images_is_told_beforehand(disk: Path) -> None:
-    refused = run_command(*render_arguments(disk / "d", "--scenes", "400"))
-    assert refused.returncode == 2
-    assert "free some space" in refused.stderr
+    refuse("free some space", *render_arguments(disk / "d", "--scenes", "400"))
     assert list(disk.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    "left",
-    [
-        pytest.param(200_000, id="images"),
-        pytest.param(260_000, id="tables"),
-        pytest.param(420_000, id="texts"),
-        pytest.param(560_000, id="more texts"),
-    ],
-)
+# the disk is full while images, tables and texts are written
+@pytest.mark.parametrize("left", [200_000, 260_000, 420_000, 560_000])
 @pytest.mark.full
 def test_a_disk_that_fills_ends_in_one_sentence_and_can_be_continued(undisturbed: Path, disk: Path, left: int) -> None:
     ballast = disk / "ballast"
@@ -111,8 +101,7 @@ def test_a_disk_that_fills_ends_in_one_sentence_and_can_be_continued(undisturbed
     assert "Traceback" not in done.stderr
     ballast.unlink()
     subprocess.run(["mount", "-o", "remount,size=20m", disk], check=True)
-    done = run_command(*render_arguments(disk / "d", *FEW))
-    assert done.returncode == 0, done.stderr
+    succeed(*render_arguments(disk / "d", *FEW))
     assert files(disk / "d") == files(undisturbed)
 
 

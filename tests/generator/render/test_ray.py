@@ -14,7 +14,7 @@ from generator.dataset.reader import Dataset
 from generator.plan.job import Job, prepare
 from generator.render.farm import Farm
 from generator.render.run import Rendering, worker_setup
-from tests.conftest import render_arguments, run_command, run_process
+from tests.conftest import render_arguments, run_process, succeed
 from tests.hostile_folder import make_hostile
 
 ray = pytest.importorskip("ray")
@@ -25,8 +25,7 @@ FEW = ["--scenes", "train=6,val=1,seen=1,partial=1,unseen=1"]
 
 @pytest.mark.full
 def test_a_cluster_gives_the_same_files(cluster: str, tmp_path: Path) -> None:
-    here = run_command(*render_arguments(tmp_path / "here", *FEW))
-    assert here.returncode == 0, here.stderr
+    succeed(*render_arguments(tmp_path / "here", *FEW))
     there = run_process(
         *render_arguments(tmp_path / "there", *FEW, "--workers", "2", "--with", "masks"),
         *("--farm", "ray", "--address", cluster),
@@ -66,16 +65,6 @@ def _workers() -> list[int]:
             if b"generator.render.blender.worker" in command and actor.startswith(b"ray::_NodeWorker"):
                 found.append(int(process.name))
     return found
-
-
-def test_an_address_without_a_cluster_is_explained(tmp_path: Path) -> None:
-    done = run_command(*render_arguments(tmp_path / "d", "--address", "auto"))
-    assert done.returncode == 2
-    assert "--address auto is the address of a Ray cluster; add --farm ray" in done.stderr
-    done = run_process(*render_arguments(tmp_path / "d", "--farm", "ray", "--address", "127.0.0.1:1"))
-    assert done.returncode == 2
-    assert "no Ray cluster answers there" in done.stderr
-    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.full

@@ -18,7 +18,7 @@ from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
 from generator.render.shards import ShardScenes, merge_worlds, parse_shard, parse_size
 from generator.scene.planned import Planned
-from tests.conftest import run_command
+from tests.conftest import refuse, run_command, succeed
 from tests.generator.judge.datasets import edit
 from tests.generator.render.digests import files
 from tests.generator.worlds import rewrite
@@ -30,8 +30,7 @@ TAR_BYTES = 100_000
 def packed(rendered: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The rendered dataset with its images in tars, one of its scenes failed after all, and its benchmark."""
     root = rewrite(rendered, tmp_path_factory.mktemp("packed") / "dataset", tar_bytes=TAR_BYTES)
-    done = run_command("gen", "split", root)
-    assert done.returncode == 0, done.stderr
+    succeed("gen split", root)
     return root
 
 
@@ -64,11 +63,8 @@ def test_webdataset_reads_the_tars(rendered: Path, packed: Path) -> None:
 
 
 def test_a_dataset_in_tars_is_verified_previewed_and_trained_on(rendered: Path, packed: Path) -> None:
-    done = run_command("gen", "verify", packed)
-    assert done.returncode == 0, done.stderr
-    assert "clean" in done.stdout
-    done = run_command("gen", "preview", packed, "--n", "2")
-    assert done.returncode == 0, done.stderr
+    assert "clean" in succeed("gen verify", packed).stdout
+    succeed("gen preview", packed, "--n", "2")
     whole, other = (
         [
             where.image(name).tobytes()
@@ -82,7 +78,7 @@ def test_a_dataset_in_tars_is_verified_previewed_and_trained_on(rendered: Path, 
 @pytest.mark.parametrize("harm", ["tar", "index"])
 def test_changed_tars_are_found_out(rendered: Path, tmp_path: Path, harm: str) -> None:
     root = rewrite(rendered, tmp_path / "dataset", tar_bytes=TAR_BYTES)
-    assert run_command("gen", "split", root).returncode == 0
+    succeed("gen split", root)
     path = root / ("world/shards/000001.tar" if harm == "tar" else "world/packed.parquet")
     data = bytearray(path.read_bytes())
     data[700] ^= 1
@@ -116,10 +112,9 @@ def test_parts_and_sizes_are_read() -> None:
 
 
 def test_merged_parts_are_the_files_of_one_run(rendered: Path, parts: list[Path], tmp_path: Path) -> None:
-    done = run_command("gen", "merge", *reversed(parts), "--out", tmp_path / "whole")
-    assert done.returncode == 0, done.stderr
+    succeed("gen merge", *reversed(parts), "--out", tmp_path / "whole")
     assert files(tmp_path / "whole") == {name: d for name, d in files(rendered).items() if "verify.json" not in name}
-    again = run_command("gen", "merge", *parts, "--out", tmp_path / "whole", "--json")
+    again = succeed("gen merge", *parts, "--out", tmp_path / "whole", "--json")
     assert json.loads(again.stdout)["scenes"]["train"] > 0
     assert [Dataset.open(part).benchmark_names() for part in parts] == [[], [], []]
 
@@ -144,19 +139,12 @@ def test_a_stopped_merge_continues(rendered: Path, parts: list[Path], tmp_path: 
 @pytest.mark.parametrize(
     ("give", "said"),
     [
-        (lambda parts, whole: parts[:2], "Shards are missing: 3/3"),
-        (lambda parts, whole: [*parts, parts[0]], "are both shard 1/3; give each once"),
-        (lambda parts, whole: [*parts, whole], "is a whole dataset, not a shard"),
-        (lambda parts, whole: [parts[0].parent], "is no dataset"),
+        (lambda parts: parts[:2], "Shards are missing: 3/3"),
+        (lambda parts: [*parts, parts[0]], "are both shard 1/3; give each once"),
     ],
 )
-def test_parts_that_are_no_whole_are_refused(
-    rendered: Path, parts: list[Path], tmp_path: Path, give: Any, said: str
-) -> None:
-    done = run_command("gen", "merge", *give(parts, rendered), "--out", tmp_path / "whole")
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
+def test_parts_that_are_no_whole_are_refused(parts: list[Path], tmp_path: Path, give: Any, said: str) -> None:
+    refuse(said, "gen merge", *give(parts), "--out", tmp_path / "whole")
     assert not (tmp_path / "whole").exists()
 
 
@@ -176,7 +164,13 @@ def test_a_shard_whose_scenes_have_other_names_is_refused(parts: list[Path], tmp
     (tmp_path / "private" / "key.png").write_text("private")
     received = Path(shutil.copytree(parts[1], tmp_path / "received"))
     edit(received / "world", "scenes", lambda rows: rows[0].update(scene_id=name, status="failed", reason="x"))
-    done = run_command("gen", "merge", parts[0], received, parts[2], "--out", tmp_path / "out" / "whole")
-    assert done.returncode == 2
-    assert "scenes.parquet has the scene_id" in done.stderr
+    refuse(
+        "scenes.parquet has the scene_id",
+        "gen merge",
+        parts[0],
+        received,
+        parts[2],
+        "--out",
+        tmp_path / "out" / "whole",
+    )
     assert (tmp_path / "private" / "key.png").read_text() == "private"

@@ -58,13 +58,13 @@ def test_numbers_are_those_that_clevr_published() -> None:
     assert CLEVR.sky == 0
 
 
-@pytest.mark.parametrize(("shape", "half"), [("sphere", 1), ("cylinder", 1), ("cube", 1)])
-def test_a_size_is_half_of_what_an_object_measures_along_every_axis(shape: str, half: float) -> None:
+@pytest.mark.parametrize("shape", ["sphere", "cylinder", "cube"])
+def test_a_size_is_half_of_what_an_object_measures_along_every_axis(shape: str) -> None:
     mesh = CLEVR.meshes[shape]
     vertices = np.array(unit_mesh(mesh).vertices)
-    assert np.allclose(vertices.min(axis=0), (-half, -half, 0), atol=0.002)
-    assert np.allclose(vertices.max(axis=0), (half, half, 2 * half), atol=0.002)
-    assert mesh_height(mesh, BUILTIN) == pytest.approx(2 * half, abs=0.002)
+    assert np.allclose(vertices.min(axis=0), (-1, -1, 0), atol=0.002)
+    assert np.allclose(vertices.max(axis=0), (1, 1, 2), atol=0.002)
+    assert mesh_height(mesh, BUILTIN) == pytest.approx(2, abs=0.002)
 
 
 @pytest.mark.parametrize("n", [3, 8, 10])

@@ -80,10 +80,6 @@ def test_what_is_stored_needs_no_other_file(tmp_path: Path) -> None:
         ('extends = "clevr"\nremove = "star"', 'remove is a list such as ["objects.star"]'),
         ("extends = 3", "extends is the name of a family or the path of a file, got 3"),
         ('extends = "clevr"\n[attributes.color]\nteal = { srgb = "teal" }', "attributes.color.teal.srgb"),
-        (
-            'extends = "clevr"\n[attributes.color]\nteal = { srgb = "#0b7a75", linear = [1, 2, 3] }',
-            "two ways to give one colour",
-        ),
         ('extends = "clevr"\npaints = ["color", "size"]', "no attribute kind sets 'scale'"),
     ],
 )

@@ -52,11 +52,6 @@ def test_a_value_of_textures_may_be_plain() -> None:
             "'color' and 'coat' both set 'linear'",
         ),
         (
-            {"color": {**COLOR, "odd": AttributeValue(roughness=1.0)}, "body": BODY},
-            (),
-            "values of 'color' set different inputs",
-        ),
-        (
             {"color": COLOR, "body": BODY, "marks": {"dots": textured("#000000", "#ffffff")}},
             (),
             "'color' would not be seen",

@@ -18,7 +18,7 @@ from generator.language.form import Form
 from generator.language.grammar import Grammar
 from generator.language.truth import decide
 from generator.vocabulary.schema import parse_vocabulary, read_vocabulary
-from tests.conftest import run_command
+from tests.conftest import succeed
 from tests.generator.scenes import VOCABULARY_TEXT, facts_of, form_of, forms, random_scene
 from tests.paths import CHECKOUT
 
@@ -98,10 +98,8 @@ def test_what_the_grammar_never_says_is_not_read(text: str) -> None:
 @pytest.mark.parametrize(
     ("kinds", "said"),
     [
-        ('[kinds.material]\nphrase = "that is {value}"', "begins with 'that', which captions need for themselves"),
         ('[kinds.material]\nphrase = "made of"', "kinds.material.phrase"),
         ('[kinds.material]\nphrases = "made of {value}"', "did you mean 'phrase'"),
-        ('[kinds.materiel]\nphrase = "made of {value}"', "did you mean 'material'"),
         (
             '[environments.workshop]\nphrase = "made of metal"\n[kinds.material]\nphrase = "made of {value}"',
             "'made of metal' means both",
@@ -138,15 +136,13 @@ def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ["split", "toys", "--holdout", "finish:shape=2x2", "--block-seed", "5", "--name", "finish"],
         ["describe", "toys", "--benchmark", "material-shape-2x2-b0", "--name", "described"],
     ):
-        done = run_command("gen", *command, cwd=folder)
-        assert done.returncode == 0, done.stderr
+        succeed("gen", *command, cwd=folder)
     return folder / "toys"
 
 
 def test_the_judge_proves_blocks_of_every_kind(toys: Path) -> None:
-    done = run_command("gen", "verify", toys, "--json")
-    assert done.returncode == 0, done.stderr
-    assert {name: each["status"] for name, each in json.loads(done.stdout).items()} == dict.fromkeys(
+    found = json.loads(succeed("gen verify --json", toys).stdout)
+    assert {name: each["status"] for name, each in found.items()} == dict.fromkeys(
         ("material-shape-2x2-b0", "finish", "described"), "clean"
     )
 
