@@ -12,6 +12,7 @@ from PIL import Image
 from safetensors.torch import save_file
 
 from evaluator.metrics.comparison import tied
+from evaluator.models.contracts import DualEncoder
 from tests.evaluator.conftest import Tiny
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -115,6 +116,13 @@ def scored(model: Any, images: Sequence[Image.Image], texts: Sequence[str], seed
     scores = np.empty_like(found)
     scores[order] = found
     return scores.reshape(len(images), len(texts), -1)
+
+
+def matrix(model: Any, images: list[Any], texts: list[str], seed: int | None = None) -> np.ndarray:
+    """Scores (images, texts, channels)."""
+    if isinstance(model, DualEncoder):
+        return (model.encode_images(images) @ model.encode_texts(texts).T)[..., None]
+    return scored(model, images, texts, seed)
 
 
 def assert_agrees(model: Any, images: Sequence[Image.Image], texts: Sequence[str], expected: np.ndarray) -> None:

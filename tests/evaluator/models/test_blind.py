@@ -1,19 +1,23 @@
 """Baselines that read texts alone: the image makes no difference, and each agrees with a plain count or loop."""
 
+import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from evaluator.metrics.comparison import tied
-from evaluator.models.contracts import Group
+from evaluator.models.blind import LanguageModelScorer
+from evaluator.models.contracts import BatchSize, Group
 from evaluator.models.ngram import NgramModel
 from evaluator.models.registry import load_model
 from generator.base.errors import UserError
 from generator.base.files import read_json
 from tests.evaluator.conftest import assert_one_sentence, score_command
 from tests.evaluator.tiny_models import (
+    LONGEST,
     TEXTS,
     pictures,
     scored,
@@ -123,12 +127,76 @@ def test_a_trigram_is_known_by_the_texts_it_was_fitted_on() -> None:
     [
         ("blind:ngrams", "Unknown blind model 'ngrams': did you mean 'ngram'?"),
         ("blind:lm", "blind:lm names no language model: add : and a folder or a name on the Hub"),
-        ("blind:lm:", "blind:lm names no language model"),
         ("blind:length:3", "Unknown blind model 'length:3'"),
-        ("blind:lm:/nowhere", "There is no folder '/nowhere'; give blind:lm: a folder"),
     ],
 )
 def test_names_of_nothing_are_refused_in_one_sentence(spec: str, said: str) -> None:
     with pytest.raises(UserError) as caught:
         load_model(spec, "cpu")
     assert said in str(caught.value)
+
+
+def test_the_trigram_is_a_distribution() -> None:
+    texts = ["a red cube", "a blue cube", "a red sphere and a blue cone", "red", "a red sphere"]
+    model = NgramModel(texts)
+    words = {word for text in texts for word in text.split()}
+    for context in (["<s>", "<s>"], ["a", "red"], ["never", "seen"], ["<s>", "a"]):
+        told = sum(model._probability([*context, word], 2, {}) for word in (*words, "</s>", "unknown"))
+        assert told == pytest.approx(1)
+
+
+def test_leaving_texts_out_is_as_if_they_had_never_been_there() -> None:
+    left_out, rest = TEXTS[:2], TEXTS[2:]
+    found = NgramModel(TEXTS).perplexities(TEXTS, [*left_out, "not there"])
+    smaller = NgramModel(rest)
+    smaller._words = NgramModel(TEXTS)._words  # the words stay known
+    assert found == smaller.perplexities(TEXTS)
+    assert NgramModel(TEXTS).perplexities(TEXTS[:1])[TEXTS[0]] < found[TEXTS[0]]
+
+
+def test_a_trigram_counts_by_hand() -> None:
+    """One word between start and end, seen in one text of two: 1/3 smoothed by (1/4 + 1)/3 and so on."""
+    model = NgramModel(["x", "y"])
+    first = last = 1 / 4
+    for seen, all_seen in ((1, 4), (1, 2), (1, 2)):
+        first = (seen + first) / (all_seen + 1)
+    for seen, all_seen in ((2, 4), (1, 1), (1, 1)):
+        last = (seen + last) / (all_seen + 1)
+    assert model.perplexities(["x"])["x"] == pytest.approx(1 / math.sqrt(first * last))
+
+
+@pytest.fixture
+def model(gpt2: Path) -> LanguageModelScorer:
+    return LanguageModelScorer(str(gpt2), "cpu", "--language-model")
+
+
+def test_texts_are_asked_token_by_token(gpt2: Path) -> None:
+    from transformers import AutoTokenizer, GPT2LMHeadModel
+
+    library, tokenizer = GPT2LMHeadModel.from_pretrained(gpt2).eval(), AutoTokenizer.from_pretrained(gpt2)
+    expected = []
+    for text in TEXTS:
+        ids = [0, *tokenizer(text, add_special_tokens=False)["input_ids"]]
+        told = []
+        for i in range(1, len(ids)):
+            with torch.no_grad():
+                told.append(torch.log_softmax(library(torch.tensor([ids[:i]])).logits[0, -1], 0)[ids[i]].item())
+        expected.append(sum(told) / len(told))
+    for batch in (1, 2, 64):
+        model = LanguageModelScorer(str(gpt2), "cpu", "blind:lm:")
+        model.batch = BatchSize(batch, "text")
+        assert model.mean_log_likelihoods(TEXTS) == pytest.approx(expected, abs=1e-4)
+
+
+def test_texts_too_long_or_empty_have_no_likelihood(model: LanguageModelScorer) -> None:
+    found = model.mean_log_likelihoods(["a red cube", "a " * LONGEST, ""])
+    assert np.isnan(found).tolist() == [False, True, True]
+    assert model.mean_log_likelihoods([]).shape == (0,)
+
+
+def test_without_a_start_token_the_first_token_is_context(model: LanguageModelScorer) -> None:
+    whole = model.mean_log_likelihoods(["a red cube"])[0]
+    model._start = None
+    without = model.mean_log_likelihoods(["a red cube", "red"])
+    assert np.isnan(without[1])
+    assert without[0] != whole

@@ -22,7 +22,7 @@ from tests.evaluator.diffusers_folders import stable_diffusion
 from tests.evaluator.evil import Evil
 from tests.evaluator.models import test_hf, test_vqa
 from tests.evaluator.needs import needs_of, pool_ids
-from tests.evaluator.tiny_models import TEXTS, make_blip, make_gpt2, make_vilt, open_clip_folder, pictures, scored
+from tests.evaluator.tiny_models import TEXTS, make_blip, make_gpt2, make_vilt, matrix, open_clip_folder, pictures
 
 
 class Tried(NamedTuple):
@@ -80,13 +80,6 @@ def load(name: str, folder: Path) -> Any:
 
 def weights_of(folder: Path) -> Path:
     return next(each for each in sorted(folder.rglob("*.safetensors")) if "safety" not in str(each))
-
-
-def matrix(model: Any, images: list[Any], texts: list[str], seed: int | None = None) -> np.ndarray:
-    """Scores (images, texts, channels)."""
-    if isinstance(model, DualEncoder):
-        return (model.encode_images(images) @ model.encode_texts(texts).T)[..., None]
-    return scored(model, images, texts, seed)
 
 
 def test_scores_are_the_same_in_any_batch_and_order(name: str, model: Any, folders: Callable[[str], Path]) -> None:

@@ -13,6 +13,7 @@ from PIL import Image
 from safetensors.torch import save_file
 
 from evaluator.models.registry import load_model
+from evaluator.training.session import save_model
 from generator.base.errors import UserError
 from generator.dataset.reader import World
 from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command
@@ -74,6 +75,21 @@ def test_quickgelu_is_what_the_architectures_name_says_of_a_file(
         scores[name] = model.encode_images(images) @ model.encode_texts(TEXTS).T
         assert scores[name] == pytest.approx(_plainly(path, name, images, TEXTS), abs=1e-5)
     assert np.abs(scores["tiny"] - scores["tiny-quickgelu"]).max() > 1e-4
+
+
+def test_a_saved_resnet_keeps_quickgelu(tiny: Callable[..., Tiny], world: World, tmp_path: Path) -> None:
+    """Only its text tower has it, beside the ReLU of its image tower."""
+    vision = {"image_size": 32, "layers": [1, 1, 1, 1], "width": 8, "patch_size": None}
+    config = {**tiny().config, "vision_cfg": vision, "quick_gelu": True}
+    resnet = Tiny("resnet", config, open_clip.CLIP(**config).state_dict())
+    model = load_model(f"open_clip:local-dir:{open_clip_folder(resnet, tmp_path / 'resnet')}", "cpu")
+    (tmp_path / "saved").mkdir()
+    save_model(model, tmp_path / "saved")
+    again = load_model(f"open_clip:local-dir:{tmp_path / 'saved'}", "cpu")
+    decides = ("activation", "weights_sha256", "text_length")
+    assert [again.info[each] for each in decides] == [model.info[each] for each in decides]
+    assert "QuickGELU" in again.info["activation"]
+    assert np.array_equal(again.encode_texts(TEXTS), model.encode_texts(TEXTS))
 
 
 @pytest.fixture

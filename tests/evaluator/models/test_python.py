@@ -1,6 +1,5 @@
 """Models of one's own: `python:module:factory`, what is filled in, what is refused."""
 
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -429,13 +428,6 @@ def test_the_readmes_model_is_scored(written: Callable[..., str], drawn: Path, t
 def test_lack_of_memory_a_stop_and_our_own_sentences_are_passed_on(error: BaseException) -> None:
     with pytest.raises(type(error)), user_code("python:m:M", "score"):
         raise error
-
-
-def test_only_lines_of_the_users_own_files_are_shown() -> None:
-    with pytest.raises(UserError) as caught, user_code("python:m:M", "score"):
-        json.loads("[")
-    assert caught.value.message.startswith("score of python:m:M ended with JSONDecodeError: Expecting value")
-    assert "json/decoder" not in caught.value.message
 
 
 def test_networks_are_found_in_attributes_and_containers() -> None:

@@ -1,4 +1,4 @@
-"""Embeddings on disk: what is put is what is got, by model, across processes."""
+"""What is put on disk is what is got: embeddings by model across processes, and the files of scores."""
 
 import sqlite3
 import subprocess
@@ -6,12 +6,16 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from evaluator.protocols.items import NOT_A_NUMBER
 from evaluator.scoring.store import EMBEDDINGS, VectorCache
+from evaluator.scoring.writing import pool_path, write_pool, write_scores
 from generator.base.errors import UserError
 
 _NAMES = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), max_size=8, unique=True)
@@ -98,3 +102,23 @@ def test_an_entry_that_was_changed_is_not_used(tmp_path: Path, change: str, capl
         assert "1 entries of the cache" in caplog.text
         cache.put(["b"], np.ones((1, 3)))
         assert set(cache.get(["a", "b"])) == {"a", "b"}
+
+
+def test_scores_are_a_row_for_each_channel_and_pair(tmp_path: Path) -> None:
+    scores = np.array([[1.5, 2.5], [np.nan, -np.inf]], dtype=np.float32)
+    write_scores(tmp_path, pa.array(["a", "b"]), pa.array(["s", "t"]), scores, ("itm", "itc"))
+    rows = [tuple(row.values()) for row in pq.read_table(tmp_path / "scores.parquet").to_pylist()]
+    assert rows == [
+        ("a", "s", "itm", 1.5, None),
+        ("b", "t", "itm", None, NOT_A_NUMBER),
+        ("a", "s", "itc", 2.5, None),
+        ("b", "t", "itc", None, NOT_A_NUMBER),
+    ]
+
+
+def test_pools_are_files_by_channel(tmp_path: Path) -> None:
+    write_pool(tmp_path, "grid", "itm", 0, np.eye(2))
+    write_pool(tmp_path, "grid", "itc", 1, np.zeros((2, 2)))
+    assert [path.name for path in sorted((tmp_path / "pools").iterdir())] == ["grid.itc.npy", "grid.npy"]
+    found = np.load(pool_path(tmp_path, "grid", "itm", 0))
+    assert (found.dtype, found.tolist()) == (np.float32, np.eye(2).tolist())

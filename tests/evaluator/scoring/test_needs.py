@@ -1,10 +1,15 @@
-"""Which scores protocols need, and what is sampled or left out."""
+"""Which scores protocols need, what is sampled or left out, and what is said before a run."""
+
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from evaluator.scoring.needs import Needs, collect_needs, text_groups, without_pools
+from evaluator.scoring.score import describe_cost, describe_limits
 from generator.dataset.reader import Benchmark
-from tests.evaluator.needs import pair_ids, pool_ids
+from tests.evaluator.needs import needs_of, pair_ids, pool_ids
+from tests.evaluator.scorers import Reader, TorchBag
 
 
 @pytest.fixture(scope="module")
@@ -46,3 +51,22 @@ def test_groups_hold_whole_clusters_and_every_text_that_is_asked_of_them(benchma
             assert benchmark.text_of[row["text_id"]] in groups[group_of[row["scene_id"]]].texts
     assert all(len(found) == 1 for found in clusters.values())
     assert len(groups) == len(clusters)
+
+
+NEEDS = needs_of([("a", "s"), ("a", "t")], {"grid": (["a", "b"], ["t", "u"])})
+
+
+def test_passes_are_counted_by_kind_of_model() -> None:
+    bag: Any = TorchBag()
+    assert describe_cost(Reader(), NEEDS).startswith(
+        "5 pairs of image and text to score, 3 forward passes each (15 forward passes,"
+    )
+    assert describe_cost(bag, NEEDS).startswith("2 images and 3 texts to encode, each once (5 forward passes,")
+
+
+def test_what_is_not_asked_is_said_with_its_option() -> None:
+    assert describe_limits(NEEDS) == []
+    sampled, left_out = describe_limits(replace(NEEDS, sampled={"grid": 99}, left_out=("systematicity",)))
+    assert "'grid' is sampled" in sampled
+    assert "'systematicity' is left out" in left_out
+    assert all("--full-pools" in said for said in (sampled, left_out))

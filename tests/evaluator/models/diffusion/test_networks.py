@@ -1,8 +1,9 @@
-"""The adapters of pipelines against the library's own classes."""
+"""The adapters of pipelines against the library's own classes, and the cache of text conditions."""
 
 import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import diffusers
@@ -11,7 +12,9 @@ import pytest
 import torch
 from PIL import Image
 
+from evaluator.models.diffusion import networks as conditions
 from evaluator.models.diffusion.loading import load_diffusion
+from evaluator.models.diffusion.networks import ConditionCache
 from evaluator.models.registry import load_model
 from tests.evaluator.diffusers_folders import SIDE, TEXTS, pictures
 
@@ -110,3 +113,28 @@ def test_tokens_tell_cut_texts_apart(folders: Callable[[str], Path]) -> None:
     both = load_diffusion(str(folders("stable_diffusion_3")), "cpu").tokens(long)
     assert both.shape == (2, 16 + 16 + 256)
     assert not np.array_equal(both[0], both[1])
+
+
+CPU = torch.device("cpu")
+
+
+class Network:
+    """Gives each text a row of its length, and notes the texts that it encodes."""
+
+    pipe = SimpleNamespace(device=CPU)
+
+    def __init__(self) -> None:
+        self.encoded: list[str] = []
+
+    def encode_texts(self, texts: list[str]) -> dict[str, torch.Tensor]:
+        self.encoded += texts
+        return {"states": torch.tensor([[float(len(text))] * 4 for text in texts])}
+
+
+def test_each_text_is_encoded_once_and_the_least_recently_used_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    network: Any = Network()
+    cache = ConditionCache(network)
+    monkeypatch.setattr(conditions, "_KEPT_BYTES", 2 * 4 * 4)
+    for texts in (["aa", "b", "aa"], ["aa"], ["ccc"], ["aa", "b"]):
+        assert cache.stacked(texts, CPU)["states"][:, 0].tolist() == [len(text) for text in texts]
+    assert network.encoded == ["aa", "b", "ccc", "b"]

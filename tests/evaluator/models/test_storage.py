@@ -8,9 +8,10 @@ import pytest
 from evaluator.models.registry import load_model
 from generator.base.errors import UserError
 from tests.evaluator.models import test_vqa
-from tests.evaluator.tiny_models import TEXTS, make_blip, make_gpt2, make_vilt, pictures, scored
+from tests.evaluator.tiny_models import TEXTS, make_blip, make_gpt2, make_vilt, matrix, pictures, scored
 
 FAMILIES = {
+    "hf:": make_blip,
     "vilt:": make_vilt,
     "blip:": make_blip,
     "vqa:": test_vqa.make_llava,
@@ -26,18 +27,9 @@ def test_numbers_of_another_format_score_nearly_alike(family: str, dtype: str, t
     whole, half = load_model(spec, "cpu"), load_model(f"{spec},dtype={dtype}", "cpu")
     assert half.info["precision"] == ("float32" if dtype == "auto" else dtype)
     assert (half.key == whole.key) == (dtype == "auto")
-    exact, rough = (scored(model, pictures()[:2], TEXTS[:3]) for model in (whole, half))
+    exact, rough = (matrix(model, pictures()[:2], TEXTS[:3]) for model in (whole, half))
     assert np.array_equal(exact, rough) == (dtype == "auto")
     assert np.abs(rough - exact).max() < 0.1 * np.abs(exact).max()
-
-
-def test_dual_encoders_take_a_format(tmp_path: Path) -> None:
-    spec = f"hf:{make_blip(tmp_path / 'model')}"
-    half = load_model(f"{spec},dtype=bfloat16", "cpu")
-    assert half.info["precision"] == "bfloat16"
-    assert half.encode_texts(TEXTS).dtype == half.encode_images(pictures()).dtype == np.float32
-    whole = load_model(spec, "cpu").encode_texts(TEXTS)
-    assert (half.encode_texts(TEXTS) * whole).sum(1) == pytest.approx(1, abs=0.02)
 
 
 @pytest.mark.parametrize("quantization", ["bnb-8bit", "bnb-4bit"])

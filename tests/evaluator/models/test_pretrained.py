@@ -1,4 +1,4 @@
-"""Models of transformers that cannot be loaded, or do not fit what a family reads."""
+"""Models of transformers that cannot be loaded or do not fit, and what is recorded of those that do."""
 
 import ast
 import json
@@ -7,16 +7,27 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from transformers import AutoTokenizer, CLIPImageProcessor, GPT2LMHeadModel, ViltImageProcessor
 
-from evaluator.models.pretrained import TOKENIZER_AND_IMAGES, Wanted, load_pretrained
+from evaluator.models.network import activations
+from evaluator.models.pretrained import (
+    TOKENIZER_AND_IMAGES,
+    Wanted,
+    check_tokenizer,
+    describe_preprocessing,
+    load_pretrained,
+    tokenizer_digest,
+)
 from evaluator.models.registry import load_model
 from generator.base.errors import UserError
 from tests.evaluator.tiny_models import (
+    WORDS,
     make_vilt,
 )
 from tests.paths import CHECKOUT
@@ -153,3 +164,48 @@ def test_every_loader_refuses_code() -> None:
         and "**where" not in ast.unparse(node)
     }
     assert set(calls) == {"evaluator/models/diffusion/loading.py"}
+
+
+def _config(size: int) -> Any:
+    return SimpleNamespace(get_text_config=lambda: SimpleNamespace(vocab_size=size))
+
+
+def test_a_tokenizer_without_files_is_refused(vilt: Path) -> None:
+    from transformers import BertTokenizer
+
+    check_tokenizer("m", AutoTokenizer.from_pretrained(vilt), _config(len(WORDS)))
+    with pytest.raises(UserError, match="'m' has no tokenizer files"):
+        check_tokenizer("m", BertTokenizer(vocab={"[UNK]": 0, "[CLS]": 1, "[SEP]": 2}), _config(10))
+
+
+def test_ids_beyond_the_embeddings_are_refused_unless_no_text_has_them(vilt: Path) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(vilt)
+    with pytest.raises(UserError, match=f"has ids up to {len(WORDS) - 1}, its text model only 5 words"):
+        check_tokenizer("m", tokenizer, _config(5))
+    tokenizer.add_special_tokens({"pad_token": "<padding>"})
+    assert tokenizer.pad_token_id == len(WORDS)
+    check_tokenizer("m", tokenizer, _config(len(WORDS)))
+    tokenizer.add_tokens(["zebra"])
+    with pytest.raises(UserError, match="has ids up to"):
+        check_tokenizer("m", tokenizer, _config(len(WORDS)))
+
+
+def test_steps_stand_in_their_order_with_their_settings() -> None:
+    images = CLIPImageProcessor(size={"shortest_edge": 32}, crop_size=32, image_mean=[0.4] * 3, image_std=[0.2] * 3)
+    said = describe_preprocessing(images)
+    assert said.startswith("CLIPImageProcessor → resize size={'shortest_edge': 32} resample=bicubic → center_crop")
+    assert said.endswith("normalize image_mean=[0.4, 0.4, 0.4] image_std=[0.2, 0.2, 0.2]") or "(0.4, 0.4, 0.4)" in said
+    assert "size_divisor=16" in describe_preprocessing(ViltImageProcessor(size_divisor=16))
+    assert "center_crop" not in describe_preprocessing(CLIPImageProcessor(do_center_crop=False))
+
+
+def test_activations_are_those_of_the_modules(gpt2: Path) -> None:
+    assert activations(GPT2LMHeadModel.from_pretrained(gpt2)) == "NewGELUActivation"
+
+
+def test_a_tokenizer_is_the_same_wherever_it_lies_and_another_with_another_word(gpt2: Path, tmp_path: Path) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(gpt2)
+    first = tokenizer_digest(tokenizer)
+    assert first == tokenizer_digest(AutoTokenizer.from_pretrained(shutil.copytree(gpt2, tmp_path / "moved")))
+    tokenizer.add_tokens(["zebra"])
+    assert tokenizer_digest(tokenizer) != first
