@@ -132,7 +132,7 @@ def read_splits(folder: Path, benchmark: Benchmark) -> Splits:
                 f"{folder} has no {name}; give the folder that `score familiarity` wrote, or write it again."
             )
     summary = read_json(folder / "summary.json", _AboutRecord)
-    about = _AboutRecord(**{name: summary[name] for name in _AboutRecord.__annotations__})  # type: ignore[typeddict-item]
+    about: Any = {name: summary[name] for name in _AboutRecord.__annotations__}
     left_out = UNPARSED if about["captions"] == _STRICT else EXCLUDED
     of: dict[str, set[str]] = defaultdict(set)
     digests: dict[str, str] = {}

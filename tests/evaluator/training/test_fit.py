@@ -2,6 +2,7 @@
 
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -100,7 +101,8 @@ def test_the_rate_rises_and_falls_once_and_betas_stay(data: TrainingData, tmp_pa
             pass
 
     recipe, checkpoint = Recipe(epochs=20, batch=96), Checkpoint(tmp_path / "state", {})
-    losses = fit(Contrastive(_learner(data), data, recipe), data, recipe, checkpoint, log=lambda done: Log())  # type: ignore[arg-type,return-value]
+    log: Any = lambda done: Log()  # noqa: E731
+    losses = fit(Contrastive(_learner(data), data, recipe), data, recipe, checkpoint, log=log)
     assert len(losses) == len(rates) == 20
     assert rates[0] < rates[1] == max(rates)
     assert rates[1:] == sorted(rates[1:], reverse=True)
