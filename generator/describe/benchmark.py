@@ -138,7 +138,8 @@ def _finished(root: Path, benchmark: Benchmark, made_by: Mapping[str, Any]) -> S
     if made != made_by:
         how = "it does not say how it was made"
         if made["request"]:
-            how = difference({**made["request"], **made}, {**made_by["request"], **made_by})
+            pair = ({**(each["request"] or {}), **each, "request": None} for each in (made, made_by))
+            how = difference(*pair)
         raise UserError(
             f"{shown(root)} has another benchmark {benchmark.name}: {how}; choose another --name, or add "
             "--replace, which removes that one and its certificate."

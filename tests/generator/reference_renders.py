@@ -13,7 +13,7 @@ from pathlib import Path
 import bpy
 import numpy as np
 
-from generator.render.blender.passes import trace_pixels
+from generator.render.blender.passes import trace_objects
 from generator.render.blender.rays import RayCaster
 from generator.render.blender.stage import Stage
 from generator.render.settings import read_quality
@@ -57,7 +57,7 @@ def main(out: Path, samples: int, names: list[str]) -> None:
         scene = scene_of(records()[name])
         stage.pose(scene)
         image = render(stage, draft)
-        mask = trace_pixels(scene, caster).mask
+        mask = trace_objects(scene, caster).mask
         without = np.zeros((len(scene.objects), HEIGHT, WIDTH, 3), np.uint8)
         settings.use_border = True
         for i in range(len(scene.objects)):

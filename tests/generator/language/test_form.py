@@ -22,8 +22,12 @@ def test_json_and_counts_are_those_that_the_judge_reads(form: Form) -> None:
     grammar = Grammar(VOCABULARY)
     read = read_text(grammar.realise(form, grammar.templates(form)[0]), Lexicon.of(VOCABULARY_TEXT))
     assert form.to_json() == read.to_json()
-    counts = (form.n_objects, form.n_attributes, form.n_relations, form.level)
-    assert counts == (read.n_objects, read.n_attributes, len(read.links), read.level)
+    n_attributes = sum(len(thing.attributes) + (thing.without is not None) for thing in read.things)
+    assert form.n_objects == sum(max(1, thing.number) for thing in read.things)
+    assert (form.n_attributes, form.n_relations) == (n_attributes, len(read.links))
+    assert form.level == {(False, False): "L1", (True, False): "OA", (False, True): "OR"}.get(
+        (n_attributes > 0, bool(read.links)), "OAR"
+    )
 
 
 def test_attributes_stay_in_order_of_kind() -> None:
