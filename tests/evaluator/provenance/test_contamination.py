@@ -125,7 +125,7 @@ def _check_files(out: Path, said: str) -> None:
             assert all(row["CONTAMINATED"].startswith(said) for row in rows)
         else:
             assert text.count(said) >= 1 + text.count(r"\begin{tabular}")
-            assert re.search(r"\\caption\{[^.]*CONTAMINATED", text)
+            assert re.search(r"\\caption\{[^ ]+: CONTAMINATED", text)
 
 
 def test_a_model_of_the_same_block_is_clean(two: Path, tmp_path: Path) -> None:
