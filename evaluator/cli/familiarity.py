@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--captions",
-    type=click.Choice(["strict", "free"]),
-    help='How to read captions: strict, "the a1 o1 and the a2 o2" alone; free, any text by its noun phrases.  '
-    "[default: strict "
-    "for aro, else free]",
+    type=click.Choice(["strict", "free", "differing"]),
+    help='How to read captions: strict, "the a1 o1 and the a2 o2" alone; free, any text by its noun phrases, without '
+    "samples that have no binding; differing, of those the samples whose two captions have bindings and not the same.  "
+    "[default: strict for aro, else free]",
 )
 @click.option(
     "--extractor",

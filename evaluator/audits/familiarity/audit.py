@@ -67,7 +67,9 @@ class Overlap:
 
     @property
     def asymmetry(self) -> float:
-        """How much more of the positive's bindings are perfect than of the negative's, −1..1."""
+        """How much more of the positive's bindings are perfect than of the negative's, −1..1; NaN if one has none."""
+        if not (self.positive and self.negative):
+            return float("nan")
         positive, negative = (side.count(PERFECT) / len(side) for side in (self.positive, self.negative))
         return positive - negative
 
@@ -187,9 +189,11 @@ def _write_tsv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[objec
 
 
 def _asymmetry(overlaps: Sequence[Overlap]) -> dict[str, float]:
-    """The mean asymmetry of samples, and its 95% interval by clusters of samples; NaN for a single one."""
-    each = np.array([o.asymmetry for o in overlaps])
-    clusters = Clusters.of([o.sample.cluster or f"sample {i}" for i, o in enumerate(overlaps)])
+    """The mean asymmetry of samples both of whose captions have bindings, and its 95% interval by clusters of samples;
+    NaN for a single one."""
+    both = [o for o in overlaps if o.positive and o.negative]
+    each = np.array([o.asymmetry for o in both])
+    clusters = Clusters.of([o.sample.cluster or f"sample {i}" for i, o in enumerate(both)])
     low, high = CrossedMeans(clusters).interval(each, LEVEL) if len(each) else (np.nan, np.nan)
     return {"value": float(each.mean()) if len(each) else np.nan, "low": low, "high": high}
 

@@ -17,7 +17,10 @@ from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
 
 NOT_STRICT = 'a caption is not "the a1 o1 and the a2 o2"'
-NOTHING = "a caption has no binding"
+DIFFERING = "differing"
+"""Free captions of samples that differ in bindings alone."""
+NOTHING = "neither caption has a binding"
+ONE_SIDED = "one caption has no binding"
 ALIKE = "both captions have the same bindings"
 
 
@@ -50,7 +53,8 @@ def read_samples(
     """A sample for each pair of a true and a false caption of a question, the form of reading, and how the benchmark
     was read (evaluator.benchmarks.reading).
 
-    form: STRICT or FREE; by default STRICT for ARO's attributes, whose captions have that form, else FREE. Raises
+    form: STRICT, FREE or DIFFERING; by default STRICT for ARO's attributes, whose captions have that form, else FREE,
+    which leaves out samples without any binding, as BindSplit does of BiVLC and VisMin (section 5.4). Raises
     UserError for a benchmark that has no such pair, or whose files cannot be read, and for filters that it does not
     have.
     """
@@ -68,7 +72,9 @@ def read_samples(
     samples = []
     pair: Any
     for pair in pairs.sort_values("again", kind="stable").itertuples():
-        positive, negative = (reading.of_caption(text, form) for text in (pair.text, pair.text_false))
+        positive, negative = (
+            reading.of_caption(text, STRICT if form == STRICT else FREE) for text in (pair.text, pair.text_false)
+        )
         samples.append(
             Sample(
                 f"{pair.item}/{pair.number}" if pair.several else pair.item,
@@ -89,7 +95,11 @@ def read_samples(
 def _excluded(positive: Sequence[Binding], negative: Sequence[Binding], form: str) -> str:
     if form == STRICT:
         return "" if positive and negative else NOT_STRICT
-    return NOTHING if not (positive and negative) else ALIKE if set(positive) == set(negative) else ""
+    if not (positive or negative):
+        return NOTHING
+    if form == DIFFERING:
+        return ONE_SIDED if not (positive and negative) else ALIKE if set(positive) == set(negative) else ""
+    return ""
 
 
 def _captions(source: Source) -> tuple[pd.DataFrame, dict[str, Any]]:

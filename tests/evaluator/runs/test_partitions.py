@@ -175,13 +175,13 @@ def test_pairs_of_images_are_partitioned(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(("form", "split", "full"), [("free", "excluded", 5), ("strict", "unparsed", 0)])
+@pytest.mark.parametrize(("form", "split", "full"), [("differing", "excluded", 5), ("strict", "unparsed", 0)])
 def test_excluded_questions_have_a_split_of_their_own(
     benchmark: str, tmp_path: Path, form: str, split: str, full: int
 ) -> None:
-    """No caption is "the a1 o1 and the a2 o2"; read by phrases, a question is excluded where captions have the same
-    bindings."""
-    if form == "free":
+    """No caption is "the a1 o1 and the a2 o2"; of those that differ, a question is excluded where captions have the
+    same bindings."""
+    if form == "differing":
         file = tmp_path / "files" / "replace_att.json"
         rows = json.loads(file.read_text())
         rows["0"] |= {"caption": "a red car", "negative_caption": "the red car"}
@@ -190,7 +190,7 @@ def test_excluded_questions_have_a_split_of_their_own(
     found = evaluate(Colors(), benchmark, out=tmp_path / "run", splits=partitions)
     of = values(found.results)
     assert of["full"][0] == full
-    assert of[split][0] == (1 if form == "free" else 5)
+    assert of[split][0] == (1 if form == "differing" else 5)
 
 
 def test_a_question_of_several_samples_is_mixed_unless_they_agree(tmp_path: Path) -> None:

@@ -122,6 +122,11 @@ def test_each_true_caption_of_a_question_has_an_asymmetry_of_its_own() -> None:
     assert {slot: each["value"] for slot, each in found["asymmetry_of"].items()} == {"c": 1, "p": -1}
 
 
+def test_captions_without_bindings_have_a_partition_and_no_asymmetry() -> None:
+    found = summary(Sample("a", [("red", "car")], []), SAMPLES[0])
+    assert (found["partitions"], found["asymmetry"]["value"]) == ({"seen": 1, "mixed": 1, "unseen": 0}, 1)
+
+
 def test_a_duplicate_repeats_image_and_captions() -> None:
     texts = ("a red car", "a blue car")
     repeated = (("1", texts), ("2", texts), ("1", texts), ("1", texts[::-1]), ("", texts), ("", texts))

@@ -5,11 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.audits.familiarity.samples import ALIKE, NOT_STRICT, NOTHING, read_samples
+from evaluator.audits.familiarity.samples import ALIKE, DIFFERING, NOT_STRICT, NOTHING, ONE_SIDED, read_samples
 from evaluator.benchmarks.registry import Source
 from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
 from tests.evaluator.benchmarks.conftest import write_crepe, write_crepe_systematicity, write_hard_positives
+from tests.paths import SHARED
+
+SUGARCREPE = SHARED / "data" / "sugarcrepe"
 
 
 def _sugarcrepe(path: Path, *pairs: tuple[str, str]) -> Source:
@@ -29,15 +32,24 @@ def test_free_captions_are_read_by_their_phrases(tmp_path: Path) -> None:
         ("A red car and a blue bus.", "A blue car and a red bus."),
         ("A red car.", "The red car!"),
         ("They wait.", "A red bus."),
+        ("They wait.", "They sit."),
     )
     samples, form, _ = read_samples(source)
     assert form == "free"
-    assert [sample.excluded for sample in samples] == ["", ALIKE, NOTHING]
+    assert [sample.excluded for sample in samples] == ["", "", "", NOTHING]
+    assert [sample.excluded for sample in read_samples(source, DIFFERING)[0]] == ["", ALIKE, ONE_SIDED, NOTHING]
     assert samples[0].item == "swap_att/0"
     assert (samples[0].positive, samples[0].negative) == (
         [("red", "car"), ("blue", "bus")],
         [("blue", "car"), ("red", "bus")],
     )
+
+
+@pytest.mark.skipif(not SUGARCREPE.exists(), reason="SugarCrepe lies beside the project, and is not there")
+def test_free_captions_leave_out_as_many_as_the_paper() -> None:
+    """Table 1 leaves out 20.2% of BiVLC, whose captions are SugarCrepe's; leaving out equal bindings too, 65%."""
+    samples, *_ = read_samples(Source(SUGARCREPE, "sugarcrepe"))
+    assert 0.18 < sum(bool(sample.excluded) for sample in samples) / len(samples) < 0.24
 
 
 def test_aro_is_read_strictly(tmp_path: Path) -> None:
