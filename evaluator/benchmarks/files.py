@@ -59,11 +59,12 @@ class Record:
             raise UserError(f"{self.place} has {value!r:.80} as its '{name}'; expected a whole number.") from None
 
 
-def read_records(path: Path) -> Iterator[Record]:
+def read_records(path: Path, listed: Sequence[str] = ()) -> Iterator[Record]:
     """The rows of a file, or of all files of a folder and of its folder `data`, by name.
 
-    JSON holds a list of objects, or an object of them by key. In Parquet, columns of images (structs with `bytes`) are
-    given as cells. Raises UserError where there is nothing to read, or it cannot be read.
+    JSON holds a list of objects, or an object of them by key; with `listed`, lists of values of these names. In
+    Parquet, columns of images (structs with `bytes`) are given as cells. Raises UserError where there is nothing to
+    read, or it cannot be read.
     """
     if path.is_file() and path.suffix.lower() in _KINDS:
         files = [path]
@@ -71,7 +72,7 @@ def read_records(path: Path) -> Iterator[Record]:
         folders = [path, path / "data"] if path.is_dir() else []
         files = sorted(each for folder in folders for each in folder.glob("[!.]*") if each.suffix.lower() in _KINDS)
     for file in _some(files, path, _KINDS):
-        yield from records_of(file)
+        yield from records_of(file, listed)
 
 
 def files_under(path: Path, suffixes: Sequence[str]) -> list[Path]:
@@ -81,12 +82,16 @@ def files_under(path: Path, suffixes: Sequence[str]) -> list[Path]:
     return _some(sorted(each for each in found if each.suffix.lower() in suffixes), path, suffixes)
 
 
-def records_of(file: Path) -> Iterator[Record]:
-    """The rows of one file. Raises UserError as `read_records`."""
+def records_of(file: Path, listed: Sequence[str] = ()) -> Iterator[Record]:
+    """The rows of one file. listed: the names of the values of a row that is a list. Raises UserError as
+    `read_records`."""
     if file.suffix.lower() == ".json":
         for key, values in json_rows(file):
+            if isinstance(values, list) and len(values) == len(listed):
+                values = dict(zip(listed, values, strict=True))
             if not isinstance(values, dict):
-                raise UserError(f"Expected an object as row {key} of {file}, got {values!r:.80}.")
+                form = f"a list of {', '.join(listed)}" if listed else "an object"
+                raise UserError(f"Expected {form} as row {key} of {file}, got {values!r:.80}.")
             yield Record(file, key, dict(values))
     elif file.suffix.lower() == ".parquet":
         yield from _parquet(file)
@@ -95,15 +100,16 @@ def records_of(file: Path) -> Iterator[Record]:
             yield Record(file, str(number), values)
 
 
-def json_rows(file: Path) -> list[tuple[str, Any]]:
-    """The elements of a JSON list or object, with their numbers or keys. Raises UserError for a file without any."""
+def json_rows(file: Path, empty: bool = False) -> list[tuple[str, Any]]:
+    """The elements of a JSON list or object, with their numbers or keys. Raises UserError for a file without any,
+    unless it may be `empty`."""
     try:
         data = parse_json(read_text(file, MOST_LIST), file)
     except ValueError as error:
         raise UserError(f"{file} is damaged ({error}); fetch it again.") from None
     rows = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
     found = [(str(key), values) for key, values in rows]
-    if not found:
+    if not found and not (empty and data == []):
         raise UserError(f"{file} has no rows; expected a list of objects, or an object of them.")
     return found
 
@@ -146,7 +152,7 @@ class Columns:
 
     kind: columns that name the kind of question; without them, the name of the file does. item: the column with its id,
     of files that name the kind within the file; without it, the file and the row's key. boxed: only the part of the
-    image in the columns `bbox_…` is shown.
+    image in the columns `bbox_…` is shown. listed: the names of the values of rows that are lists.
     """
 
     images: tuple[str, ...]
@@ -156,11 +162,12 @@ class Columns:
     boxed: bool = False
     protocol: str = "binary"
     slots: tuple[str, ...] = ("c", "n")
+    listed: tuple[str, ...] = ()
 
     def __call__(self, path: Path) -> Iterator[Question]:
         """The questions of a file, or of the files of a folder. Raises UserError for files that cannot be read and
         columns that are missing."""
-        for record in read_records(path):
+        for record in read_records(path, self.listed):
             yield self._question(record)
 
     def _question(self, record: Record) -> Question:
@@ -197,4 +204,13 @@ def box_of(record: Record, names: tuple[str, str, str, str]) -> Box | None:
 
 def _shown(record: Record, column: str, box: Box | None) -> Shown:
     value = record.value(column)
-    return Shown(cell=value, box=box) if isinstance(value, Cell) else Shown((str(value),), box=box)
+    return Shown(cell=value, box=box) if isinstance(value, Cell) else Shown((name_of(str(value)),), box=box)
+
+
+def name_of(image: str) -> str:
+    """The name of an image's file, of a URL its last part.
+
+    >>> name_of("https://there.org/images/7.jpg"), name_of("VG_100K/7.jpg")
+    ('7.jpg', 'VG_100K/7.jpg')
+    """
+    return image.rsplit("/", 1)[1] if "://" in image else image

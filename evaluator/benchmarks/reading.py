@@ -134,9 +134,8 @@ def read_questions(
         sizes[question.file] += 1
         for name, value in question.labels.items():
             values[name][value] = None
-        found, reason = _found(question, filters, finder)
-        if not reason and filters.first is not None and of_file[question.file] >= filters.first:
-            reason = BEYOND_FIRST
+        reason = _left_out(question, filters, of_file[question.file])
+        found, reason = ({}, reason) if reason else _found(question, filters, finder)
         excluded.update([reason] if reason else question.lacking)
         if not reason:
             of_file[question.file] += 1
@@ -176,16 +175,21 @@ def _of_images(questions: Iterable[Question], finder: Finder | None) -> Iterator
             yield question
 
 
-def _found(question: Question, filters: Filters, finder: Finder | None) -> tuple[dict[str, Picture], str]:
-    """The images of a question by id, or why it is left out."""
+def _left_out(question: Question, filters: Filters, kept: int) -> str:
+    """Why a question is left out, whatever its images; "" where it is not. kept: the questions of its file so far."""
     if len({each.id for each in question.images}) < len(question.images):
         raise UserError(f"{question.place} has one image twice, expected {len(question.images)}.")
     if question.excluded:
-        return {}, question.excluded
+        return question.excluded
     _check_texts(question)
     for name, value in filters.labels.items():
         if question.labels.get(name) != value:
-            return {}, f"its {name} is not {value}"
+            return f"its {name} is not {value}"
+    return BEYOND_FIRST if filters.first is not None and kept >= filters.first else ""
+
+
+def _found(question: Question, filters: Filters, finder: Finder | None) -> tuple[dict[str, Picture], str]:
+    """The images of a question by id, or why it is left out."""
     found: dict[str, Picture] = {}
     if finder is None:
         return found, ""

@@ -9,10 +9,12 @@ from pkgutil import resolve_name
 from typing import Any
 
 from evaluator.benchmarks.candidates import benchmark_tables
+from evaluator.benchmarks.choices import read_choices
 from evaluator.benchmarks.compass import COMPLETE, read_compass
 from evaluator.benchmarks.crepe import CORPUS, read_crepe
 from evaluator.benchmarks.files import Columns
 from evaluator.benchmarks.hard_positives import read_hard_positives
+from evaluator.benchmarks.mmvp import read_mmvp
 from evaluator.benchmarks.pearson import read_pearson
 from evaluator.benchmarks.pictures import External, Finder, Picture, Pictures
 from evaluator.benchmarks.pug_spare import WORLD, read_pug_spare
@@ -20,6 +22,7 @@ from evaluator.benchmarks.question import Question, candidates_of
 from evaluator.benchmarks.reading import READING, Layout, parse_filters, read_questions
 from evaluator.benchmarks.tables import read_table, require, texts
 from evaluator.benchmarks.vl_checklist import read_vl_checklist
+from evaluator.benchmarks.vsr import read_vsr
 from generator.base.errors import UserError, did_you_mean
 from generator.base.paths import file_in
 from generator.dataset.reader import Benchmark
@@ -68,11 +71,27 @@ LAYOUTS = {
     "winoground": Layout(Columns(("image_0", "image_1"), ("caption_0", "caption_1"), ("collapsed_tag",), "id")),
     "bivlc": Layout(Columns(("image", "negative_image"), ("caption", "negative_caption"), ("type", "subtype"))),
     "vismin": Layout(Columns(("image_0", "image_1"), ("text_0", "text_1"), ("category",), "id")),
+    "aro_order": Layout(read_choices),
+    "whatsup": Layout(read_choices),
+    "negbench": Layout(read_choices),
+    "mmvp_vlm": Layout(read_mmvp),
+    "vsr": Layout(read_vsr),
+    "cola": Layout(
+        Columns(
+            ("image_1", "image_2"), ("caption_1", "caption_2"), listed=("image_1", "caption_1", "image_2", "caption_2")
+        )
+    ),
+    "colorswap": Layout(Columns(("image_1", "image_2"), ("caption_1", "caption_2"), ("caption_source",))),
+    "naturalbench": Layout(Columns(("image_0", "image_1"), ("caption_0", "caption_1"))),
+    "eqben": Layout(Columns(("image0", "image1"), ("caption0", "caption1"))),
 }
 """SugarCrepe (Hsieh et al. 2023), SugarCrepe++ (Dumpala et al. 2024), CREPE (Ma et al. 2023), VL-CheckList (Zhao et al.
 2022), the Hard Positives sets (Kamath et al. 2024), COMPASS (anonymous, 2026), Pearson et al. 2025, PUG:SPARE
 (Koishigarina et al. 2026), ARO's relations and attributes (Yuksekgonul et al. 2023), Winoground (Thrush et al. 2022),
-BiVLC (Miranda et al. 2024) and VisMin (Awal et al. 2024), as their authors publish them."""
+BiVLC (Miranda et al. 2024), VisMin (Awal et al. 2024), ARO's word orders, What'sUp (Kamath et al. 2023), NegBench
+(Alhamoud et al. 2025), MMVP-VLM (Tong et al. 2024), VSR (Liu et al. 2023), COLA (Ray et al. 2023), ColorSwap
+(Burapacheep et al. 2024), NaturalBench-Retrieval (Li et al. 2024) and the subset of EqBen (Wang et al. 2023), as their
+authors publish them."""
 
 
 @dataclass(frozen=True)

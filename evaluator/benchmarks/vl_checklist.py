@@ -10,19 +10,23 @@ from evaluator.benchmarks.question import Question, Shown
 from generator.base.errors import UserError
 
 _CORPORA = ("vaw", "vg", "hake", "swig")
+EMPTY = "a file without questions"
 _IMAGES = {"vaw": "vg"}
 """The folder of images of a corpus, where it is not its own: VAW's are Visual Genome's."""
 
 
 def read_vl_checklist(path: Path) -> Iterator[Question]:
     """The questions of a file, or of all files below a folder such as `data`. kind: one of the 13 capabilities; skill:
-    the corpus, and for objects in several roles the role. Raises UserError for rows of another form and files below no
-    capability.
+    the corpus, and for objects in several roles the role. A file without rows, as three of the published ones are,
+    counts as a question that is left out. Raises UserError for rows of another form and files below no capability.
     """
     for file in files_under(path.resolve(), (".json",)):
         kind, skill = _capability(file)
-        for key, row in json_rows(file):
+        rows = json_rows(file, empty=True)
+        for key, row in rows:
             yield _question(file, key, row, kind, skill)
+        if not rows:
+            yield Question(f"{kind}/{skill}", (), (), (), str(file), file, excluded=EMPTY)
 
 
 def _question(file: Path, key: str, row: Any, kind: str, skill: str) -> Question:

@@ -338,6 +338,117 @@ def write_pug_spare(folder: Path) -> Path:
     return folder
 
 
+def write_aro_order(folder: Path) -> Path:
+    """The test cases of ARO's code, the caption before its other orders. The last caption has an order that ties."""
+    _photos(folder / "images" / "val2014", "{}.jpg")
+    rows = []
+    for n, color in enumerate(COLORS):
+        orders = [f"cup a {other_than(color)} {color} by", f"{other_than(color)} by a {color} cup"]
+        orders += [f"a {color} cup by"] * (n == 3)
+        caption = f"a {color} cup by a {other_than(color)} one"
+        rows.append({"image": f"val2014/{n}.jpg", "caption_options": [caption, *orders]})
+    write_json(folder / "coco_order.json", rows)
+    return folder
+
+
+def write_whatsup(folder: Path) -> Path:
+    """Photographs with four captions each, and questions on images of COCO and Visual Genome by their numbers."""
+    _photos(folder / "images" / "controlled_images", "{}.jpeg")
+    _photos(folder / "images" / "val2017", "{:012d}.jpg")
+    _photos(folder / "images" / "vg_images", "{}.jpg")
+    rows = [
+        {
+            "image_path": f"data/controlled_images/{n}.jpeg",
+            "caption_options": [f"A {each} mug on a table" for each in (color, *[c for c in COLORS if c != color])],
+        }
+        for n, color in enumerate(COLORS)
+    ]
+    write_json(folder / "controlled_images_dataset.json", rows)
+    for name in ("coco_qa_one_obj", "vg_qa_two_obj"):
+        right = [[n, f"a {color} cup", f"a {other_than(color)} cup"] for n, color in enumerate(COLORS)]
+        write_json(folder / f"{name}.json", [*right[:3], [right[3][0], *right[3][:0:-1]]])
+    return folder
+
+
+def write_negbench(folder: Path) -> Path:
+    """Multiple choices with the number of the true caption."""
+    _photos(folder / "images", "{}.jpg")
+    names = [*(f"caption_{k}" for k in range(4))]
+    rows: list[list[object]] = [["image_path", "correct_answer", *names, "correct_answer_template"]]
+    for n, color in enumerate(COLORS):
+        others = [f"a car but no {each} one" for each in COLORS if each != color]
+        template = "negative" if n == 3 else "hybrid"
+        rows.append([f"data/{n}.jpg", n, *others[:n], f"a {color} car", *others[n:], template])
+    write_csv(folder / "COCO_val_mcq_llama3.1_rephrased.csv", rows)
+    return folder
+
+
+def write_mmvp_vlm(folder: Path) -> Path:
+    """Two patterns; the statements of the second pair are exchanged."""
+    rows: list[list[object]] = [["Question ID", "Type", "Statement"]]
+    for n, (pattern, colors) in enumerate((("Color and Appearance", ("red", "blue")), ("Texts", ("gray", "green")))):
+        for k, color in enumerate(colors):
+            number = 2 * n + k + 1
+            _photo(folder / "MLLM_VLM Images" / pattern / f"{number}.jpg", color)
+            rows.append([number, pattern, f"a {colors[1 - k] if n else color} sign"])
+    write_csv(folder / "Questions.csv", rows)
+    return folder
+
+
+def write_vsr(folder: Path) -> Path:
+    """JSON lines: two captions of each image, one of them true; a third image has a true one alone."""
+    _photos(folder / "images", "{}.jpg")
+    lines = []
+    for n, color in enumerate(COLORS):
+        for label, named in ((1, color), (0, other_than(color)))[: 1 if n == 3 else 2]:
+            row = {"image": f"{n}.jpg", "caption": f"The {named} dog is on it.", "label": label, "relation": "on"}
+            lines.append(json.dumps(row))
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "dev.jsonl").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def write_cola(folder: Path) -> Path:
+    """Lists of the address and the caption of two images."""
+    rows = []
+    for n, pair in enumerate(_pairs()):
+        row = []
+        for k, color in enumerate(pair):
+            _photo(folder / "images" / f"{n}{k}.jpg", color)
+            row += [f"https://example.org/vg_gqa_images/{n}{k}.jpg", f"{color} cup"]
+        rows.append(row)
+    write_json(folder / "data" / "COLA_multiobjects_matching_benchmark.json", rows)
+    return folder
+
+
+def _write_pairs(file: Path, image: str, caption: str, numbers: tuple[int, int], **more: object) -> Path:
+    """A JSON list of objects with the names of two images and their captions, and the images beside it."""
+    rows = []
+    for n, pair in enumerate(_pairs()):
+        row: dict[str, object] = {"index": n, **more}
+        for k, color in zip(numbers, pair, strict=True):
+            _photo(file.parent / "images" / f"img_{n}_{k}.png", color)
+            row |= {image.format(k): f"img_{n}_{k}.png", caption.format(k): f"a {color} dress"}
+        rows.append(row)
+    write_json(file, rows)
+    return file.parent
+
+
+def write_colorswap(folder: Path) -> Path:
+    """Images and captions 1 and 2, and who wrote the captions."""
+    return _write_pairs(folder / "test.json", "image_{}", "caption_{}", (1, 2), caption_source="human")
+
+
+def write_naturalbench(folder: Path) -> Path:
+    """The file of NaturalBench-Retrieval."""
+    return _write_pairs(folder / "metadata.json", "image_{}", "caption_{}", (0, 1))
+
+
+def write_eqben(folder: Path) -> Path:
+    """The published subset."""
+    return _write_pairs(folder / "eqben_subset_10percent_final.json", "image{}", "caption{}", (0, 1))
+
+
 WRITERS = {
     "sugarcrepe": write_sugarcrepe,
     "sugarcrepe_pp": write_sugarcrepe_pp,
@@ -351,6 +462,15 @@ WRITERS = {
     "winoground": write_winoground,
     "bivlc": write_bivlc,
     "vismin": write_vismin,
+    "aro_order": write_aro_order,
+    "whatsup": write_whatsup,
+    "negbench": write_negbench,
+    "mmvp_vlm": write_mmvp_vlm,
+    "vsr": write_vsr,
+    "cola": write_cola,
+    "colorswap": write_colorswap,
+    "naturalbench": write_naturalbench,
+    "eqben": write_eqben,
     "table": write_table,
 }
 

@@ -58,6 +58,19 @@ EXPECTED = {
     "winoground": [(metric, None, 1) for metric in ("text", "image", "group")],
     "vismin": [(metric, None, 1) for metric in ("text", "image", "group")],
     "bivlc": [(metric, "Replace Attribute", 1) for metric in ("text", "image", "group")],
+    "aro_order": [("accuracy", "coco_order", 3 / 4)],
+    "whatsup": [
+        ("accuracy", "controlled_images_dataset", 1),
+        ("accuracy", "coco_qa_one_obj", 3 / 4),
+        ("accuracy", "vg_qa_two_obj", 3 / 4),
+    ],
+    "negbench": [("accuracy", "COCO_val_mcq_llama3.1_rephrased hybrid", 1), ("accuracy", None, 1)],
+    "mmvp_vlm": [("image", "Color and Appearance", 1), ("image", "Texts", 0), ("image", None, 1 / 2)],
+    "vsr": [("accuracy", "dev", 1)],
+    "cola": [("group", "COLA_multiobjects_matching_benchmark", 1)],
+    "colorswap": [("group", "human", 1)],
+    "naturalbench": [("group", "metadata", 1)],
+    "eqben": [("group", "eqben_subset_10percent_final", 1)],
 }
 """Metric, kind and value of the model that knows colours alone, in benchmarks with one protocol and split."""
 
@@ -200,6 +213,14 @@ def test_filters_are_named_and_what_they_leave_out_is_counted(tmp_path: Path, co
     assert found["reading"]["excluded"] == {"it is not among the first of its file": 3, "its image is not there": 1}
     assert find(found, "binary", "all", metric="accuracy", kind=None)["items"] == 7
     assert measure(tmp_path / "run") == found
+
+
+def test_images_of_questions_that_a_filter_drops_are_not_looked_for(tmp_path: Path) -> None:
+    folder = write_sugarcrepe(tmp_path / "files")
+    (folder / "images" / "000000000003.jpg").unlink()
+    assert len(Dataset.open(f"sugarcrepe:{folder}", filters=["first=3"]).benchmark.items) == 4
+    with pytest.raises(UserError, match=r"names the image 000000000003\.jpg"):
+        Dataset.open(f"sugarcrepe:{folder}", filters=["first=4"])
 
 
 def test_a_file_of_another_version_is_said(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from evaluator.benchmarks.registry import read_texts
 from evaluator.benchmarks.vl_checklist import read_vl_checklist
 from generator.base.errors import UserError
 from tests.evaluator.benchmarks.conftest import write_vl_checklist
@@ -58,6 +59,14 @@ def test_rows_of_another_form_are_refused(tmp_path: Path, row: object) -> None:
     file.write_text(json.dumps([ROW, row]))
     with pytest.raises(UserError, match=r'Expected \[image, \{"POS": \[texts\], "NEG": \[texts\]\}\] as row 1 of'):
         list(read_vl_checklist(tmp_path))
+
+
+def test_files_without_rows_are_counted(tmp_path: Path) -> None:
+    folder = write_vl_checklist(tmp_path)
+    (folder / "data" / "Object" / "Size" / "swig_size" / "swig_place").mkdir()
+    (folder / "data" / "Object" / "Size" / "swig_size" / "swig_place" / "swig_place_large.json").write_text("[]")
+    questions, about = read_texts("vl_checklist", folder)
+    assert (len(questions), about["excluded"]) == (11, {"a file without questions": 1})
 
 
 def test_a_file_below_no_capability_is_refused(tmp_path: Path) -> None:
