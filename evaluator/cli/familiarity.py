@@ -98,10 +98,10 @@ def familiarity(
     from evaluator.audits.familiarity.audit import audit
     from evaluator.audits.familiarity.corpus_files import find_corpus
     from evaluator.audits.familiarity.counting import Farm, count_corpus, read_counts
-    from evaluator.audits.familiarity.reading import Reading, read_synonyms
     from evaluator.audits.familiarity.samples import read_samples
     from evaluator.benchmarks.reading import reading_said
     from evaluator.benchmarks.registry import Source, external_source
+    from evaluator.captions.reading import Reading, read_synonyms
     from generator.base.files import write_json
 
     source = external_source(benchmark, None, filters) or Source(Path(benchmark), filters=filters)

@@ -6,7 +6,7 @@ from pathlib import Path
 from evaluator.models.contracts import Model
 from evaluator.models.open_clip import CONFIG, check_plain_sizes
 from evaluator.models.registry import Spec, load_model
-from evaluator.provenance.exposure import RECORD
+from evaluator.provenance.exposure import RECORD, TRAINED_ON, remember, trained_on
 from generator.base.errors import UserError
 from generator.base.files import read_json
 from generator.base.limits import MOST_LIST
@@ -40,8 +40,6 @@ _OF_DIFFUSERS = {
     "tokenizer_2",
 }
 _FILES = {"diffusion": _OF_DIFFUSERS, "open_clip": _OF_OPEN_CLIP, "hf": _OF_TRANSFORMERS, "vilt": _OF_TRANSFORMERS}
-_TRAINED_ON = ("name", "benchmark", "world", "method", "recipe")
-_ALSO = ("base", "certificate")
 
 
 def load_jackalope(name: str, device: str | None, **arguments: str) -> Model:
@@ -63,16 +61,14 @@ def load_jackalope(name: str, device: str | None, **arguments: str) -> Model:
             f"'{name}' holds {', '.join(foreign)}, which `score train` does not write; remove it, or train again."
         )
     record = read_json(folder / RECORD, most=MOST_LIST)
-    if lacking := [key for key in _TRAINED_ON if key not in record]:
+    if lacking := [key for key in TRAINED_ON if key not in record]:
         raise UserError(f"{folder / RECORD} is damaged: it lacks {', '.join(lacking)}; restore it or train again.")
     if (folder / CONFIG).exists():
         check_plain_sizes(read_json(folder / CONFIG).get("model_cfg"), name)
     place = f"local-dir:{folder}" if family == "open_clip" else str(folder.absolute())
     model = load_model(Spec(f"jackalope:{name}", family, place, arguments), device)
-    model.info |= {
-        "weights": str(folder),
-        "trained_on": {key: record[key] for key in (*_TRAINED_ON, *_ALSO) if key in record},
-    }
+    model.info |= {"weights": str(folder), "trained_on": trained_on(record)}
+    remember(model.info["weights_sha256"], record)
     return model
 
 

@@ -14,6 +14,7 @@ from typing import Any, get_args, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 
 from evaluator.models.contracts import Model
+from evaluator.provenance.exposure import known_training
 from generator.base.errors import UserError, did_you_mean
 
 
@@ -152,12 +153,21 @@ def load_model(spec: str | Spec, device: str | None) -> Model:
     spec = read_spec(spec) if isinstance(spec, str) else spec
     load, arguments = check_model(spec)
     if spec.family in FAMILIES:
-        return load(spec.name, device, **arguments)
+        return _with_history(load(spec.name, device, **arguments))
     from evaluator.models.user_objects import adapt, user_code
 
     with user_code(spec.text, load.__qualname__):
         own = load(spec.name, device, **arguments)
     return adapt(own, spec.text, load, device)
+
+
+def _with_history(model: Model) -> Model:
+    """A model whose weights were trained here, wherever they were copied to, with what is known of the training."""
+    about, exposure = known_training(str(model.info.get("weights_sha256")))
+    if about:
+        model.info.setdefault("trained_on", about)
+        model.exposure = model.exposure or exposure
+    return model
 
 
 def check_model(spec: Spec) -> tuple[Callable[..., Any], dict[str, Any]]:

@@ -4,10 +4,17 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from evaluator.captions.reading import normalised, singular
 from evaluator.provenance.exposure import Exposure, scene_names
 from generator.dataset.reader import Benchmark, Images
 
 CONTAMINATED, CLEAN, UNKNOWN, FITTED = "contaminated", "clean", "unknown", "fitted on the run's texts"
+_BINDINGS, _TRIPLES, _ATOMS, _IMAGES = (
+    "held-out bindings",
+    "held-out relation triples",
+    "held-out values and objects",
+    "scored images",
+)
 MARK = "CONTAMINATED"
 
 
@@ -42,6 +49,8 @@ def training_of(model: Trained, world: Images, benchmark: Benchmark, images: Col
     overlaps = [each for each in find_overlaps(model.exposure, world, benchmark, images) if each.of]
     if any(each.n for each in overlaps):
         return _record(CONTAMINATED, overlaps, f"{MARK}: {_listed(overlaps)} were in training.")
+    if not model.exposure.described:
+        return _record(UNKNOWN, overlaps, _said_of_captions(overlaps))
     parts = " and ".join(f"none of the {each.of:,} {each.what}" for each in overlaps)
     if not model.exposure.complete:
         before = "What this model was trained on before that is unknown: it may have seen them."
@@ -59,22 +68,46 @@ def unknown_training() -> dict[str, Any]:
 
 
 def find_overlaps(exposure: Exposure, world: Images, benchmark: Benchmark, images: Collection[str]) -> list[Overlap]:
-    """The held-out bindings, triples and atoms that training showed or named, and the scored images that it had."""
+    """The held-out bindings, triples and atoms that training showed or named, and the scored images that it had.
+
+    Captions that were made elsewhere name a binding in words; they are not read for triples, which then count 0 of 0.
+    """
     held = benchmark.holdout or {}
     kind = held.get("kind")
-    bindings = {(kind, value, thing) for value, thing in held.get("bindings", ())}
+    bindings = {(value, thing) for value, thing in held.get("bindings", ())}
     triples = {tuple(triple) for triple in held.get("triples", ())}
+    related = len(triples & exposure.triples)
     absent = [("value", value) for value in held.get("absent_values", ())]
     absent += [("object", thing) for thing in held.get("absent_objects", ())]
-    atoms = {("value", value) for each, value, _ in exposure.objects if each == kind}
+    shown = {(value, thing) for each, value, thing in exposure.objects if each == kind}
+    named = {(value, noun) for each, value, noun in exposure.objects if each is None}
+    seen = sum(each in shown or _named(" ".join(each), named) for each in bindings)
+    atoms = {("value", value) for value, _ in shown | named}
     atoms |= {("object", thing) for _, _, thing in exposure.objects if thing}
     names = scene_names(world, images)
     return [
-        Overlap("held-out bindings", len(bindings & exposure.objects), len(bindings)),
-        Overlap("held-out relation triples", len(triples & exposure.triples), len(triples)),
-        Overlap("held-out values and objects", len(atoms.intersection(absent)), len(absent)),
-        Overlap("scored images", sum(not exposure.scenes.isdisjoint(each) for each in names.values()), len(names)),
+        Overlap(_BINDINGS, seen, len(bindings)),
+        Overlap(_TRIPLES, related, len(triples) if exposure.described or related else 0),
+        Overlap(_ATOMS, len(atoms.intersection(absent)), len(absent)),
+        Overlap(_IMAGES, sum(not exposure.scenes.isdisjoint(each) for each in names.values()), len(names)),
     ]
+
+
+def _named(binding: str, named: Collection[tuple[str | None, str | None]]) -> bool:
+    """Whether noun phrases name a value and an object in words: each word before the last is an attribute of it."""
+    *attributes, noun = normalised(binding.replace("_", " ")).split()
+    return all((attribute, singular(noun)) in named for attribute in attributes)
+
+
+def _said_of_captions(overlaps: list[Overlap]) -> str:
+    """What is said where no caption names and no file shows what is held out: that is all that is known."""
+    of = {each.what: f"{each.of:,} {each.what}" for each in overlaps}
+    found = [
+        f"no noun phrase of its captions names one of the {of[what]}" for what in (_BINDINGS, _ATOMS) if what in of
+    ]
+    found += [f"none of the {of[_IMAGES]} is one of its files"] if _IMAGES in of else []
+    known = f"Of its training here, {' and '.join(found)}. " if found else ""
+    return f"{known}What its images show and what it was trained on before is unknown: it may have seen them."
 
 
 def mark_of(results: dict[str, Any]) -> str:

@@ -1,4 +1,5 @@
-"""What a model was shown in training: objects, relations and scenes. `score train` records it in the model's folder."""
+"""What a model was shown in training: objects, relations and scenes. `score train` records it in the model's folder,
+and in the user's cache by the digest of the weights, so that a copy of them is known."""
 
 import hashlib
 import json
@@ -7,18 +8,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from platformdirs import user_cache_path
+
 from generator.base.errors import UserError
-from generator.base.files import read_json
+from generator.base.files import read_json, write_json
 from generator.base.limits import MOST_LIST
 from generator.dataset.reader import Benchmark, Images, World
 
 RECORD = "jackalope.json"
 """The file in a model's folder in which `score train` records the training."""
+TRAINED_ON = ("name", "benchmark", "world", "method", "recipe")
+"""What every record says of the data and the method."""
+_ALSO = ("base", "certificate")
 _DIGITS = 16
 
 Seen = tuple[str | None, str | None, str | None]
 """An attribute kind, its value and a category: what an object showed, or what a text named, None for what it did not
-name."""
+name. Of captions made elsewhere the kind is unknown: None, an attribute and a noun."""
 Triple = tuple[str, str, str]
 
 
@@ -28,6 +34,7 @@ class Exposure:
 
     objects: an entry for each value of each object. triples: subject, relation and object of relations, by category.
     scenes: names of the training scenes by content (`scene_names`), so that a scene is known in another dataset too.
+    described: whether it is known what all images showed; False for a corpus, of which captions alone are read.
     complete: whether this is all that the model was shown; False after fine-tuning a model whose own training is
     unknown.
     """
@@ -35,6 +42,7 @@ class Exposure:
     objects: frozenset[Seen] = frozenset()
     triples: frozenset[Triple] = frozenset()
     scenes: frozenset[str] = frozenset()
+    described: bool = True
     complete: bool = True
 
     def __or__(self, other: "Exposure") -> "Exposure":
@@ -43,6 +51,7 @@ class Exposure:
             self.objects | other.objects,
             self.triples | other.triples,
             self.scenes | other.scenes,
+            self.described and other.described,
             self.complete and other.complete,
         )
 
@@ -54,14 +63,15 @@ class Exposure:
             )
             for name in ("objects", "triples", "scenes")
         }
-        return found | {"complete": self.complete}
+        return found | {"described": self.described, "complete": self.complete}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Exposure":
         """The inverse of `to_dict`. Raises KeyError, TypeError or ValueError for anything else."""
         objects = frozenset((kind, value, category) for kind, value, category in data["objects"])
         triples = frozenset((subject, relation, thing) for subject, relation, thing in data["triples"])
-        return cls(objects, triples, frozenset(data["scenes"]), bool(data.get("complete", True)))
+        flags = (bool(data.get(name, True)) for name in ("described", "complete"))
+        return cls(objects, triples, frozenset(data["scenes"]), *flags)
 
 
 def read_exposure(
@@ -102,15 +112,40 @@ def read_exposure(
 def recorded_exposure(folder: Path) -> Exposure | None:
     """What the model in a folder was shown; None where nothing is recorded. Raises UserError when the record is
     damaged."""
-    recorded = read_json(folder / RECORD, most=MOST_LIST).get("exposure") if (folder / RECORD).exists() else None
+    return _read_exposure(folder / RECORD)
+
+
+def trained_on(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What a run says of the training of its model."""
+    return {name: record[name] for name in (*TRAINED_ON, *_ALSO) if name in record}
+
+
+def remember(digest: str, record: Mapping[str, Any]) -> None:
+    """Keep the record of a training by the digest of the weights that it made."""
+    path = _remembered(digest)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_json(path, {**trained_on(record), "exposure": record.get("exposure")})
+
+
+def known_training(digest: str) -> tuple[dict[str, Any], Exposure | None]:
+    """What is remembered of weights: `trained_on`, empty where nothing is, and what they were shown. Raises UserError
+    when the record is damaged."""
+    path = _remembered(digest)
+    return (trained_on(read_json(path, most=MOST_LIST)), _read_exposure(path)) if path.exists() else ({}, None)
+
+
+def _remembered(digest: str) -> Path:
+    return user_cache_path("jackalope") / "trained" / f"{digest}.json"
+
+
+def _read_exposure(path: Path) -> Exposure | None:
+    recorded = read_json(path, most=MOST_LIST).get("exposure") if path.exists() else None
     if recorded is None:
         return None
     try:
         return Exposure.from_dict(recorded)
     except (KeyError, TypeError, ValueError):
-        raise UserError(
-            f"{folder / RECORD} is damaged: its `exposure` cannot be read; restore it or train again."
-        ) from None
+        raise UserError(f"{path} is damaged: its `exposure` cannot be read; restore it or train again.") from None
 
 
 def scene_names(world: Images, scenes: Collection[str]) -> dict[str, frozenset[str]]:

@@ -15,12 +15,14 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationError
 
 from evaluator.benchmarks.pictures import Picture, Pictures
+from evaluator.captions.reading import DEFAULT
 from evaluator.provenance.exposure import Exposure
 from evaluator.training.data import Described, TrainingData, check_kinds, collect
 from evaluator.training.recipe import Recipe, listed
 from evaluator.training.source import Source
 from generator.base.declarations import Declared
 from generator.base.errors import UserError
+from generator.base.extras import check_installed
 from generator.base.limits import MOST_LIST, read_text
 from generator.base.paths import file_in
 
@@ -36,11 +38,13 @@ class _Line(Declared):
 
 
 def corpus_source(path: Path, recipe: Recipe) -> Source:
-    """Read the corpus whose JSON lines are in `path`. Its images count as shown; what they show is not known.
+    """Read the corpus whose JSON lines are in `path`. Its images count as shown, and what the noun phrases of its
+    captions name; what else the images show is not known.
 
     Raises UserError for a line that is not as described above, with its number, for kinds of negatives and positives
     that no line has, and for kinds of captions, which a corpus has none of.
     """
+    check_installed("textblob")  # whose lexicon reads the captions after the training
     if recipe.texts:
         raise UserError(f"{path} is a corpus, whose captions have no kinds; leave --texts out.")
     negatives, positives = listed(recipe.negatives), listed(recipe.positives)
@@ -88,7 +92,13 @@ def corpus_source(path: Path, recipe: Recipe) -> Source:
 
     def exposure(used: TrainingData) -> Exposure:
         shown = frozenset(pictures.image_digest(name)[:_DIGITS] for name in used.scenes)
-        return Exposure(scenes=shown, complete=False)
+        named = {
+            (None, attribute, noun)
+            for row in used.used()
+            for phrase in DEFAULT.phrases(used.texts[row])
+            for attribute, noun in [*DEFAULT.of_phrase(phrase), (None, DEFAULT.noun(phrase.split()[-1]))]
+        }
+        return Exposure(frozenset(named), scenes=shown, described=False, complete=False)
 
     return Source(data, record, exposure)
 

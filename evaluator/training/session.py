@@ -14,10 +14,10 @@ from safetensors.torch import save
 
 from evaluator.models.diffusion.scorer import DiffusionClassifier
 from evaluator.models.hf import HfEncoder
-from evaluator.models.network import activations, training_precision
+from evaluator.models.network import activations, training_precision, weights_digest
 from evaluator.models.open_clip import CONFIG, OpenClipEncoder, check_plain_sizes
 from evaluator.models.vilt import ViltScorer
-from evaluator.provenance.exposure import RECORD, Exposure
+from evaluator.provenance.exposure import RECORD, Exposure, remember
 from evaluator.runs.tracking import Tracker, log_steps
 from evaluator.scoring.store import Process
 from evaluator.training.fit import Checkpoint, fit, join, wait
@@ -83,6 +83,7 @@ def train(
         record = {**about, "losses": losses, "images": len(data), "exposure": exposure, "origin": origin}
         if is_main:
             _write(training.model, record, out)
+            remember(weights_digest(training.model.network), record)
             checkpoint.forget()
         wait()
         return record

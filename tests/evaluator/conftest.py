@@ -5,7 +5,7 @@ import hashlib
 import io
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,14 @@ _SIDES = {
     "heart": (14, 20),
     "cross": (20, 14),
 }
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _cache_of_fixtures(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What fixtures of several tests train is not remembered in the user's own cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from evaluator.audits.familiarity.counting import Counted, Shown
-from evaluator.audits.familiarity.reading import Binding, Synonyms
 from evaluator.audits.familiarity.samples import Sample
+from evaluator.captions.reading import Binding, Synonyms
 from evaluator.statistics.clusters import Clusters
 from evaluator.statistics.crossed import CrossedMeans
 from evaluator.statistics.intervals import LEVEL

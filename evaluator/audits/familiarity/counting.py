@@ -22,8 +22,8 @@ import pyarrow.parquet as pq
 
 from evaluator.audits.familiarity.corpora import CAPTIONS, EMPTY, NAMES, PHRASES, Part, parts
 from evaluator.audits.familiarity.corpus_files import COUNTS_TAG, CSV, Corpus, by_number
-from evaluator.audits.familiarity.noun_phrases import ENGLISH
-from evaluator.audits.familiarity.reading import DEFAULT, Binding, Reading, normalised, unique
+from evaluator.captions.noun_phrases import ENGLISH
+from evaluator.captions.reading import DEFAULT, Binding, Reading, normalised, unique
 from generator.base.errors import UserError
 from generator.base.extras import check_installed, connecting
 from generator.base.files import locked, write_text

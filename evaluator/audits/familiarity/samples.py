@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evaluator.audits.familiarity.reading import DEFAULT, FREE, STRICT, Binding, Reading
 from evaluator.benchmarks.registry import LAYOUTS, TABLE, Source, read_texts
 from evaluator.benchmarks.tables import read_table, require, texts, truths
+from evaluator.captions.reading import DEFAULT, FREE, STRICT, Binding, Reading
 from evaluator.protocols.items import COMPARED
 from evaluator.runs.parts import captions_digest
 from generator.base.errors import UserError

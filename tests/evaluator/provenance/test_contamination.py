@@ -6,9 +6,14 @@ import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+import open_clip
 import pytest
+import torch
+from PIL import Image
 
 from evaluator.models.registry import load_model
 from evaluator.provenance.contamination import (
@@ -21,7 +26,8 @@ from evaluator.provenance.contamination import (
     training_of,
     training_said,
 )
-from evaluator.provenance.exposure import Exposure, scene_names
+from evaluator.provenance.exposure import RECORD, Exposure, scene_names
+from evaluator.training.corpus import corpus_source
 from evaluator.training.methods import Scratch
 from evaluator.training.session import train
 from evaluator.training.source import benchmark_source
@@ -207,6 +213,72 @@ def test_overlaps_are_counted_for_everything_that_is_held_out(world: World) -> N
     assert found == [(1, 3), (1, 2), (3, 5), (1, 2)]
     nothing: Any = _Holdout(None)
     assert [each.of for each in find_overlaps(exposure, world, nothing, [])] == [0, 0, 0, 0]
+
+
+def test_captions_of_a_corpus_are_read_for_what_is_held_out(two: Path, tmp_path: Path) -> None:
+    """The images are encoded again, so that only the captions can tell; without one that tells, nothing is claimed."""
+    dataset = Dataset.open(two / "dataset")
+    other = dataset.benchmark(OTHER)
+    held = other.holdout_block()["bindings"]
+    Image.fromarray(np.zeros((16, 16, 3), np.uint8)).save(tmp_path / "a.jpg")
+    captions = {
+        "all": [f"a photo of the shiny {value} {thing} and a blue dog" for value, thing in held],
+        "plural": [f"two {held[0][0]} {held[0][1]}s"],
+        "none": [f"a {thing}, a {value} dog" for value, thing in held],
+    }
+    found = {}
+    for name, texts in captions.items():
+        path = tmp_path / f"{name}.jsonl"
+        path.write_text("\n".join(json.dumps({"image": "a.jpg", "caption": text}) for text in texts))
+        source = corpus_source(path, Scratch(negatives=""))
+        model: Any = SimpleNamespace(fits_texts=False, exposure=source.exposure(source.data))
+        found[name] = training_of(model, dataset.world, other, ["000001"])
+    assert [found[name]["status"] for name in captions] == [CONTAMINATED, CONTAMINATED, UNKNOWN]
+    assert found["all"]["said"] == "CONTAMINATED: 9 of 9 held-out bindings were in training."
+    assert found["plural"]["said"].startswith("CONTAMINATED: 1 of 9 ")
+    assert found["none"]["said"] == (
+        "Of its training here, no noun phrase of its captions names one of the 9 held-out bindings and none of the "
+        "1 scored images is one of its files. What its images show and what it was trained on before is unknown: it "
+        "may have seen them."
+    )
+
+
+def test_captions_do_not_tell_of_triples_and_another_training_may() -> None:
+    benchmark: Any = _Holdout({"kind": "color", "triples": [["cube", "left", "cone"]]})
+    world: Any = None
+    corpus = Exposure(described=False, complete=False)
+    model: Any = SimpleNamespace(fits_texts=False, exposure=corpus)
+    assert training_of(model, world, benchmark, [])["overlaps"] == []
+    model.exposure = corpus | Exposure(triples=frozenset({("cube", "left", "cone")}))
+    assert training_of(model, world, benchmark, [])["status"] == CONTAMINATED
+
+
+def test_a_copy_of_the_weights_keeps_its_history(two: Path, tmp_path: Path) -> None:
+    """The file alone, under the name of its architecture, as another format: its digest is that of the record."""
+    n, _, _ = _bindings_shown(two / "dataset")
+    model: Any = load_model(f"jackalope:{two / 'model'}", "cpu")
+    name = "jackalope-copied"
+    (tmp_path / f"{name}.json").write_text(json.dumps(model.config))
+    open_clip.add_model_config(tmp_path / f"{name}.json")
+    torch.save(model.network.state_dict(), tmp_path / "copy.pt")
+    out = tmp_path / "run"
+    done = _run(two, f"open_clip:{name}@{tmp_path / 'copy.pt'}", OTHER, out, "--protocol", "binary")
+    assert_one_sentence(done, f"CONTAMINATED: {n} of 9 held-out bindings")
+    done = _run(two, f"open_clip:{name}@{tmp_path / 'copy.pt'}", TRAINED, out, "--protocol", "binary")
+    assert done.exit_code == 0, done.output
+    results = json.loads((out / "results.json").read_text())
+    assert results["training"]["status"] == CLEAN
+    assert results["factors"]["model"] == "jackalope:scratch"
+
+
+def test_weights_are_known_as_soon_as_they_are_trained(two: Path, tmp_path: Path) -> None:
+    dataset = Dataset.open(two / "dataset")
+    recipe = Scratch(epochs=1, batch=24, seed=5)
+    train(recipe, benchmark_source(dataset.world, dataset.benchmark(TRAINED), recipe), tmp_path / "model", device="cpu")
+    (tmp_path / "model" / RECORD).unlink()
+    model = load_model(f"open_clip:local-dir:{tmp_path / 'model'}", "cpu")
+    assert model.exposure is not None
+    assert model.info["trained_on"]["method"] == "scratch"
 
 
 def test_only_contaminated_results_have_a_mark() -> None:

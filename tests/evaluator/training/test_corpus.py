@@ -113,6 +113,8 @@ def test_a_corpus_is_known_by_its_lines_and_images(tmp_path: Path) -> None:
     assert exposure is not None
     assert len(exposure.scenes) == 2
     assert not exposure.complete
+    assert not exposure.described
+    assert exposure.objects == {(None, "red", "car"), (None, None, "car"), (None, None, "dog")}
 
 
 @pytest.mark.parametrize(

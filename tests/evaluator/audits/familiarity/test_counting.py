@@ -30,8 +30,8 @@ from evaluator.audits.familiarity.counting import (
     read_counts,
     read_table,
 )
-from evaluator.audits.familiarity.noun_phrases import NounPhrases
-from evaluator.audits.familiarity.reading import DEFAULT, EXACT, Reading
+from evaluator.captions.noun_phrases import NounPhrases
+from evaluator.captions.reading import DEFAULT, EXACT, Reading
 from generator.base.errors import UserError
 from generator.base.parquet import write_table
 from generator.base.progress import Callback
@@ -254,7 +254,7 @@ from itertools import count
 from pathlib import Path
 from evaluator.audits.familiarity.corpora import PHRASES, Part
 from evaluator.audits.familiarity.counting import Farm
-from evaluator.audits.familiarity.reading import DEFAULT
+from evaluator.captions.reading import DEFAULT
 if __name__ == "__main__":
     for _ in Farm(2).count((Part(Path("x"), i, PHRASES, ["red car"]) for i in count()), DEFAULT):
         children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text()

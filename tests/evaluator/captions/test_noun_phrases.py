@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.audits.familiarity.noun_phrases import NounPhrases, SpacyPhrases, parts_of_speech
-from evaluator.audits.familiarity.reading import DEFAULT, Reading
+from evaluator.captions.noun_phrases import NounPhrases, SpacyPhrases, parts_of_speech
+from evaluator.captions.reading import DEFAULT, Reading
 from generator.base.errors import UserError
 from tests.evaluator.conftest import assert_one_sentence, score_command
 
