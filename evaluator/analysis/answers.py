@@ -14,6 +14,7 @@ import pyarrow.csv
 
 from evaluator.protocols.items import strings
 from evaluator.protocols.records import ResultsRecord, RunRecord
+from evaluator.provenance.contamination import marks_said
 from evaluator.statistics.clusters import Clusters
 from generator.base.csv_tables import read_csv
 from generator.base.errors import UserError
@@ -36,7 +37,8 @@ class Answers:
 
     labels: those of LABELS that the source has, object arrays (n,) of strings. benchmark: its name and digests, None
     for a table that was made elsewhere. block: what is held out, None where nothing is. design: what its world and
-    benchmark were asked to be, but for the block. partitioned: the splits are partitions by familiarity.
+    benchmark were asked to be, but for the block. partitioned: the splits are partitions by familiarity. mark: what
+    stands beside every number of the model (evaluator.provenance.contamination).
     """
 
     model: str
@@ -48,6 +50,7 @@ class Answers:
     correct: np.ndarray
     labels: dict[str, np.ndarray]
     partitioned: bool = False
+    mark: str = ""
 
 
 @dataclass(frozen=True)
@@ -204,6 +207,7 @@ def _read_run(folder: Path) -> Answers:
         _correct(table["value"], table["item_id"], path),
         labels,
         "splits" in results.get("rules", {}),
+        marks_said(results),
     )
 
 

@@ -43,12 +43,14 @@ def compare(sources: Sequence[str], detect: float | None = None, progress: Progr
 
     - `models`: the sources of each model, several where it was trained with several seeds or has runs on several
       blocks.
+    - `marks`: what stands beside every number of a model that is contaminated or a stand-in.
     - `items`: what is compared and what is left out (see `match`), a dict for each block.
     - `rows`: one for each pair of models and each question, which is a protocol, kind and split. Shares are 0..1;
       `difference` is `first` − `second`, means over trainings and blocks. `low`, `high`, `p` and `detectable` come from
       one model of the difference (evaluator.statistics.difference); `speaks_of` says of what population. `q` is
       p after Benjamini and Hochberg over the pairs of models; `leader` is the model that leads with q of at most .05,
-      else None. `p_mcnemar` takes items as independent, None where a model has several runs.
+      else None. `p_mcnemar` takes items as independent, None where a model has several runs. `mark` has the
+      marks of both.
     - `flips`: for each pair of models the splits between which the lead changes, with `p_flip`, the larger p of the
       two, and whether it is `significant`: the leads on both splits are.
     - `rankings`: the models of each question by rank, with intervals.
@@ -59,8 +61,12 @@ def compare(sources: Sequence[str], detect: float | None = None, progress: Progr
     answers = [each for source in unique.values() for each in read_answers(source)]
     blocks = match_blocks(answers)
     models: dict[str, list[str]] = {}
+    said: dict[str, dict[str, None]] = {}
     for each in answers:
         models.setdefault(each.model, []).append(each.source)
+        if each.mark:
+            said.setdefault(each.model, {})[each.mark] = None
+    marks = {model: " ".join(found) for model, found in said.items()}
     if len(models) < 2:
         (only,) = models
         raise UserError(
@@ -74,8 +80,11 @@ def compare(sources: Sequence[str], detect: float | None = None, progress: Progr
         found = {pair: model_difference(_sides(asked, *pair), clusters) for pair in combinations(models, 2)}
         rows += _rows(labels, asked, clusters, found, detect)
         rankings.append({**labels, "models": _ranking(list(models), asked, found)})
+    for row in rows:
+        row["mark"] = " ".join(f"{name}: {marks[name]}" for name in (row["first"], row["second"]) if name in marks)
     return {
         "models": models,
+        "marks": marks,
         "items": [block.left_out for block in blocks],
         "q": Q,
         "detect": detect,

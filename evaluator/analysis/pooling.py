@@ -12,7 +12,7 @@ from evaluator.protocols.compass import pooled_loads
 from evaluator.protocols.items import COUNTS
 from evaluator.protocols.records import Results, Row
 from evaluator.provenance.contamination import mark_of
-from evaluator.statistics.clusters import ALL_LIKE_THESE
+from evaluator.statistics.clusters import ALL_LIKE_THESE, NOT_OF_BINDINGS
 from evaluator.statistics.mixed import SMALLEST_P
 from evaluator.statistics.pooled import Spread, pool
 
@@ -188,7 +188,7 @@ def _pooled_row(members: Sequence[tuple[str, Row]], level: float, runs: int) -> 
         "high_fixed": None,
         "low_drawn": None,
         "high_drawn": None,
-        "speaks_of": ALL_LIKE_THESE if drawn else row["speaks_of"],
+        "speaks_of": ALL_LIKE_THESE if drawn and NOT_OF_BINDINGS not in row["speaks_of"] else row["speaks_of"],
         "chance": _number(float(np.mean(chances))) if chances else None,
         **_spread("blocks", found.over_blocks),
         **_spread("runs", found.over_runs),

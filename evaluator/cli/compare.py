@@ -60,6 +60,8 @@ def print_comparison(comparison: dict[str, Any], full: bool = False) -> None:
     for model, sources in comparison["models"].items():
         seeds = f" ({len(sources)} runs)" if len(sources) > 1 else ""
         print_line(f"{letters[model]} = {model}{seeds}", "bold")
+        if mark := comparison["marks"].get(model):
+            print_line(f"{letters[model]}: {mark}", "bold red")
     for line in (line for block in comparison["items"] for line in _left_out(block)):
         print_line(line)
     rows = comparison["rows"]

@@ -1,11 +1,11 @@
 """Whether a model was trained on what a benchmark holds out: its combinations, and the images that are scored."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from evaluator.captions.reading import normalised, singular
-from evaluator.provenance.exposure import Exposure, scene_names
+from evaluator.provenance.exposure import Exposure, began_here, scene_names
 from generator.dataset.reader import Benchmark, Images
 
 CONTAMINATED, CLEAN, UNKNOWN, FITTED = "contaminated", "clean", "unknown", "fitted on the run's texts"
@@ -16,6 +16,7 @@ _BINDINGS, _TRIPLES, _ATOMS, _IMAGES = (
     "scored images",
 )
 MARK = "CONTAMINATED"
+_STAND_IN = "stand-in"
 
 
 @dataclass(frozen=True)
@@ -29,17 +30,23 @@ class Overlap:
 
 class Trained(Protocol):
     """What a model says of its training: what it was shown, None where that is unknown; whether the run itself fits
-    it on its texts."""
+    it on its texts; where its weights began."""
 
+    info: dict[str, Any]
     exposure: Exposure | None
     fits_texts: bool
 
 
 def training_of(model: Trained, world: Images, benchmark: Benchmark, images: Collection[str]) -> dict[str, Any]:
-    """What is known of a model's training, for run.json: `status`, `overlaps`, and one sentence for people, `said`.
+    """What is known of a model's training, for run.json: `status`, `overlaps`, and one sentence for people, `said`;
+    `stand_in`, whether it is a network of this project.
 
     The status is `contaminated`, `clean`, `unknown`, or `fitted on the run's texts`. images: those that are scored.
     """
+    return {**_training_of(model, world, benchmark, images), "stand_in": began_here(model.info.get("trained_on", {}))}
+
+
+def _training_of(model: Trained, world: Images, benchmark: Benchmark, images: Collection[str]) -> dict[str, Any]:
     if model.fits_texts:
         return _record(
             FITTED, [], "This baseline was not trained before the run: it is fitted on the texts of the run."
@@ -110,10 +117,31 @@ def _said_of_captions(overlaps: list[Overlap]) -> str:
     return f"{known}What its images show and what it was trained on before is unknown: it may have seen them."
 
 
-def mark_of(results: dict[str, Any]) -> str:
+def mark_of(results: Mapping[str, Any]) -> str:
     """The words that stand on every table of contaminated results; "" for all others."""
     training = results.get("training") or unknown_training()
     return str(training["said"]) if training["status"] == CONTAMINATED else ""
+
+
+def is_stand_in(results: Mapping[str, Any]) -> bool:
+    """Whether results are of a small network of this project, whatever they are called."""
+    return bool((results.get("training") or {}).get("stand_in"))
+
+
+def marked(name: str, results: Mapping[str, Any]) -> str:
+    """A name, of a model or of one of its numbers, with what has to stand beside it.
+
+    >>> marked("CLIP", {"training": {"status": "contaminated", "said": "…", "stand_in": True}})
+    'CLIP (CONTAMINATED, stand-in)'
+    """
+    said = [MARK] * bool(mark_of(results)) + [_STAND_IN] * is_stand_in(results)
+    return f"{name} ({', '.join(said)})" if said else name
+
+
+def marks_said(results: Mapping[str, Any]) -> str:
+    """What stands beside every number of results in full sentences, "" for most."""
+    ours = "A small network of this project, a stand-in for a published model."
+    return " ".join([*filter(None, [mark_of(results)]), *[ours] * is_stand_in(results)])
 
 
 def training_said(results: dict[str, Any]) -> str:

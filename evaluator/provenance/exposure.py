@@ -120,6 +120,11 @@ def trained_on(record: Mapping[str, Any]) -> dict[str, Any]:
     return {name: record[name] for name in (*TRAINED_ON, *_ALSO) if name in record}
 
 
+def began_here(about: Mapping[str, Any]) -> bool:
+    """Whether weights began here, by what is said of their training: they were trained from none, or from such ones."""
+    return bool(about) and bool(about.get("base", {}).get("began_here", True))
+
+
 def remember(digest: str, record: Mapping[str, Any]) -> None:
     """Keep the record of a training by the digest of the weights that it made."""
     path = _remembered(digest)

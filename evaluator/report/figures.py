@@ -20,6 +20,7 @@ from matplotlib.ticker import MaxNLocator
 
 from evaluator.protocols.items import COUNTS, SPLITS, split_rank
 from evaluator.protocols.records import Results
+from evaluator.provenance.contamination import marked
 from evaluator.report.overview import main_lines, varying
 
 _COLOURS = ("#0b6e99", "#c2571a", "#4d7c0f", "#7c3aed", "#be123c", "#525252")
@@ -136,7 +137,7 @@ def _curves(
     results: Sequence[Results], panels: Mapping[str, Sequence[_Curve]], title: str = "", **axes_options: Any
 ) -> list[str]:
     """One figure of percentages, none without panels: lines with intervals, ranges over blocks as ribbons, chance
-    dashed.
+    dashed. The name of a single model stands above, if a mark belongs to it.
 
     Colours tell models apart, dashes and markers the groups of each; of one model colours tell groups apart.
     """
@@ -145,7 +146,8 @@ def _curves(
     groups = list(dict.fromkeys(curve.group for curves in panels.values() for curve in curves))
     with plt.rc_context(_STYLE):
         figure, grid = _panels(len(panels))
-        figure.suptitle(title)
+        alone = results[0]["model"] if len(results) == 1 and marked("", results[0]) else ""
+        figure.suptitle(title or alone)
         for axes, (panel, curves) in zip(grid, panels.items(), strict=True):
             step = min(0.06, 0.5 / len(curves))
             for i, curve in enumerate(curves):

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from evaluator.analysis.pooling import LABELS
 from evaluator.protocols.records import Results
-from evaluator.provenance.contamination import MARK, mark_of
+from evaluator.provenance.contamination import MARK, mark_of, marked, marks_said
 from evaluator.report.overview import main_lines, read_lines, side_by_side
 from evaluator.report.table import loads
 from evaluator.report.writers import environment
@@ -19,8 +19,9 @@ from generator.base.errors import UserError
 from generator.base.files import write_text
 
 _TASK = ("image-text-matching", "Image-text matching")
-_ARGUMENTS = ("kind", "skill", "level", "error", "low", "high", "chance", "items", "clusters", "unscored")
-"""What stands beside a value: what it is of, its interval (0..1), its chance level and how many items it is over."""
+_ARGUMENTS = ("kind", "skill", "level", "error", "low", "high", "speaks_of", "chance", "items", "clusters", "unscored")
+"""What stands beside a value: what it is of, its interval (0..1) and of what population that speaks, its chance level
+and how many items it is over."""
 
 
 def write_latex(results: Results, folder: Path) -> None:
@@ -111,9 +112,10 @@ def _values(entry: Results) -> list[Any]:
             task_name=_TASK[1],
             dataset_config=row["protocol"],
             dataset_split=split,
-            metric_name=_name(row),
+            metric_name=marked(_name(row), entry),
             metric_config=_name(row),
             metric_args={
+                **({"mark": marks_said(entry)} if marks_said(entry) else {}),
                 "interval_level": level,
                 **{name: row[name] for name in _ARGUMENTS if row.get(name) is not None},
             },

@@ -8,7 +8,7 @@ from typing import Any
 from evaluator.analysis.pooling import differences, spread_notes
 from evaluator.protocols.items import FULL, reported_splits
 from evaluator.protocols.records import LABELS, Results, Row, split_of
-from evaluator.provenance.contamination import UNKNOWN, mark_of, unknown_training
+from evaluator.provenance.contamination import UNKNOWN, is_stand_in, mark_of, unknown_training
 from evaluator.report.table import (
     Cell,
     Column,
@@ -101,7 +101,7 @@ def every_row(entry: Results, protocol: str, by_n: bool = True, decimals: int = 
     labels = ["metric", *varying(rows, (*LABELS[2:], "n"))]
     spreads = [over for over in ("blocks", "runs") if any(row.get(f"sd_{over}") is not None for row in rows)]
     heads = ["%", f"{confidence(entry)} interval", *(f"over {over}" for over in spreads)]
-    heads += ["p", "items", "groups", "ties", "unscored", "chance %", "average"]
+    heads += ["p", "items", "groups", "ties", "unscored", "chance %", "average", "interval speaks of"]
     lines = []
     for i, row in enumerate(rows):
         sd = f" ± {number(row['sd'], 'share', decimals)}" if row["sd"] is not None else ""
@@ -114,6 +114,7 @@ def every_row(entry: Results, protocol: str, by_n: bool = True, decimals: int = 
             *("" if row[name] is None else str(row[name]) for name in ("ties", "unscored")),
             number(row["chance"], row["unit"]),
             row["average"],
+            row["speaks_of"] if row["low"] is not None else "",
         ]
         named = ["" if row[name] is None else str(row[name]) for name in labels]
         rule = i > 0 and rows[i - 1]["metric"] != row["metric"]
@@ -149,7 +150,7 @@ def notes_of(entries: Sequence[Results]) -> list[str]:
     }
     unknown = [each for each in entries if (each.get("training") or unknown_training())["status"] == UNKNOWN]
     names = ", ".join(dict.fromkeys(entry["model"] for entry in unknown))
-    ours = dict.fromkeys(entry["model"] for entry in entries if _is_ours(entry["factors"]["model"]))
+    ours = dict.fromkeys(entry["model"] for entry in entries if is_stand_in(entry))
     return [
         f"In %, differences in points. The {confidence(entries[0])} intervals speak of "
         f"{population(row for entry in entries for row in entry['rows'])}.",
@@ -168,15 +169,6 @@ def notes_of(entries: Sequence[Results]) -> list[str]:
         *([f"What they were trained on is unknown: {names}."] if unknown else []),
         *([f"Small networks of this project, stand-ins for published models: {', '.join(ours)}."] if ours else []),
     ]
-
-
-def _is_ours(model: str) -> bool:
-    """Whether a model, as `factors` name it, has weights that began here.
-
-    >>> _is_ours("jackalope:finetune of jackalope:0a1b"), _is_ours("jackalope:finetune of open_clip:ViT-B-32@openai")
-    (True, False)
-    """
-    return model.split(" of ")[-1].startswith("jackalope:")
 
 
 def _by_value(said: Sequence[tuple[Results, str]]) -> str:

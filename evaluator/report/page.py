@@ -19,7 +19,7 @@ from evaluator.benchmarks.pictures import Pictures
 from evaluator.benchmarks.registry import Source, read_external
 from evaluator.protocols.items import reported_splits
 from evaluator.protocols.records import Results
-from evaluator.provenance.contamination import CLEAN, MARK, mark_of, training_said
+from evaluator.provenance.contamination import CLEAN, mark_of, marked, training_said
 from evaluator.report.figures import figures
 from evaluator.report.files import write_pooled
 from evaluator.report.overview import every_row, main_lines, side_by_side
@@ -58,7 +58,7 @@ def write_page(runs: Sequence[NamedRun], out: Path) -> list[Results]:
         overview=side_by_side(entries, main_lines(entries)),
         tables=[_tables(entry) for entry in entries],
         splits_said=about_splits(own, all(each["training"]["status"] == CLEAN for each in entries)),
-        figures=figures([{**each, "model": f"{each['model']} {MARK}"} if mark_of(each) else each for each in entries]),
+        figures=figures([{**each, "model": marked(each["model"], each)} for each in entries]),
         galleries=[_galleries(runs[results.index(entry["first"])].run, entry["first"]) for entry in entries],
         runs=[(each.run, each.results) for each in runs],
     )

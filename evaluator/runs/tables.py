@@ -9,7 +9,7 @@ import pyarrow as pa
 from evaluator.protocols.items import TOP, Items
 from evaluator.protocols.records import Results
 from evaluator.protocols.results import Outcome, ProtocolResults
-from evaluator.provenance.contamination import MARK, mark_of
+from evaluator.provenance.contamination import MARK, mark_of, marks_said
 from evaluator.runs.folder import Run, tables_folder
 from generator.base.csv_tables import write_csv
 
@@ -42,6 +42,7 @@ COLUMNS = (
     "value",
     "tie",
     "unscored",
+    "mark",
 )
 
 
@@ -109,6 +110,7 @@ def item_rows(run: Run, measured: dict[str, ProtocolResults]) -> Iterator[dict[s
     best true and the three best false texts. margin: score of the best true text less that of the best false one; of
     two images, for the first. metric, value, tie: the main metric of the protocol, the outcome and whether a tie
     decided it. unscored: the reason where there is no outcome, else None; the margin, value and tie are None then.
+    mark: what stands beside every number of a contaminated model or of a stand-in, else None.
     """
     scenes: dict[str, list[str]] = {}
     columns = (run.benchmark.candidates[name].to_pylist() for name in ("item_id", "scene_id"))
@@ -136,6 +138,7 @@ def item_rows(run: Run, measured: dict[str, ProtocolResults]) -> Iterator[dict[s
                 "value": _number(outcome.value[i]) if scored else None,
                 "tie": bool(outcome.tie[i]) if scored else None,
                 "unscored": items.unscored[i] or None,
+                "mark": marks_said(run.record) or None,
             }
 
 

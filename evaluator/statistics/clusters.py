@@ -11,6 +11,7 @@ ENOUGH = 6
 """How many values, or objects, say something of others like them. Effects of fewer are held as they are."""
 FACTORS = ("values", "objects")
 ALL_LIKE_THESE = "bindings, values and objects like these"
+NOT_OF_BINDINGS = "groups like these; the bindings are not known"
 
 
 @dataclass(frozen=True)
@@ -80,8 +81,8 @@ class Clusters:
 
     def speaks_of(self) -> str:
         """The population of which an interval of these items speaks, in words."""
-        if not self.weights.shape[1]:
-            return "groups like these; the bindings are not known"
+        if not self.weights[self.shown].any():
+            return NOT_OF_BINDINGS
         levels = self.levels()
         if not all(levels.values()):
             return "bindings like these, of the same values and objects"

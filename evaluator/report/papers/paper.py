@@ -9,6 +9,7 @@ import numpy as np
 
 from evaluator.protocols.items import reported_splits
 from evaluator.protocols.records import Results
+from evaluator.provenance.contamination import marked
 from evaluator.report.overview import marks_of, notes_of
 from evaluator.report.papers.given import AFTER, BEFORE, DEFAULTS, Given, Label, Labels, has, told
 from evaluator.report.table import Cell, Column, Line, Table, chance_cell, count_cell, load_cell, result_cell
@@ -278,7 +279,11 @@ def figure(
         from evaluator.report import figures  # which loads matplotlib
 
         entries: list[Results] = [
-            {**entry, **{name: [row for row in entry[name] if has(row, of)] for name in ("rows", "cells")}}
+            {
+                **entry,
+                "model": marked(entry["model"], entry),
+                **{name: [row for row in entry[name] if has(row, of)] for name in ("rows", "cells")},
+            }
             for label in given.labels
             for entry in label.entries
             if any(row["protocol"] == protocol for row in entry["rows"])

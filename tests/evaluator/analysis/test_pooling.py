@@ -6,6 +6,7 @@ import pytest
 
 from evaluator.analysis.pooling import differences, pool_runs, spread_notes
 from evaluator.provenance.contamination import unknown_training
+from evaluator.statistics.clusters import ALL_LIKE_THESE, NOT_OF_BINDINGS
 from evaluator.statistics.pooled import pool
 from tests.evaluator.report.conftest import ROW
 from tests.evaluator.synthetic import FACTORS, Row
@@ -77,6 +78,15 @@ def test_loads_are_pooled_too() -> None:
     ]
     [pooled] = pool_runs(runs)[0]["fits"]
     assert (pooled["coefficients"]["n_objects"]["beta"], pooled["items"], pooled["clusters"]) == (-6, 10, 8)
+
+
+def test_pooled_blocks_speak_of_bindings_only_where_these_are_known() -> None:
+    for said, pooled in ((ROW["speaks_of"], ALL_LIKE_THESE), (NOT_OF_BINDINGS, NOT_OF_BINDINGS)):
+        runs = [trained(0.5, block, 0) for block in "ab"]
+        for run in runs:
+            run["rows"][0]["speaks_of"] = said
+        (entry,) = pool_runs(runs)
+        assert entry["rows"][0]["speaks_of"] == pooled
 
 
 def test_one_run_keeps_its_rows() -> None:

@@ -140,6 +140,7 @@ def _comparison(rows: list[Row], models: int = 2, detect: float | None = None) -
         "p_flip": 0.0125,
     }
     return {
+        "marks": {},
         "models": {name: [f"{name}.csv"] * (i + 1) for i, name in enumerate(MODELS[:models])},
         "items": [
             {

@@ -13,6 +13,7 @@ import numpy as np
 import open_clip
 import pytest
 import torch
+from huggingface_hub import ModelCard
 from PIL import Image
 
 from evaluator.models.registry import load_model
@@ -27,6 +28,8 @@ from evaluator.provenance.contamination import (
     training_said,
 )
 from evaluator.provenance.exposure import RECORD, Exposure, scene_names
+from evaluator.report.papers.given import read_given
+from evaluator.report.papers.paper import find_paper, make_paper
 from evaluator.training.corpus import corpus_source
 from evaluator.training.methods import Scratch
 from evaluator.training.session import train
@@ -117,6 +120,34 @@ def test_every_table_and_page_of_an_allowed_run_says_so(two: Path, tmp_path: Pat
     assert again.exit_code == 0
     assert again.stdout.count(said) >= 3
     _check_files(out, said)
+
+
+def test_items_comparisons_cards_and_papers_figures_say_so_too(two: Path, tmp_path: Path) -> None:
+    n, _, _ = _bindings_shown(two / "dataset")
+    said, runs = f"CONTAMINATED: {n} of 9 held-out bindings", [tmp_path / "run", tmp_path / "blind"]
+    trained = f"jackalope:{two / 'model'}"
+    for run, spec in zip(runs, (trained, "blind:length"), strict=True):
+        assert _run(two, spec, OTHER, run, "--protocol", "binary", "--allow-contaminated", "--jsonl").exit_code == 0
+    rows = [json.loads(line) for line in (runs[0] / "items.jsonl").read_text().splitlines()]
+    assert rows
+    assert all(row["mark"].startswith(said) for row in rows)
+    assert json.loads((runs[1] / "items.jsonl").read_text().splitlines()[0])["mark"] is None
+    machine = score_command("compare", *runs, "--json", "--out", tmp_path / "rows.csv")
+    comparison = json.loads(machine.stdout)
+    assert list(comparison["marks"]) == [trained]
+    assert "a stand-in for a published model" in comparison["marks"][trained]
+    assert all(row["mark"].startswith(f"{trained}: {said}") for row in comparison["rows"])
+    assert f"A: {said}" in score_command("compare", *runs).stdout
+    assert said in (tmp_path / "rows.csv").read_text()
+    assert score_command("measure", runs[0], "--model-card", tmp_path / "card.md").exit_code == 0
+    for value in ModelCard.load(tmp_path / "card.md").data.eval_results or pytest.fail("the card has no values"):
+        assert value.metric_name.endswith("(CONTAMINATED, stand-in)")
+        assert value.metric_args["mark"].startswith(said)
+        assert "speaks_of" in value.metric_args
+    for given in ([f"CLIP / frozen={runs[0]}"], [f"CLIP / frozen={runs[0]}", f"blind={runs[1]}"]):
+        made = make_paper(find_paper("bindsplit2026"), read_given(given))
+        assert "CLIP / frozen (CONTAMINATED, stand-in)" in made.figures["figure4.svg"].decode()
+        assert any("stand-ins for published models: CLIP / frozen" in note for note in made.tables["table2"].said())
 
 
 def _check_files(out: Path, said: str) -> None:
@@ -231,7 +262,7 @@ def test_captions_of_a_corpus_are_read_for_what_is_held_out(two: Path, tmp_path:
         path = tmp_path / f"{name}.jsonl"
         path.write_text("\n".join(json.dumps({"image": "a.jpg", "caption": text}) for text in texts))
         source = corpus_source(path, Scratch(negatives=""))
-        model: Any = SimpleNamespace(fits_texts=False, exposure=source.exposure(source.data))
+        model: Any = SimpleNamespace(info={}, fits_texts=False, exposure=source.exposure(source.data))
         found[name] = training_of(model, dataset.world, other, ["000001"])
     assert [found[name]["status"] for name in captions] == [CONTAMINATED, CONTAMINATED, UNKNOWN]
     assert found["all"]["said"] == "CONTAMINATED: 9 of 9 held-out bindings were in training."
@@ -247,7 +278,7 @@ def test_captions_do_not_tell_of_triples_and_another_training_may() -> None:
     benchmark: Any = _Holdout({"kind": "color", "triples": [["cube", "left", "cone"]]})
     world: Any = None
     corpus = Exposure(described=False, complete=False)
-    model: Any = SimpleNamespace(fits_texts=False, exposure=corpus)
+    model: Any = SimpleNamespace(info={}, fits_texts=False, exposure=corpus)
     assert training_of(model, world, benchmark, [])["overlaps"] == []
     model.exposure = corpus | Exposure(triples=frozenset({("cube", "left", "cone")}))
     assert training_of(model, world, benchmark, [])["status"] == CONTAMINATED

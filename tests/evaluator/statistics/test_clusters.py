@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.statistics.clusters import Clusters
+from evaluator.statistics.clusters import NOT_OF_BINDINGS, Clusters
 
 
 def test_names_become_numbers_and_bindings_weights_of_length_one() -> None:
@@ -30,3 +30,9 @@ def test_some_of_the_items_keep_what_they_share(items: list[tuple[str, str]], da
     assert np.array_equal(some.codes[:, None] == some.codes, again.codes[:, None] == again.codes)
     overlap = some.weights[some.shown] @ some.weights[some.shown].T
     assert np.allclose(overlap, again.weights[again.shown] @ again.weights[again.shown].T)
+
+
+def test_items_whose_scenes_name_no_binding_speak_of_none() -> None:
+    some = Clusters.of(["x", "y"], ["red:cube", ""])
+    assert some.take(np.array([1])).speaks_of() == NOT_OF_BINDINGS
+    assert some.take(np.array([0])).speaks_of() == "bindings like these, of these 1 values and 1 objects"
