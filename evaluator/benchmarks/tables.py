@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 import pyarrow.csv
 from scipy.special import logit
 
-from evaluator.metrics.comparison import TOLERANCE
 from evaluator.protocols.items import strings
 from generator.base import parquet
 from generator.base.errors import UserError
@@ -20,7 +19,8 @@ from generator.base.limits import MOST_LIST, check_file
 
 logger = logging.getLogger(__name__)
 _TRUTHS = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
-_MANY = 0.02
+_MANY, _NEAR = 0.02, 1e-3
+"""Of probabilities so near to 0 or 1 many differ by less than the tie tolerance."""
 _LIMIT = 745.0
 """The log-odds of 1, beyond those of every other float64."""
 
@@ -108,12 +108,12 @@ def scores(table: pa.Table, path: Path, probabilities: bool) -> np.ndarray:
 def _hint_at_probabilities(values: np.ndarray, path: Path) -> None:
     """Log that scores look like probabilities whose differences near 0 and 1 are lost as ties."""
     known = values[~np.isnan(values)]
-    near = (known <= TOLERANCE) | (known >= 1 - TOLERANCE)
+    near = (known <= _NEAR) | (known >= 1 - _NEAR)
     if len(known) and known.min() >= 0 and known.max() <= 1 and near.mean() > _MANY:
         logger.warning(
-            f"{near.sum():,} of the {len(known):,} scores of {path.name} are 0 or 1 within the tie tolerance, and all "
-            f"are "
-            "within 0 and 1: if they are probabilities, give --probabilities, which compares their log-odds."
+            f"{near.sum():,} of the {len(known):,} scores of {path.name} are within {_NEAR:g} of 0 or 1, and all are "
+            "within 0 and 1: if they are probabilities, give --probabilities, which compares their log-odds; "
+            "otherwise many of them tie."
         )
 
 

@@ -86,7 +86,7 @@ def _print_short(entries: Sequence[dict[str, Any]]) -> None:
     lines = _chosen(read_lines(entries))
     table = side_by_side(entries, lines, _DECIMALS)
     print_wide(_printed(table, mark_of(entries[0]) if len(entries) == 1 else table.mark))
-    shown = sum(f"{split} %" in {column.head for column in table.columns} for line in lines for split in line.rows)
+    shown = sum(bool(cell.numbers) for line in table.lines for cell in line.cells)
     if more := sum(len(entry["rows"]) for entry in entries) - shown:
         print_line(f"{more:,} more rows: --full prints them, tables/summary.csv of each run has them all.", "dim")
 

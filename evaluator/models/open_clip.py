@@ -159,10 +159,10 @@ def _load(name: str, weights: str | None, quick: bool, device: str | None, activ
 
 
 def _describe(step: Any) -> str:
-    """A step of the preprocessing with its settings; of a plain function, its name."""
+    """A step of the preprocessing with its settings, lists as tuples; of a plain function, its name."""
     if callable(step) and not isinstance(step, torch.nn.Module):
         return str(getattr(step, "__name__", type(step).__name__))
-    return " ".join(str(step).split())
+    return " ".join(str(step).split()).translate(str.maketrans("[]", "()"))
 
 
 def check_open_clip_config(config: Any, given: str) -> None:

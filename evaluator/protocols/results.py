@@ -21,6 +21,7 @@ from evaluator.statistics.intervals import (
     Estimate,
     cluster_means,
     paired_difference,
+    parts_differences,
     scaled,
     subtract,
     weighted_means,
@@ -262,6 +263,8 @@ def tabulate(
         for first, second in GAPS if gaps else ():
             if len(kept_of.get(first, ())) and len(kept_of.get(second, ())):
                 found = _difference(first, second, kept_of, means_of, means, items.confidence)
+                if over is None:
+                    found = _paired(found, outcomes, clusters, kept_of[first], kept_of[second], items.confidence)
                 of = {**labels, "split": first, "minus": second}
                 for i, outcome in enumerate(outcomes):
                     if outcome.unit == "share":
@@ -337,6 +340,24 @@ def _with_full(chosen_of: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     found = {**dict.fromkeys(PARTITIONS, nothing), **chosen_of}
     full = np.concatenate([chosen for split, chosen in found.items() if split != UNPARSED])
     return {FULL: np.sort(full), **found}
+
+
+def _paired(
+    independent: Sequence[Estimate],
+    outcomes: Sequence[Outcome],
+    clusters: Clusters,
+    first: np.ndarray,
+    second: np.ndarray,
+    level: float,
+) -> list[Estimate]:
+    """The differences between two splits (row numbers of their items): paired where they share clusters, as partitions
+    of a benchmark share images, and something varies; else as they are."""
+    if not np.isin(clusters.codes[first], clusters.codes[second]).any():
+        return list(independent)
+    rows = np.union1d(first, second)
+    parts, inside = (np.isin(rows, first), np.isin(rows, second)), clusters.take(rows)
+    found = parts_differences(np.stack([each.value[rows] for each in outcomes], axis=1), *parts, inside, level)
+    return [paired if np.isfinite(paired.low) else alone for paired, alone in zip(found, independent, strict=True)]
 
 
 def _difference(

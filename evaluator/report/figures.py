@@ -18,7 +18,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from evaluator.protocols.items import COUNTS, SPLITS, split_rank
+from evaluator.protocols.items import COUNTS, reported_splits, split_rank
 from evaluator.protocols.records import Results
 from evaluator.provenance.contamination import marked
 from evaluator.report.overview import main_lines, varying
@@ -59,7 +59,7 @@ def by_split(results: Sequence[Results], protocol: str) -> list[str]:
     Of one model, a line for each group of items. Of several, a panel for each group and a line for each model.
     """
     lines = [line for line in main_lines(results) if line.first["protocol"] == protocol]
-    splits = [split for split in SPLITS if any(split in line.rows for line in lines)]
+    splits = reported_splits(split for line in lines for split in line.rows)
     labels = varying((line.first for line in lines), ("metric", "kind", "skill", "level"))
     panels: dict[str, list[_Curve]] = {}
     for line in lines if splits else ():

@@ -2,7 +2,7 @@
 results below a table."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from evaluator.analysis.pooling import differences, spread_notes
@@ -25,20 +25,22 @@ from evaluator.report.table import (
 from evaluator.report.table import Line as TableLine
 from evaluator.runs.parts import splits_said
 
-_GAP = "seen - unseen"
+_GAP = ("seen", "unseen")
 
 
 @dataclass(frozen=True)
 class Line:
-    """A metric of a group of items of one entry of pooled results. rows: by split, gaps between splits included."""
+    """A metric of a group of items of one entry of pooled results. rows: by split. gaps: by the two splits, of which
+    the second is subtracted; a split may be named like a gap."""
 
     entry: Results
-    rows: dict[str, Any]
+    rows: dict[str, Any] = field(default_factory=dict)
+    gaps: dict[tuple[str, str], Any] = field(default_factory=dict)
 
     @property
     def first(self) -> Any:
         """One of the rows, for the labels that all have."""
-        return next(iter(self.rows.values()))
+        return next(iter([*self.rows.values(), *self.gaps.values()]))
 
 
 def read_lines(
@@ -51,7 +53,11 @@ def read_lines(
         for row in entry["rows"]:
             if (by_n or row["n"] is None) and of(row):
                 lines = found.setdefault((*(row[name] for name in LABELS), row["n"]), {})
-                lines.setdefault(i, Line(entry, {})).rows[split_of(row)] = row
+                line = lines.setdefault(i, Line(entry))
+                if row["minus"]:
+                    line.gaps[row["split"], row["minus"]] = row
+                else:
+                    line.rows[row["split"]] = row
     return [line for lines in found.values() for line in lines.values()]
 
 
@@ -68,20 +74,28 @@ def side_by_side(
     Without reported splits it has all. Of chance levels that differ it has the least and the greatest. items, groups,
     ties and unscored items are of all splits.
     """
-    rows = {split: row for line in lines for split, row in line.rows.items()}
-    found = [split for split, row in rows.items() if not row["is_gap"]]
+    found = list(dict.fromkeys(split for line in lines for split in line.rows))
     splits = reported_splits(found) or sorted(found)
-    gaps = [split for split, row in rows.items() if row["is_gap"] and (every_gap or split == _GAP)]
+    gaps = {gap: split_of(row) for line in lines for gap, row in line.gaps.items() if every_gap or gap == _GAP}
     labels = ["protocol", "metric", *varying((line.first for line in lines), (*LABELS[2:], "n"))]
     of_entry = varying(entries, ("model", "benchmark")) or (["model"] if len(entries) > 1 else [])
     pooled = ["blocks", "runs"] if any(entry["runs"] > 1 for entry in entries) else []
-    heads = [*(f"{split} %" for split in [*splits, *gaps]), "chance %", "items", "groups", "ties", "unscored", *pooled]
+    heads = [
+        *(f"{split} %" for split in [*splits, *gaps.values()]),
+        "chance %",
+        "items",
+        "groups",
+        "ties",
+        "unscored",
+        *pooled,
+    ]
     made = []
     for line in lines:
         own = [line.rows[split] for split in splits if split in line.rows]
         counted = [line.rows[FULL]] if FULL in line.rows else own
         cells = [
-            *(result_cell(line.rows.get(split), decimals=decimals) for split in [*splits, *gaps]),
+            *(result_cell(line.rows.get(split), decimals=decimals) for split in splits),
+            *(result_cell(line.gaps.get(gap), decimals=decimals) for gap in gaps),
             chance_cell(own),
             *(
                 Cell(f"{sum(row[name] or 0 for row in counted):,}")

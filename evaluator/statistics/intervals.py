@@ -110,6 +110,24 @@ def paired_difference(first: np.ndarray, second: np.ndarray, clusters: Grouping,
     return difference_of_means(first, second, clusters, level)
 
 
+def parts_differences(
+    outcomes: np.ndarray, first: np.ndarray, second: np.ndarray, clusters: Clusters, level: float = LEVEL
+) -> list[Estimate]:
+    """For each column of outcomes (n, k) the difference of its means over two parts of the items, first − second, which
+    may share items, scenes and clusters: what they share raises or lowers both.
+
+    first, second: bool (n,), together all items. Student's t over each item's influence on the difference, its
+    deviation from the mean of its part by the share of that part; no interval where nothing varies.
+    """
+    influence, value = np.zeros(outcomes.shape), np.zeros(outcomes.shape[1])
+    for part, sign in ((first, 1), (second, -1)):
+        mean = outcomes[part].mean(axis=0)
+        influence += sign * part[:, None] * (outcomes - mean) * len(part) / part.sum()
+        value += sign * mean
+    found = cluster_means(influence + value, clusters, level, [False] * len(value))
+    return [replace(each, value=float(exact)) for each, exact in zip(found, value, strict=True)]
+
+
 def difference_of_means(first: np.ndarray, second: np.ndarray, clusters: Grouping, level: float = LEVEL) -> Estimate:
     """The difference of two means of outcomes (n,) in 0..1 of the same items, its interval combined from those of
     both."""

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from evaluator.audits import similarity
 from evaluator.audits.audit import Request, audit
 from evaluator.audits.similarity import MINILM, SentenceEncoder, audit_similarity, similar_items, threshold
 from generator.base.errors import UserError
@@ -37,6 +38,24 @@ def test_other_poolings_are_refused(bert: Path) -> None:
     (bert / "1_Pooling" / "config.json").write_text('{"pooling_mode_max_tokens": true}')
     with pytest.raises(UserError, match="pool by mean or by first token, got pooling_mode_max_tokens"):
         SentenceEncoder(str(bert), "cpu")
+
+
+def test_the_hub_is_asked_for_the_pooling_of_its_own_models_alone(
+    bert: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: list[tuple[str, str]] = []
+    (tmp_path / "config.json").write_text('{"pooling_mode_max_tokens": true}')
+
+    def download(name: str, file: str) -> str:
+        asked.append((name, file))
+        return str(tmp_path / "config.json")
+
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", download)
+    SentenceEncoder(str(bert), "cpu")
+    assert asked == []
+    with pytest.raises(UserError, match="'owner/name' to pool by mean or by first token, got pooling_mode_max_tokens"):
+        similarity._pools_first_token("owner/name")
+    assert asked == [("owner/name", "1_Pooling/config.json")]
 
 
 class _Known:

@@ -1,5 +1,6 @@
 """Images of others: formats, boxes, digests, and what is refused."""
 
+import warnings
 from pathlib import Path
 
 import pyarrow as pa
@@ -37,6 +38,16 @@ def test_images_of_too_many_pixels_are_refused(tmp_path: Path) -> None:
     assert len(bomb) < 100_000
     with pytest.raises(UserError, match="12000x12000 pixels, expected at most 100,000,000"):
         _of(tmp_path, bomb).image("a")
+
+
+def test_an_image_that_is_large_and_allowed_is_read_without_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pillow warns of more pixels than its own limit, which is less than ours."""
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 24 * 24 - 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert _of(tmp_path, encoded(square("red"))).image("a").size == (24, 24)
 
 
 def test_the_digest_is_another_one_for_other_bytes_boxes_and_ids(tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ def test_what_is_no_probability_is_refused(tmp_path: Path) -> None:
 
 
 def test_probabilities_that_tie_near_0_and_1_are_hinted_at(caplog: pytest.LogCaptureFixture) -> None:
-    certain, spread, beyond = ([0.999999] * 5 + [0.5] * 5, [0.9, 0.5, 0.1], [0.999999] * 5 + [1.5])
+    certain, spread, beyond = ([0.9998] * 5 + [0.5] * 5, [0.9, 0.5, 0.1], [0.999999] * 5 + [1.5])
     for values in (spread, beyond):
         scores(pa.table({"score": values}), Path("x.csv"), False)
     assert not caplog.records

@@ -64,6 +64,15 @@ def test_a_dollar_in_a_name_begins_no_formula(name: str, results: Row) -> None:
         assert name in said
 
 
+def test_splits_of_other_designs_are_drawn_in_the_order_of_the_tables(results: Row) -> None:
+    """Of class lists, and of tables of others; `val` is not drawn."""
+    named = {"seen": "ood_test", "partial": "b", "unseen": "id_test"}
+    rows = [{**row, "split": named.get(row["split"], row["split"])} for row in results["rows"] if not row["is_gap"]]
+    (svg,) = by_split([{**results, "rows": rows}], "binary")
+    words = list(ElementTree.fromstring(svg).itertext())
+    assert [word for word in words if word in (*named.values(), "val")] == ["b", "id_test", "ood_test"]
+
+
 def test_no_numbers_give_no_figure(results: Row) -> None:
     assert (
         by_split([results], "unheard-of") == by_complexity([results], "binary") == by_count([results], "binary") == []

@@ -31,12 +31,12 @@ def shown(found: list[Row]) -> Table:
 
 def test_a_line_is_a_metric_and_group_of_items_of_an_entry() -> None:
     found = [
-        (line.entry["model"], line.first["metric"], line.first["kind"], *line.rows)
+        (line.entry["model"], line.first["metric"], line.first["kind"], *line.rows, *line.gaps)
         for line in read_lines(entries(FIRST, OTHER))
     ]
     assert found == [
         ("a", "accuracy", None, "seen", "unseen"),
-        ("c", "accuracy", None, "seen - unseen"),
+        ("c", "accuracy", None, ("seen", "unseen")),
         ("a", "second", None, "seen"),
         ("a", "group", "swap", "seen"),
         ("c", "group", "flip", "seen"),
@@ -65,3 +65,11 @@ def test_a_split_that_holds_the_others_gives_the_counts() -> None:
     table = shown(entries(("a", rows)))
     items = [column.head for column in table.columns].index("items")
     assert [line.cells[items].text for line in table.lines] == ["9"]
+
+
+def test_a_split_that_is_named_like_a_gap_stands_beside_it() -> None:
+    table = shown(entries(("a", ({}, {"split": "unseen"}, GAP, {"split": "seen - unseen", "value": 0.25}))))
+    cells = dict(zip([column.head for column in table.columns[:-5]], table.lines[0].cells, strict=False))
+    assert [column.head for column in table.columns].count("seen - unseen %") == 2
+    assert [cell.text for cell in table.lines[0].cells[:4]] == ["50.00", "50.00", "25.00", "+50.00"]
+    assert cells["seen %"].numbers["split"] == "seen"

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.special import expit
 
 from evaluator.statistics.clusters import Clusters
 from evaluator.statistics.intervals import (
@@ -14,6 +15,7 @@ from evaluator.statistics.intervals import (
     means_over_strata,
     p_from_interval,
     paired_difference,
+    parts_differences,
     subtract,
 )
 from tests.evaluator.statistics.designs import block_clusters, outcomes_of
@@ -179,3 +181,34 @@ def test_a_share_is_compared_with_its_chance() -> None:
     assert above.p < 0.05
     assert equal.p > 0.8
     assert np.isnan(cluster_mean(outcomes, Clusters.of(np.arange(198))).p)
+
+
+def test_a_difference_of_parts_knows_what_they_share() -> None:
+    """Each of 40 images has items in both parts, and half of the items of the first are in both: the width agrees with
+    how the difference varies over draws, which parts taken as independent do not."""
+    rng = np.random.default_rng(0)
+    images = np.repeat(np.arange(40), 10)
+    first, second = np.tile(np.arange(10) < 6, 40), np.tile(np.arange(10) >= 3, 40)
+    found, halves, independent = [], [], []
+    for _ in range(150):
+        chance = expit(0.5 + 1.5 * rng.normal(size=40))[images]
+        outcomes = (rng.random(400) < chance).astype(float)
+        names = images.astype(str)
+        each, again = parts_differences(
+            np.column_stack([outcomes, outcomes]), first, second, Clusters.of(names, None, names)
+        )
+        assert each == again
+        assert each.value == pytest.approx(outcomes[first].mean() - outcomes[second].mean())
+        assert each.n_items == 400
+        found.append(each.value)
+        halves.append((each.high - each.low) / 2 / stats.t.ppf(0.975, 39))
+        variances = [np.var(outcomes[part]) / 40 for part in (first, second)]
+        independent.append(np.sqrt(sum(variances) / 2))
+    assert np.mean(halves) / np.std(found) == pytest.approx(1, abs=0.15)
+    assert np.mean(independent) > 1.5 * np.std(found)
+
+
+def test_parts_in_which_nothing_varies_have_no_interval() -> None:
+    part = np.array([True, True, False, False])
+    (found,) = parts_differences(np.array([[1.0], [1], [0], [0]]), part, ~part, Clusters.of(["a", "b", "a", "b"]))
+    assert (found.value, np.isnan(found.low)) == (1, True)

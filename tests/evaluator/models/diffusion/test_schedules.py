@@ -146,3 +146,11 @@ def test_error_rate_without_a_difference(confidence: float, smooth: float, lengt
     none = differences(np.random.default_rng(3), 4000, 0.0, smooth, length)
     wrong, _ = sequential(none - 1e-9, schedule)
     assert wrong <= (1 - confidence) + 2.6 * np.sqrt((1 - confidence) * confidence / 4000)
+
+
+def test_unequal_spread_doubles_the_error_rate_at_most() -> None:
+    """As docs/models.md says: 3% become up to 6% where the middle levels spread ten times as much."""
+    for smooth, length in ((0.0, 1), (0.5, 100), (0.9, 300)):
+        none = differences(np.random.default_rng(0), 4000, 0.0, smooth, length, uneven=True)
+        wrong, _ = sequential(none - 1e-9, PRESETS["sequential"].schedule)
+        assert wrong <= 0.06 + 2.6 * np.sqrt(0.06 * 0.94 / 4000)

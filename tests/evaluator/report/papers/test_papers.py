@@ -118,6 +118,20 @@ class TestSelecting:
         assert (mean["value"], mean["sd"]) == pytest.approx((np.mean(gaps), np.std(gaps, ddof=1)), abs=1e-5)
         assert over_n(given.labels[1], of).reason == "no weights"
 
+    def test_a_mean_over_n_of_pooled_runs_has_the_deviation_over_n_too(self) -> None:
+        """Not that over the runs of a block, nor over blocks."""
+        values = {None: 0.5, 1: 0.4, 2: 0.6}
+        runs = []
+        for block, seed, more in (("a", 0, 0.0), ("a", 1, 0.1), ("b", 0, 0.3)):
+            run = trained_run(0.5, block, seed)
+            runs.append({**run, "rows": [{**ROW, "n": n, "value": value + more} for n, value in values.items()]})
+        label = Label(("m",), [{**entry, "model": "m"} for entry in pool_runs(runs)])
+        found = over_n(label, {**BINARY, "split": "seen"})
+        assert label.entries[0]["rows"][0]["sd_blocks"] > 0 < label.entries[0]["rows"][0]["sd_runs"]
+        assert found.numbers["sd"] == pytest.approx(np.std([0.4, 0.6], ddof=1))
+        assert found.text.endswith(" ± 14.1")
+        assert (found.numbers["sd_blocks"], found.numbers["sd_runs"]) == (None, None)
+
 
 class TestNotes:
     def _said(self, *changes: Row) -> list[str]:
