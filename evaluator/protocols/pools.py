@@ -14,6 +14,8 @@ from generator.dataset.reader import Benchmark
 RAW = "raw"
 """The kind of raw retrieval's rows."""
 MOST = 20
+_NO_PART = ("val", "partial")
+"""Splits that CREPE does not have: their sizes do not make those of its folds smaller."""
 
 
 @dataclass(frozen=True)
@@ -76,16 +78,18 @@ def true_texts(benchmark: Benchmark) -> dict[str, set[str]]:
 
 
 def make_folds(benchmark: Benchmark, protocol: str, by_atoms: bool) -> list[Fold]:
-    """The folds of a protocol's captions, K = min(20, ⌊size/N⌋) of each group; N is the size of the smallest group.
+    """The folds of a protocol's captions, K = min(20, ⌊size/N⌋) of each group; N is the size of the smallest group, or
+    with `by_atoms` of the smallest one of its split.
 
-    A group is a split, or with `by_atoms` a split and number of atoms. In it each image has one caption and each
-    caption one image, in an order that a hash of the images' names decides.
+    A group is a split (of CREPE SC, UC and UA: not `partial` nor `val`), or with `by_atoms` a split and number of
+    atoms. In it each image has one caption and each caption one image, in an order that a hash of the images' names
+    decides.
     """
     groups = _groups(benchmark, protocol, by_atoms)
-    size = min(map(len, groups.values()), default=0)
     folds = []
-    for (split, n), members in groups.items() if size > 1 else ():
-        for k in range(min(MOST, len(members) // size)):
+    for (split, n), members in groups.items():
+        size = min(len(each) for group, each in groups.items() if not by_atoms or group[0] == split)
+        for k in range(min(MOST, len(members) // size) if size > 1 else 0):
             images, texts, clusters = (list(column) for column in zip(*members[k * size : (k + 1) * size], strict=True))
             name = f"raw-{protocol}-{split}{'' if n is None else f'-{n}'}-{k}"
             folds.append(Fold(name, images, texts, split=split, n=n, clusters=np.array(clusters, dtype=object)))
@@ -98,7 +102,7 @@ def _groups(benchmark: Benchmark, protocol: str, by_atoms: bool) -> dict[tuple[s
     items = benchmark.items_of(protocol).select(["item_id", "split", "cluster_id"]).to_pandas()
     counts = benchmark.texts.select(["text_id", *COUNTS]).to_pandas()
     rows = captions.select(["item_id", "scene_id", "text_id"]).to_pandas().merge(items, on="item_id")
-    rows = rows[rows["split"] != "val"].merge(counts, on="text_id", how="left")
+    rows = rows[~rows["split"].isin(_NO_PART)].merge(counts, on="text_id", how="left")
     rows["n"] = rows[list(COUNTS)].fillna(0).sum(axis=1).astype(int) if by_atoms else -1
     rows["order"] = [hashlib.sha256(scene.encode()).hexdigest() for scene in rows["scene_id"]]
     groups: dict[tuple[str, int | None], list[Sequence[str]]] = {}

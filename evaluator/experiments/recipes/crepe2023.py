@@ -22,8 +22,8 @@ class Scale:
 
     networks: Sequence[str] = tuple(_NETWORKS)
     sizes: Sequence[int] = (500, 2000, 8000)
-    asked: str = "train=100,val=10,seen=500,partial=10,unseen=500,unseen_atoms=300"
-    few: str = "val=10,seen=10,partial=10,unseen=10,unseen_atoms=10"
+    asked: str = "train=100,val=10,seen=500,partial=1,unseen=500,unseen_atoms=300"
+    few: str = "val=10,seen=10,partial=1,unseen=10,unseen_atoms=10"
     objects: str = "3..6"
     resolution: str = "96x96"
     quality: str = "draft"

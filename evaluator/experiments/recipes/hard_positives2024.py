@@ -1,18 +1,24 @@
 """Kamath et al. 2024: what hard negatives and hard positives of training do to brittleness."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from evaluator.experiments.lab import Experiment, Lab, Model
 
 _RECIPES = {
     "control": "--negatives none --positives none",
     "HN": "--positives none",
+    "HN, swap": "--negatives swap --positives none",
+    "HN, replace": "--negatives replace --positives none",
+    "HN, paraphrases": "--positives none --texts plain,relations,synonyms",
     **{f"HP+HN at {weight}": f"--negative-weight {weight}" for weight in (0, 0.25, 0.5, 0.75, 1)},
     "swap only": "--negatives swap --positives swap",
     "replace only": "--negatives replace --positives replace",
 }
 _ALLOWED = "--allow-contaminated"
+_CONVERSE = Path(__file__).with_name("converse.toml")
 
 
 @dataclass(frozen=True)
@@ -35,7 +41,7 @@ SCALES = {
     "smoke": Scale(
         recipes=("HN", "HP+HN at 1"),
         world="--scenes train=64,val=4,seen=9,partial=9,unseen=9",
-        other_world="--scenes train=40,val=4,seen=6,partial=6,unseen=6",
+        other_world="--scenes train=120,val=4,seen=6,partial=6,unseen=6",
         resolution="48x48",
         blocks=(0,),
         seeds=(0,),
@@ -55,19 +61,27 @@ SCALES = {
 
 
 def make(lab: Lab, at: Scale) -> None:
-    """A world for each block, and another one that the stand-in knows."""
+    """A world for each block, and another one that the stand-in knows. All models are asked for converse relations too,
+    which no training has as positives."""
 
     def described(plan: str) -> object:
         rendered = lab.render(f"--family clevr-relations {plan}", at.resolution, at.quality)
         return lab.stage(f"gen describe {rendered} --preset hard-positives2024 --name hard-positives2024")
 
     of_paper = "--benchmark hard-positives2024"
+
+    def row(label: str, world: object, model: object, options: str = "") -> None:
+        asked = f"--model {model} {options} {_ALLOWED}"
+        lab.row(label, *(f"score run {world} {name} {asked}" for name in (of_paper, "--benchmark converse")))
+
     other = described(f"{at.other_world} --seed 1")
     stand_in = lab.stage(f"score train pretrain {other} {of_paper} {at.pretrain}")
     (model,) = lab.models({"base": Model(spec=f"jackalope:{stand_in}")}).values()
     for block in at.blocks:
-        world = lab.stage(f"gen verify {described(f'--holdout 3x3 --block-seed {block} {at.world}')}")
-        lab.row("base", f"score run {world} {of_paper} --model {model} {model.run} {_ALLOWED}")
+        told = described(f"--holdout 3x3 --block-seed {block} {at.world}")
+        more = lab.stage(f"gen describe {told} {of_paper} --preset {shlex.quote(str(_CONVERSE))} --name converse")
+        world = lab.stage(f"gen verify {more}")
+        row("base", world, model, model.run)
         for label, options in _RECIPES.items():
             if label not in at.recipes:
                 lab.lacks(label)
@@ -76,7 +90,7 @@ def make(lab: Lab, at: Scale) -> None:
                 preset = f"{of_paper} --preset hard-positives2024 --texts plain,relations"
                 given = f"{preset} {options} --seed {seed} {at.finetune} {model.train}"
                 trained = lab.stage(f"score train finetune {world} --model {model} {given}")
-                lab.row(label, f"score run {world} {of_paper} --model jackalope:{trained} {_ALLOWED}")
+                row(label, world, f"jackalope:{trained}")
                 asked = f"score run {other} --benchmark color-shape-3x3-b0 {at.elsewhere} {_ALLOWED}"
                 lab.elsewhere(label, asked, model, trained)
 

@@ -23,11 +23,13 @@ _SCORES = tuple(part(slot, metric=f"mean score {slot}", kind="replace") for slot
 _FIRST_SCORES = tuple(Part(each.head, {**each.of, "metric": "mean score c"}) for each in _KINDS)
 _PRESET = "c is the plain caption and p the synonym only with the texts of the preset hard-positives2024."
 _BY_KIND = grouped(_KINDS, _MEASURES)
+_CONVERSE = grouped((part("CONVERSE", kind="converse"),), _MEASURES)
 
 
 def _by_split(labels: Sequence[Label], columns: Sequence[Part], *notes: str) -> Table:
     of: dict[str, Any] = {"protocol": "hard_positives"}
-    wanted = {**of, "kind": ("replace", "swap"), "skill": (None, "relation", "attribute")}
+    kinds = tuple({each.of["kind"]: None for each in columns})
+    wanted = {**of, "kind": kinds, "skill": (None, "relation", "attribute")}
     return by_label(labels, columns, parts(labels, "{}", ["split"], wanted), "split", of, notes=notes)
 
 
@@ -44,6 +46,12 @@ _TITLE = "Original and augmented accuracy, brittleness"
 PAPER = Paper(
     [
         PaperTable("1", _TITLE, lambda given: _by_split(given.labels, _BY_KIND)),
+        PaperTable(
+            "1-converse",
+            f"{_TITLE}: relations said from their other end",
+            lambda given: _by_split(given.labels, _CONVERSE),
+            "no run was asked for the kind `converse`",
+        ),
         PaperTable("2", "Mean scores of REPLACE", lambda given: _by_split(given.labels, _SCORES, _PRESET)),
         PaperTable(
             "7",

@@ -45,17 +45,29 @@ def test_folds_are_equal_distinct_and_within_a_split(many: Path, protocol: str) 
             true[split[r["item_id"]], r["scene_id"]].add(r["text_id"])
     groups = defaultdict(list)
     for fold in folds:
-        assert len(set(fold.images)) == len(set(fold.texts)) == len(fold.images) == len(folds[0].images)
+        size = next(len(other.images) for other in folds if protocol == "systematicity" or other.split == fold.split)
+        assert len(set(fold.images)) == len(set(fold.texts)) == len(fold.images) == size
         assert all(text in true[fold.split, image] for image, text in zip(fold.images, fold.texts, strict=True))
         if protocol == "productivity":
             assert {atoms[text] for text in fold.texts} == {fold.n}
         groups[fold.split, fold.n].append(fold)
-    assert {s for s, _ in groups} == {"seen", "partial", "unseen"}
+    assert {s for s, _ in groups} == {"seen", "unseen"}
     assert len({fold.name for fold in folds}) == len(folds)
     for members in groups.values():
         assert 1 <= len(members) <= MOST
         assert len({image for fold in members for image in fold.images}) == sum(len(f.images) for f in members)
     assert min(len(members) for members in groups.values()) == 1
+
+
+def test_a_small_partial_split_makes_no_fold_smaller(tmp_path: Path) -> None:
+    builder = Builder(0, 60)
+    for _ in range(40):
+        builder.add("systematicity", "atom", [("c", True, None), ("n", False, "atom")])
+    for i, item in enumerate(builder.items):
+        item["split"] = ("seen", "unseen")[i % 2] if i else "partial"
+    folds = find_protocol("systematicity").folds(Dataset.open(builder.write(tmp_path)).benchmark("all"))
+    assert {fold.split for fold in folds} == {"seen", "unseen"}
+    assert min(len(fold.images) for fold in folds) > 5
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -99,7 +111,7 @@ def test_raw_retrieval_is_its_definition(many: Path, tmp_path: Path, protocol: s
             row = find(results, protocol, split, metric=metric, n=n, kind="raw")
             assert row["value"] == pytest.approx(statistics.fmean(right), abs=2e-6)
             assert (row["items"], row["ties"], row["unscored"]) == (len(right), ties, unscored)
-            assert row["chance"] == pytest.approx(1 / len(folds[0].images), abs=1e-6)
+            assert row["chance"] == pytest.approx(1 / len(members[0].images), abs=1e-6)
             assert row["average"] == "macro (over folds)"
             if len(members) > 1:
                 assert row["sd"] == pytest.approx(statistics.stdev(means), abs=2e-6)

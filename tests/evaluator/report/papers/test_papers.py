@@ -280,7 +280,7 @@ class TestFiles:
         files = write_paper(made, tmp_path / "a" / "b")
         names = {path.name for path in files}
         assert names == {path.name for path in (tmp_path / "a" / "b").iterdir()}
-        assert names == {f"table{n}.{suffix}" for n in (1, 2, 7, 8, 9) for suffix in ("csv", "md", "tex")}
+        assert names == {f"table{n}.{suffix}" for n in (1, "1-converse", 2, 7, 8, 9) for suffix in ("csv", "md", "tex")}
         table = pd.read_csv(tmp_path / "a" / "b" / "table1.csv")
         shown = table[(table["group"] == "SWAP") & (table["column"] == "Brittleness") & (table["variant"] == "scratch")]
         for split, value in zip(shown["split"], shown["value"], strict=True):

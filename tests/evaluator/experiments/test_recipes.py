@@ -1,0 +1,50 @@
+"""What the papers' recipes ask for, scale by scale."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from evaluator.experiments.lab import Lab, find_experiment
+from generator.vocabulary.families import vocabulary_text
+
+SCALES = ("smoke", "tiny", "small", "paper")
+
+
+def _commands(name: str, scale: str) -> list[str]:
+    lab = Lab(Path("nowhere"), dry=True, scale=scale)
+    experiment = find_experiment(name)
+    experiment.make(lab, experiment.at(scale))
+    return [" ".join(stage.words) for stage in lab.needed]
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_crepe_has_hardly_any_scene_that_is_neither_seen_nor_unseen(scale: str) -> None:
+    """The paper has no partial split; a plan needs a scene in each."""
+    plans = [each for each in _commands("crepe2023", scale) if each.startswith("gen plan")]
+    assert plans
+    assert all(re.search(r"partial=(\d+)", plan)[1] == "1" for plan in plans)  # type: ignore[index]
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_compass_asks_about_pairs_of_which_four_other_relations_are_false(scale: str) -> None:
+    """Of a pair two directions are true, and of near, far, on and beneath at most two."""
+    plan = next(each for each in _commands("compass2026", scale) if "--holdout" in each)
+    family = tomllib.loads(vocabulary_text(re.search(r"--family (\S+)", plan)[1]))  # type: ignore[index]
+    assert {"near", "far", "on", "beneath"} <= set(family["relations"])
+
+
+@pytest.mark.parametrize("scale", ["small", "paper"])
+def test_hard_positives_have_the_rows_of_the_papers_first_table(scale: str) -> None:
+    commands = _commands("hard-positives2024", scale)
+    trained = [each for each in commands if each.startswith("score train finetune")]
+    for options in (
+        "--negatives swap --positives none",
+        "--negatives replace --positives none",
+        "--positives none --texts plain,relations,synonyms",
+        "--negatives replace --positives replace",
+    ):
+        assert any(options in each for each in trained), options
+    asked = [each for each in commands if each.startswith("score run") and "--benchmark converse" in each]
+    assert len(asked) >= len(trained)
