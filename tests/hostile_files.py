@@ -38,7 +38,7 @@ def sparse(path: Path, size: int = 64 << 30) -> Path:
     return path
 
 
-def parquet_bombs(folder: Path) -> list[Path]:
+def parquet_bombs(folder: Path, column: str = "scene_id") -> list[Path]:
     """Tables of up to some hundred KB: one text a million times, one page of 400 MiB, a hundred million empty cells, a
     list of as many numbers in one row, and texts that each repeat the one before."""
     texts = ["x" * (1 << 20)] * 400
@@ -48,10 +48,10 @@ def parquet_bombs(folder: Path) -> list[Path]:
         "page": (texts, {"use_dictionary": False, "data_page_size": 1 << 30}),
         "rows": (pa.nulls(100_000_000, pa.string()), {}),
         "list": (pa.ListArray.from_arrays([0, len(numbers)], numbers), {}),
-        "prefix": (texts, {"use_dictionary": False, "column_encoding": {"scene_id": "DELTA_BYTE_ARRAY"}}),
+        "prefix": (texts, {"use_dictionary": False, "column_encoding": {column: "DELTA_BYTE_ARRAY"}}),
     }
-    for name, (column, options) in columns.items():
-        pq.write_table(pa.table({"scene_id": column}), folder / f"{name}.parquet", compression="zstd", **options)
+    for name, (values, options) in columns.items():
+        pq.write_table(pa.table({column: values}), folder / f"{name}.parquet", compression="zstd", **options)
     return [folder / f"{name}.parquet" for name in columns]
 
 

@@ -12,9 +12,10 @@ from generator.assets.animals import build_animal
 from generator.assets.sets import NAME, set_folder, write_asset
 from generator.assets.shapes import SHAPES, UnitMesh
 from generator.base import limits
+from generator.base.bounded import Bounds, read_bounded
+from generator.base.confinement import can_confine
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import check_output, sha256
-from generator.base.process import AnsweringProcess, ProcessEndError
 
 MESHES = (".glb", ".gltf", ".obj", ".ply", ".stl", ".fbx", ".blend")
 SUFFIXES = (*MESHES, ".toml")
@@ -30,7 +31,8 @@ MAX_TRIANGLES = 100_000
 """A mesh with more triangles is decimated to this many."""
 _Y_UP = (".obj", ".gltf", ".glb")  # formats in which y points up and most meshes face z; in others z and -y
 _MOST_BYTES = 1 << 30
-_TIMEOUT = 600.0  # seconds for reading a file
+_BOUNDS = Bounds(8 << 30, 600.0)
+_LEADING_ELSEWHERE = (".blend", ".fbx")  # Blender follows what such a file names
 _MERGE_DIGITS = 5  # vertices that are equal to so many decimal places are one, in units of a unit mesh
 _LEAST_AREA = 1e-4  # of a mesh of unit size
 _SHARP_ANGLE = math.radians(60)  # edges bent more than this stay sharp
@@ -73,18 +75,17 @@ def import_asset(
 
 
 def read_file(file: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices [n, 3] and triangles [m, 3] of a mesh file, read in a process of its own. Raises UserError."""
-    with (
-        tempfile.TemporaryDirectory(prefix="jackalope-") as scratch,
-        AnsweringProcess("generator.render.blender.mesh_reader") as process,
-    ):
-        out = Path(scratch) / "mesh.npz"
-        try:
-            answer = process.ask({"read": str(file.resolve()), "out": str(out)}, _TIMEOUT)
-        except ProcessEndError as ended:
-            raise UserError(f"Blender {ended} over it: the file is damaged or too heavy; export it again.") from None
-        if "refused" in answer:
-            raise UserError(answer["refused"])
+    """Vertices [n, 3] and triangles [m, 3] of a mesh file, read in a process that sees only the folder of the file.
+    Raises UserError."""
+    if file.suffix.lower() in _LEADING_ELSEWHERE and not can_confine():
+        raise UserError(
+            "such a file can name others anywhere, and this system cannot keep Blender from reading them: export the "
+            "mesh as .glb, or import it on Linux 5.13 or later."
+        )
+    file = file.resolve()
+    with tempfile.TemporaryDirectory(prefix="jackalope-") as scratch:
+        out, reader = Path(scratch) / "mesh.npz", "generator.render.blender.mesh_reader:store_mesh"
+        list(read_bounded(reader, [file], [file.parent], _BOUNDS, writes=[Path(scratch)], out=str(out)))
         vertices, faces = limits.read_npz(out, ("vertices", "faces"))
         return vertices, faces
 

@@ -20,6 +20,7 @@ from threading import RLock
 import numpy as np
 from PIL import Image
 
+from generator.base.confinement import memory_of_data
 from generator.base.errors import UserError
 
 MOST_TOML = 1 << 20
@@ -68,7 +69,7 @@ def bounded_memory(most: int) -> Iterator[None]:
         return
     with _BOUND:
         soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        limit = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize() + most
+        limit = memory_of_data() + most
         resource.setrlimit(resource.RLIMIT_DATA, (limit if soft == resource.RLIM_INFINITY else min(limit, soft), hard))
         try:
             yield

@@ -1,11 +1,12 @@
 """Processes of ours that answer lines of JSON; one that crashes or hangs ends nothing else."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from threading import Timer
 from types import TracebackType
@@ -99,7 +100,22 @@ class AnsweringProcess:
         code = self._process.wait()
         if self._hung:
             return ProcessEndError(f"gave no answer in {timeout:.0f} s", killed=False)
+        if code == -signal.SIGXCPU:
+            return ProcessEndError("took more processor time than it may", killed=False)
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").strip().splitlines()
         last = f" ({lines[-1].strip()})" if lines else ""
         return ProcessEndError(f"ended with code {code}{last}", code in _OUTSIDE_SIGNALS)
+
+
+def answer_with() -> Callable[..., None]:
+    """For such a process: a function that writes its named arguments to stdout as a line of JSON. All else printed goes
+    to stderr."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+
+    def answer(**message: Any) -> None:
+        answers.write(json.dumps(message) + "\n")
+        answers.flush()
+
+    return answer

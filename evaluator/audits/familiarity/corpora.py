@@ -1,4 +1,4 @@
-"""The texts of a reference corpus's files of any form and size, a part at a time."""
+"""The texts of a reference corpus's files of any form and size, a part at a time, read in a bounded process."""
 
 import codecs
 import gzip
@@ -6,7 +6,7 @@ import json
 import tarfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain, groupby
@@ -14,10 +14,11 @@ from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from generator.base.bounded import Bounds, read_bounded
 from generator.base.errors import UserError
 from generator.base.limits import check_file
+from generator.base.parquet import FREE, TIMES, count_rows, read_batches, read_schema
 
 CAPTIONS, PHRASES, LEFT_OUT = "captions", "phrases", "left out"
 Entry = tuple[str, str]
@@ -36,7 +37,13 @@ LONGEST = 1 << 20
 _LINE = 1 << 24
 """Bytes of a line of JSON, which may hold an image."""
 _PART, _CHARACTERS = 50_000, 1 << 24
+_GZIP = b"\x1f\x8b"
+_HEADER = 1 << 14
+"""Bytes of a header of a tar that holds a longer name or more about a member."""
+_BOUNDS = Bounds(768 << 20, 10.0, 10e-6)
+"""For a file of a corpus."""
 _ROWS = 10_000
+_BUFFER = 1 << 20  # bytes that are read at once; a longer text is looked at again for each
 _STEPS, _DEEPEST = {"start_map": 1, "start_array": 1, "end_map": -1, "end_array": -1}, 500
 
 
@@ -50,6 +57,21 @@ class Part:
     kind: str
     texts: list[str]
     left_out: Mapping[str, int] = field(default_factory=dict)
+
+
+def read_parts(files: Iterable[Path], sees: Sequence[Path], size: int = _PART) -> Iterator[Part]:
+    """The parts of files, as `parts` gives them, read in a process that sees only the files or folders `sees`.
+
+    Raises UserError as `parts`, and for a file that takes far more memory or time than it has bytes.
+    """
+    for file, row in read_bounded(f"{__name__}:part_rows", files, sees, _BOUNDS, size=size):
+        yield Part(file, **row)
+
+
+def part_rows(file: Path, size: int) -> Iterator[dict[str, Any]]:
+    """The parts of a file as JSON, without its path."""
+    for part in parts(file, size):
+        yield {"start": part.start, "kind": part.kind, "texts": part.texts, "left_out": part.left_out}
 
 
 def parts(file: Path, size: int = _PART) -> Iterator[Part]:
@@ -145,7 +167,9 @@ def _of_value(kind: str, value: object) -> Entry:
 @contextmanager
 def _opened(file: Path) -> Iterator[BinaryIO]:
     """A file that may be compressed, without a byte order mark."""
-    with cast(BinaryIO, gzip.open(file) if file.name.lower().endswith(".gz") else file.open("rb")) as opened:
+    with file.open("rb") as raw:
+        packed = file.name.lower().endswith(".gz") or raw.read(len(_GZIP)) == _GZIP
+    with cast(BinaryIO, _Unpacked(file) if packed else file.open("rb")) as opened:
         head = opened.read(len(codecs.BOM_UTF8))
         if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             raise ValueError("it is UTF-16, expected UTF-8")
@@ -153,12 +177,33 @@ def _opened(file: Path) -> Iterator[BinaryIO]:
         yield opened
 
 
+class _Unpacked(gzip.GzipFile):
+    """A compressed file, which may hold as many times its bytes as a table (generator/base/parquet.py)."""
+
+    def __init__(self, file: Path):
+        super().__init__(file)
+        self._most = FREE + TIMES * file.stat().st_size
+
+    def read(self, size: int | None = -1) -> bytes:
+        """As GzipFile.read. Raises ValueError where the file holds far more than it has bytes."""
+        return self._checked(super().read(size))
+
+    def readline(self, size: int | None = -1) -> bytes:
+        """As `read`, a line."""
+        return self._checked(super().readline(size))
+
+    def _checked(self, data: bytes) -> bytes:
+        if self.tell() > self._most:
+            raise ValueError(f"it would unpack to more than {self._most >> 20:,} MiB")
+        return data
+
+
 def _json(file: Path) -> Iterator[Entry]:
     """COCO's annotations, or a list of rows."""
     import ijson
 
     with _opened(file) as opened:
-        events = _shallow(ijson.basic_parse(opened))
+        events = _shallow(ijson.basic_parse(opened, buf_size=_BUFFER))
         first = next(events)
         rows = "item" if first[0] == "start_array" else "annotations.item"
         found = False
@@ -197,15 +242,14 @@ def _lines(of_line: Callable[[bytes], Iterator[Entry]]) -> Callable[[Path], Iter
 
 
 def _parquet(file: Path) -> Iterator[Entry]:
-    with pq.ParquetFile(file) as opened:
-        there = set(opened.schema_arrow.names)
-        name = next((name for names in NAMES.values() for name in names if name in there), None)
-        if name is None:
-            yield from ((LEFT_OUT, NO_CAPTION) for _ in range(opened.metadata.num_rows))
-            return
-        for batch in opened.iter_batches(_ROWS, columns=[name]):
-            for value in batch.column(0).to_pylist():
-                yield from of_row({name: value})
+    there = set(read_schema(file).names)
+    name = next((name for names in NAMES.values() for name in names if name in there), None)
+    if name is None:
+        yield from ((LEFT_OUT, NO_CAPTION) for _ in range(count_rows(file)))
+        return
+    for batch in read_batches(file, [name], _ROWS):
+        for value in batch.column(0).to_pylist():
+            yield from of_row({name: value})
 
 
 _MEMBERS = {".txt": of_text, ".caption": of_text, ".json": of_json}
@@ -214,7 +258,12 @@ _MEMBERS = {".txt": of_text, ".caption": of_text, ".json": of_json}
 
 class _Header(tarfile.TarInfo):
     """tarfile takes a header that is cut off or damaged for the end of the archive; here only the end block is its
-    end."""
+    end. Headers that hold a longer name or more about a member are bounded: tarfile reads them in quadratic time."""
+
+    def _proc_member(self, archive: tarfile.TarFile) -> "_Header":
+        if not self.isreg() and self.size > _HEADER:
+            raise tarfile.ReadError(f"it has a header of {self.size:,} bytes")
+        return super()._proc_member(archive)  # type: ignore[misc]
 
     @classmethod
     def fromtarfile(cls, archive: tarfile.TarFile) -> "_Header":
@@ -229,8 +278,8 @@ class _Header(tarfile.TarInfo):
 def _webdataset(file: Path) -> Iterator[Entry]:
     """The phrases or the caption of each sample: members beside each other whose names are the same up to the first
     dot. Hidden files are none."""
-    with tarfile.open(file, "r|*", tarinfo=_Header) as archive:
-        named = ((PurePosixPath(member.name), member) for member in archive if member.isfile())
+    with _opened(file) as opened, tarfile.open(fileobj=opened, mode="r|", tarinfo=_Header) as archive:
+        named = ((PurePosixPath(member.name), member) for member in _members(archive) if member.isfile())
         for (_, stem), group in groupby(named, key=lambda each: (each[0].parent, each[0].name.partition(".")[0])):
             found: dict[str, list[Entry]] = {}
             for path, member in group:
@@ -239,6 +288,13 @@ def _webdataset(file: Path) -> Iterator[Entry]:
                     found[suffix] = list(_of_member(archive, member, suffix))
             if stem:
                 yield from _of_sample([found[suffix] for suffix in _MEMBERS if suffix in found])
+
+
+def _members(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
+    """The members of a tar; tarfile would keep all of them in memory."""
+    for member in archive:
+        archive.members.clear()  # type: ignore[attr-defined]
+        yield member
 
 
 def _of_member(archive: tarfile.TarFile, member: tarfile.TarInfo, suffix: str) -> Iterator[Entry]:

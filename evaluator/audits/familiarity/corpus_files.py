@@ -15,6 +15,7 @@ COUNTS_TAG = "CACHEDIR.TAG"
 _RESULT = "per_sample_overlap.tsv"
 _RESULTS = ("splits", "counts", "summary.json", "excluded.tsv", _RESULT)
 _STATS = "_stats.json"
+_LINKS = "links"
 _FORMS = (
     "COCO's JSON, JSON lines, Parquet, WebDataset (.tar), one caption a line (.txt), or a table of counts (.csv, "
     ".parquet)"
@@ -39,7 +40,9 @@ def find_corpus(references: Sequence[Path]) -> Corpus:
     """The files of references: files, and those of folders and their subfolders, by name.
 
     Left out are hidden files, what `score familiarity` wrote, and in img2dataset's layout the files that repeat the
-    captions of a tar, folder or text file beside them. Raises UserError for a reference without a file that can be
+    captions of a tar, folder or text file beside them. Links are not followed.
+
+    Raises UserError for a reference without a file that can be
     read.
     """
     files: dict[Path, Path] = {}
@@ -57,7 +60,9 @@ def find_corpus(references: Sequence[Path]) -> Corpus:
         own: dict[Path, Path] = {}
         for file, repeats in _walk(reference):
             suffix = suffix_of(file)
-            if suffix not in READERS:
+            if file.is_symlink():
+                others[_LINKS] += 1
+            elif suffix not in READERS:
                 others[suffix or "without a suffix"] += 1
             elif repeats:
                 repeated[_STATS if file.name.endswith(_STATS) else suffix] += 1
@@ -89,9 +94,9 @@ def _walk(folder: Path) -> Iterator[tuple[Path, bool]]:
         written = _RESULTS if _RESULT in names else ()
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in written)
         beside = {*names, *folders}
-        for name in sorted(names):
+        for name in sorted([*names, *(name for name in folders if Path(where, name).is_symlink())]):
             path = Path(where, name)
-            if not name.startswith(".") and name not in written and path.is_file():
+            if not name.startswith(".") and name not in written and (path.is_file() or path.is_symlink()):
                 yield path, _repeats(name, beside)
 
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from evaluator.audits.familiarity.corpora import CAPTIONS, EMPTY, NAMES, PHRASES, Part, parts
+from evaluator.audits.familiarity.corpora import CAPTIONS, EMPTY, NAMES, PHRASES, Part, read_parts
 from evaluator.audits.familiarity.corpus_files import COUNTS_TAG, CSV, Corpus, by_number
 from evaluator.captions.noun_phrases import ENGLISH
 from evaluator.captions.reading import DEFAULT, Binding, Reading, normalised, unique
@@ -28,7 +28,7 @@ from generator.base.errors import UserError
 from generator.base.extras import check_installed, connecting
 from generator.base.files import locked, write_text
 from generator.base.limits import check_file
-from generator.base.parquet import read_batches, write_table
+from generator.base.parquet import read_batches, read_schema, write_table
 from generator.base.progress import SILENT, Progress
 
 VERSION = 3
@@ -196,7 +196,7 @@ def count_corpus(
     write_text(out / COUNTS_TAG, _TAG)
     with locked(table.with_name(".lock"), f"Another command is counting {corpus}; wait for it."):
         with progress.track("texts", None) as advance:
-            for part, counts, counted in farm.count(_lacking(folder_of), reading):
+            for part, counts, counted in farm.count(_lacking(folder_of, corpus.references), reading):
                 _write(folder_of[part.file], part.start, counts, counted)
                 advance(counted.captions or counted.phrases)
         for folder in folder_of.values():
@@ -213,17 +213,23 @@ def count_corpus(
     return table, total
 
 
-def _lacking(folder_of: Mapping[Path, Path]) -> Iterator[Part]:
-    """The parts that are not counted yet."""
-    for file, folder in folder_of.items():
-        if (folder / _WHOLE).exists():
-            continue
-        folder.mkdir(parents=True, exist_ok=True)
-        if is_table(file):
+def _lacking(folder_of: Mapping[Path, Path], references: Sequence[Path]) -> Iterator[Part]:
+    """The parts that are not counted yet. Tables of counts are written here; they have no parts."""
+
+    def texts() -> Iterator[Path]:
+        for file, folder in folder_of.items():
+            if (folder / _WHOLE).exists():
+                continue
+            folder.mkdir(parents=True, exist_ok=True)
+            if not is_table(file):
+                yield file
+                continue
             for i, some in enumerate(read_table(file)):
                 _write(folder, i, some, Counted(tables=int(i == 0)))
-        else:
-            yield from (part for part in parts(file) if not _place(folder, part.start).exists())
+
+    for part in read_parts(texts(), [each.resolve() for each in references]):
+        if not _place(folder_of[part.file], part.start).exists():
+            yield part
 
 
 def _place(folder: Path, start: int) -> Path:
@@ -311,8 +317,8 @@ def is_table(file: Path) -> bool:
     if file.suffix.lower() != ".parquet":
         return False
     try:
-        return set(PAIR_COUNTS.names) <= set(pq.read_schema(file).names)
-    except (OSError, pa.ArrowException):
+        return set(PAIR_COUNTS.names) <= set(read_schema(file).names)
+    except UserError:  # its reader says what is wrong
         return False
 
 

@@ -1,37 +1,27 @@
-"""A process that reads a mesh file of the user. A file that crashes a parser crashes nothing else.
-
-A line on stdin names the file and where to write its mesh, {"read": file, "out": npz}. It answers {} or {"refused":
-sentence}. Blender is loaded only for the files that it alone reads.
+"""Reads a mesh file of the user, in a bounded process (generator/base/bounded.py). Blender is loaded only for the files
+that it alone reads.
 """
 
-import json
-import resource
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from generator.base.errors import UserError
-from generator.render.blender.system import answer_with, load_fault
+from generator.render.blender.system import load_fault
 
 MAX_FACES = 2_000_000
-_MOST_MEMORY = 8 << 30  # bytes; a mesh of MAX_FACES takes less, and a small file may state a far larger one
 _OF_BLENDER = (".fbx", ".blend", ".ply")
 
 
-def main() -> None:
-    """Answer the request on stdin."""
-    resource.setrlimit(resource.RLIMIT_DATA, (_MOST_MEMORY, resource.getrlimit(resource.RLIMIT_DATA)[1]))
-    answer = answer_with()
-    request = json.loads(sys.stdin.readline())
+def store_mesh(path: Path, out: str) -> Iterator[None]:
+    """Write the vertices and faces of a mesh file to the archive `out`; yields nothing. Raises UserError."""
     try:
-        vertices, faces = read_file(Path(request["read"]))
-        np.savez(request["out"], vertices=vertices, faces=faces)
-        answer()
-    except UserError as error:
-        answer(refused=error.message)
+        vertices, faces = read_file(path)
     except (ImportError, MemoryError) as error:
-        answer(refused=load_fault(error) + ".")
+        raise UserError(load_fault(error) + ".") from None
+    np.savez(out, vertices=vertices, faces=faces)
+    yield from ()
 
 
 def read_file(path: Path) -> tuple[np.ndarray, np.ndarray]:
@@ -101,7 +91,3 @@ def _reason(error: Exception) -> str:
     """The last line of an error that tells something. Blender ends its own with the place in its code."""
     lines = [line for line in str(error).strip().splitlines() if not line.startswith("Location: ")]
     return (lines or ["no reason given"])[-1].removeprefix("Error: ").rstrip(".")
-
-
-if __name__ == "__main__":
-    main()

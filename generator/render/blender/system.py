@@ -3,13 +3,12 @@
 Imports bpy when asked.
 """
 
-import json
-import os
 import re
-from collections.abc import Callable
 from typing import Any
 
+from generator.base.confinement import end_with_parent
 from generator.base.extras import missing
+from generator.base.process import answer_with
 
 PACKAGES = "libx11-6 libxrender1 libxfixes3 libxi6 libxkbcommon0 libsm6 libice6 libgl1 libxext6"
 """Debian's and Ubuntu's packages of all shared libraries that bpy 4.5 links and its wheel does not carry."""
@@ -53,20 +52,9 @@ def _devices() -> dict[str, list[str]]:
     return {kind: [each.name for each in of_kind] for kind, of_kind in {**found, "CPU": cpus}.items() if of_kind}
 
 
-def answer_with() -> Callable[..., None]:
-    """A function that writes its named arguments to stdout as a line of JSON. All else printed goes to stderr."""
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)
-
-    def answer(**message: Any) -> None:
-        answers.write(json.dumps(message) + "\n")
-        answers.flush()
-
-    return answer
-
-
 def main() -> None:
     """Print the devices, or {"broken": reason} where Blender does not load."""
+    end_with_parent()
     answer = answer_with()
     try:
         answer(**_devices())

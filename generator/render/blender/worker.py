@@ -3,7 +3,7 @@
 The first line is the setup; it answers {"ready": {"blender": version}} or {"broken": reason}. Each further line is a
 planned scene. The answer is {"scene": record, "worn": whether the process has grown too large}; {"failed": reason}
 where this scene cannot be rendered, with "final" where another try would fail too; or {"broken": reason} where no scene
-can be written. The process ends with its input, so it outlives its parent by one image at most.
+can be written. The process ends with its input, and at once if its parent ends.
 """
 
 import errno
@@ -19,11 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from generator.assets.sets import check_assets
+from generator.base.confinement import end_with_parent
 from generator.base.errors import UserError
 from generator.base.files import write_bytes
+from generator.base.process import answer_with
 from generator.dataset.outputs import Box, PixelOutputs, encode, output_path, png
 from generator.placement.scenes import place_scenes
-from generator.render.blender.system import answer_with, load_fault
+from generator.render.blender.system import load_fault
 from generator.render.settings import Quality
 from generator.scene.planned import Job, Recorded, read_job
 from generator.scene.scene import Scene
@@ -128,6 +130,7 @@ class Renderer:
 
 def main() -> None:
     """Answer lines of stdin on stdout until stdin ends. Blender's own output goes to stderr."""
+    end_with_parent()
     answer = answer_with()
     renderer = _start(json.loads(sys.stdin.readline()), answer)
     if renderer is None:

@@ -142,7 +142,7 @@ def test_no_worker_outlives_the_farm(farm: Path) -> None:
             os.kill(int(process), 0)
 
 
-@pytest.mark.parametrize("module", ["worker", "mesh_reader", "system"])
+@pytest.mark.parametrize("module", ["worker", "system"])
 def test_nothing_is_imported_from_the_working_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str
 ) -> None:

@@ -171,7 +171,7 @@ def test_a_part_has_no_more_characters_than_fit_into_memory(tmp_path: Path) -> N
         ("a.json", b'["\xff"]', r"\(lexical error: invalid bytes in UTF8 string\)"),
         ("a.json", "[" * 1_000_000, "it is nested too deeply"),
         ("a.json", '[{"caption": ' + "[" * 1_000_000, "it is nested too deeply"),
-        ("a.parquet", "x", "cannot be read as parquet"),
+        ("a.parquet", "x", "a.parquet is damaged"),
         ("a.tar", "x" * 600, "cannot be read as tar"),
         ("a.jsonl.gz", "x", "cannot be read as jsonl.gz"),
         ("a.txt", b"\xff\xfea\0", "it is UTF-16, expected UTF-8"),

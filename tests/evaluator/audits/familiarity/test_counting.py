@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evaluator.audits.familiarity import counting
-from evaluator.audits.familiarity.corpora import CAPTIONS, EMPTY, NO_CAPTION, NO_JSON, PHRASES, Part, parts
+from evaluator.audits.familiarity.corpora import CAPTIONS, EMPTY, NO_CAPTION, NO_JSON, PHRASES, Part, parts, read_parts
 from evaluator.audits.familiarity.corpus_files import Corpus, find_corpus
 from evaluator.audits.familiarity.counting import (
     PAIR_COUNTS,
@@ -125,11 +125,12 @@ def test_a_corpus_that_grows_counts_its_new_files_alone(tmp_path: Path, monkeypa
     folder.mkdir()
     read_now: list[str] = []
 
-    def noting(file: Path) -> Iterator[Part]:
-        read_now.append(file.name)
-        return parts(file)
+    def noting(files: Iterable[Path], sees: Sequence[Path]) -> Iterator[Part]:
+        for file in files:
+            read_now.append(file.name)
+            yield from parts(file)
 
-    monkeypatch.setattr(counting, "parts", noting)
+    monkeypatch.setattr(counting, "read_parts", noting)
     for i in range(3):
         (folder / f"{i}.txt").write_text("\n".join(TEXTS[100 * i : 100 * i + 100]))
         table, counted = count_corpus(find_corpus([folder]), tmp_path / "out")
@@ -159,7 +160,7 @@ def test_a_count_that_was_stopped_goes_on_with_what_it_lacks(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(path.parent)
-    monkeypatch.setattr(counting, "parts", lambda file: parts(file, 40))
+    monkeypatch.setattr(counting, "read_parts", lambda files, sees: read_parts(files, sees, 40))
     with pytest.raises(KeyboardInterrupt):
         count_corpus(find_corpus([Path(path.name)]), tmp_path / "out", stopped := Noting(Farm(1), 3))
     table, counted = count_corpus(find_corpus([path]), tmp_path / "out", rest := Noting(Farm(2)))
@@ -296,7 +297,7 @@ def _runs(process: str) -> bool:
 def test_a_cluster_gives_the_same_table_also_after_a_stop(
     cluster: str, corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(counting, "parts", lambda path: parts(path, 40))
+    monkeypatch.setattr(counting, "read_parts", lambda files, sees: read_parts(files, sees, 40))
     here, counted = count_corpus(corpus, tmp_path / "here")
     with pytest.raises(KeyboardInterrupt):
         count_corpus(corpus, tmp_path / "there", Noting(Farm(2, True, cluster), 4))

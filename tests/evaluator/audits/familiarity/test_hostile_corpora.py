@@ -1,0 +1,99 @@
+"""Corpora that cost far more than their bytes, or lead out of their folder: refused soon, in little memory."""
+
+import gzip
+import os
+import resource
+import tarfile
+from collections import deque
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from evaluator.audits.familiarity.corpora import read_parts
+from evaluator.audits.familiarity.corpus_files import find_corpus
+from generator.base.errors import UserError
+from tests.hostile_files import parquet_bombs
+
+SECONDS = 60
+MANY = 300 << 20
+
+
+def squeezed(path: Path, parts: Iterator[bytes]) -> Path:
+    with gzip.open(path, "wb", 6) as file:
+        for part in parts:
+            file.write(part)
+    return path
+
+
+def header(name: str, size: int, kind: bytes = tarfile.REGTYPE) -> bytes:
+    member = tarfile.TarInfo(name)
+    member.size, member.type = size, kind
+    return member.tobuf(tarfile.GNU_FORMAT)
+
+
+def digits(folder: Path) -> Path:
+    """A header whose number has a million digits, for which tarfile looks with a pattern of quadratic time."""
+    parts = [header("x", 1 << 20, tarfile.XHDTYPE), b"9" * (1 << 20), header("a.txt", 0)]
+    return squeezed(folder / "a.tar.gz", iter(parts))
+
+
+def long_name(folder: Path) -> Path:
+    data = (b"x" * (1 << 20) for _ in range(MANY >> 20))
+    parts = (header("x", MANY, tarfile.GNUTYPE_LONGNAME), *data, header("a.txt", 0))
+    return squeezed(folder / "a.tar.gz", iter(parts))
+
+
+def members(folder: Path) -> Path:
+    """Empty members, and no end."""
+    return squeezed(folder / "a.tar.gz", (header("a.txt", 0) * 1000 for _ in range(1000)))
+
+
+def long_text(folder: Path) -> Path:
+    data = (b"x" * (1 << 20) for _ in range(MANY >> 20))
+    return squeezed(folder / "a.json.gz", iter([b'[{"caption": "', *data, b'"}]']))
+
+
+def long_lines(folder: Path) -> Path:
+    return squeezed(folder / "a.txt.gz", (b"x" * (1 << 20) for _ in range(1000)))
+
+
+@pytest.mark.parametrize("make", [digits, long_name, members, long_text, long_lines])
+def test_small_files_that_state_much_are_refused_soon(tmp_path: Path, make: Callable[[Path], Path]) -> None:
+    refused(make(tmp_path))
+
+
+@pytest.mark.parametrize("which", range(5), ids=["dictionary", "page", "rows", "list", "prefix"])
+def test_bombs_of_parquet_are_refused_soon(tmp_path: Path, which: int) -> None:
+    refused(parquet_bombs(tmp_path, "caption")[which])
+
+
+def refused(file: Path) -> None:
+    before = used()
+    with pytest.raises(UserError, match=str(file)):
+        deque(read_parts([file], [file.parent]), maxlen=1)
+    assert used() - before < SECONDS
+
+
+def used() -> float:
+    """Seconds of processor time of processes that ended."""
+    found = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return found.ru_utime + found.ru_stime
+
+
+def test_links_in_a_folder_are_not_read(tmp_path: Path) -> None:
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    (tmp_path / "secret.txt").write_text("a red car\n")
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "secret.txt").write_text("a red car\n")
+    os.symlink(tmp_path / "secret.txt", folder / "link.txt")
+    os.symlink(tmp_path / "more", folder / "linked")
+    with pytest.raises(UserError, match=r"There is no corpus at .*links"):
+        find_corpus([folder])
+    (folder / "own.txt").write_text("a dog\n")
+    corpus = find_corpus([folder])
+    assert [file.name for file in corpus.files] == ["own.txt"]
+    assert corpus.not_read == {"links": 2}
+    (named,) = find_corpus([folder / "link.txt"]).files  # what a person names is read
+    assert [part.texts for part in read_parts([named], [named.resolve()])] == [["a red car"]]
