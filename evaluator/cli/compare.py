@@ -80,6 +80,8 @@ def print_comparison(comparison: dict[str, Any], full: bool = False) -> None:
         f"Significant differences: {certain} of {len(rows)}. Significant flips: {len(flips)} of "
         f"{len(comparison['flips'])}.{more}",
     )
+    for line in _cautions(shown):
+        print_line(line)
     print_line(
         f"Differences in points with 95% intervals, which speak of {population(shown)}. p comes from the same model. "
         f"q: p after Benjamini and Hochberg over pairs of models, * q ≤ {comparison['q']:g}. "
@@ -87,6 +89,20 @@ def print_comparison(comparison: dict[str, Any], full: bool = False) -> None:
         "items taken as independent. detectable: the smallest true difference that is shown in 80% of cases.",
         "dim",
     )
+
+
+def _cautions(rows: Sequence[Row]) -> list[str]:
+    """A sentence for each reason why rows say less than they seem to."""
+    alone = any(row["clusters"] == 1 for row in rows)
+    constant = any(row["detectable"] is None and row["clusters"] > 1 for row in rows)
+    return [
+        *["A single item or group says nothing of others; compare more of them."] * alone,
+        *[
+            "Where no item tells the models apart, or every item in the same way, nothing varies: nothing is detectable, "
+            "and the interval is combined from those of both models."
+        ]
+        * constant,
+    ]
 
 
 def _left_out(items: Row) -> list[str]:

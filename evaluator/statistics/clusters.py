@@ -81,13 +81,15 @@ class Clusters:
 
     def speaks_of(self) -> str:
         """The population of which an interval of these items speaks, in words."""
-        if not self.weights[self.shown].any():
+        unnamed = int((~self.weights.any(axis=1))[self.shown].sum())
+        if unnamed == len(self):
             return NOT_OF_BINDINGS
         levels = self.levels()
-        if not all(levels.values()):
-            return "bindings like these, of the same values and objects"
         held = [f"{n} {name}" for name, n in levels.items() if n < ENOUGH]
-        return "bindings like these, of these " + " and ".join(held) if held else ALL_LIKE_THESE
+        said = "bindings like these, of these " + " and ".join(held) if held else ALL_LIKE_THESE
+        if not all(levels.values()):
+            said = "bindings like these, of the same values and objects"
+        return f"{said}; {unnamed:,} of {len(self):,} items name none" if unnamed else said
 
     def _factors(self) -> list[np.ndarray]:
         """How much each value, and each object, counts in a scene (rows, levels)."""

@@ -216,3 +216,32 @@ def test_ranks_of_more_than_two_models_are_printed(capsys: pytest.CaptureFixture
     printed = capsys.readouterr().out
     assert "Ranks" in printed
     assert "2 (1 – 3)" in printed
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "said"),
+    [
+        (["1,1,c,"], ["1,0,c,"], "A single item or group says nothing of others; compare more of them."),
+        ([f"{i},1,{i // 2}," for i in range(10)],) * 2 + ("Where no item tells the models apart, or every item in",),
+        (
+            [f"{i},{i % 2},{i // 2},{'red:cube' if i < 4 else ''}" for i in range(10)],
+            [f"{i},{i % 3 % 2},{i // 2},{'red:cube' if i < 4 else ''}" for i in range(10)],
+            "; 6 of 10 items name none; these trainings",
+        ),
+    ],
+)
+def test_what_says_little_is_compared_with_a_sentence(
+    tmp_path: Path, first: list[str], second: list[str], said: str
+) -> None:
+    for name, rows in (("a", first), ("b", second)):
+        (tmp_path / f"{name}.csv").write_text("\n".join(["item,correct,cluster,bindings", *rows]))
+    done = score_command("compare", tmp_path / "a.csv", tmp_path / "b.csv")
+    assert done.exit_code == 0, done.output
+    assert said in done.stdout
+
+
+def test_models_that_share_no_item_are_refused(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / f"{name}.csv").write_text(f"item,correct,cluster\n{name},1,c\n")
+    done = score_command("compare", tmp_path / "a.csv", tmp_path / "b.csv")
+    assert_one_sentence(done, "has no item that all runs before it have", "compare answers to the same items.")
