@@ -98,8 +98,8 @@ def _cautions(rows: Sequence[Row]) -> list[str]:
     return [
         *["A single item or group says nothing of others; compare more of them."] * alone,
         *[
-            "Where no item tells the models apart, or every item in the same way, nothing varies: nothing is detectable, "
-            "and the interval is combined from those of both models."
+            "Where no item tells the models apart, or every item in the same way, nothing varies: nothing is "
+            "detectable, and the interval is combined from those of both models."
         ]
         * constant,
     ]

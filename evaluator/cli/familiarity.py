@@ -57,6 +57,13 @@ if TYPE_CHECKING:
     type=FILE,
     help="Text file of words that match one another, a group a line, separated by commas.",
 )
+@click.option(
+    "--with-own/--without-own",
+    "with_own",
+    default=None,
+    help="Whether captions of CORPUS count that are true captions of BENCHMARK.  [default: without them where it has "
+    "half of them or more]",
+)
 @FILTERS
 @click.option("--out", type=NEW_FOLDER, default="familiarity", show_default=True, help="Folder to write.")
 @click.option(
@@ -82,6 +89,7 @@ def familiarity(
     extractor: str,
     match: str,
     synonyms: Path | None,
+    with_own: bool | None,
     filters: tuple[str, ...],
     out: Path,
     counts: Path | None,
@@ -98,10 +106,11 @@ def familiarity(
     from evaluator.audits.familiarity.audit import audit
     from evaluator.audits.familiarity.corpus_files import find_corpus
     from evaluator.audits.familiarity.counting import Farm, count_corpus, read_counts
+    from evaluator.audits.familiarity.own import MANY, own_texts, true_captions, without
     from evaluator.audits.familiarity.samples import read_samples
     from evaluator.benchmarks.reading import reading_said
     from evaluator.benchmarks.registry import Source, external_source
-    from evaluator.captions.reading import Reading, read_synonyms
+    from evaluator.captions.reading import Reading, normalised, read_synonyms
     from generator.base.files import write_json
 
     source = external_source(benchmark, None, filters) or Source(Path(benchmark), filters=filters)
@@ -120,26 +129,36 @@ def familiarity(
     corpus = find_corpus(references)
     samples, form, as_read = read_samples(source, captions, reading)
     table, counted = count_corpus(corpus, counts or out / "counts", farm, Bar(), reading)
+    true = true_captions(samples)
+    own = own_texts(corpus, true, table.parent, Bar())
+    held = len({normalised(text) for text in own})
+    if with_own is None:
+        with_own = held < MANY * len(true)
     asked = {each for sample in samples for each in (*sample.positive, *sample.negative)}
     if alike is not None:
         asked = {other for each in asked for other in alike.alike(each)}
-    found = audit(samples, read_counts(table, asked), counted, alike)
+    shown = read_counts(table, asked)
+    found = audit(samples, shown if with_own else without(shown, own, reading), counted, alike)
     found.write(out)
     named = match if alike is None else f"{match} and synonyms ({synonyms}, {alike.groups:,} groups)"
     about = {
         "benchmark": str(source),
-        "reference": str(corpus),
+        "reference": f"{corpus}{'' if with_own or not own else ' without the captions of the benchmark'}",
         "captions": form,
         "extractor": extractor,
         "match": named,
     }
     left_out = {"entries": counted.left_out, "not_read": corpus.not_read, "repeated": corpus.repeated}
-    summary = {**about, "reading": as_read, "left_out": left_out, **found.summary()}
+    of_own = {"captions": len(true), "held": held, "count": with_own}
+    summary = {**about, "reading": as_read, "left_out": left_out, "own": of_own, **found.summary()}
     write_json(out / "summary.json", summary)
     for line in reading_said(as_read):
         say(line)
     for line in corpus_said(corpus, counted):
         say(line)
+    if held:
+        way = "count (--without-own leaves them out)" if with_own else "are left out (--with-own counts them)"
+        say(f"The corpus has {held:,} of the {len(true):,} true captions of the benchmark; they {way}.")
     say(f"The partitions are in {out}.")
     result(summary, as_json, said(summary))
 

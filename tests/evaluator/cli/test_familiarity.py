@@ -92,6 +92,41 @@ def test_the_match_is_named_and_synonyms_are_seen(files: tuple[str, Path], tmp_p
     assert summary["match"] == f"lemmas and synonyms ({tmp_path / 'words.txt'}, 1 groups)"
 
 
+@pytest.mark.parametrize("form", ["txt", "jsonl"])
+def test_a_corpus_that_has_the_benchmarks_captions_is_read_without_them(
+    files: tuple[str, Path], tmp_path: Path, form: str
+) -> None:
+    """By default, and counted once for each time that they are there; other captions with the same words count."""
+    benchmark, _ = files
+    texts = ["a RED  car and a blue bus.", "a red car", "A red car and a blue bus."]
+    corpus = tmp_path / f"with.{form}"
+    corpus.write_text("\n".join(texts if form == "txt" else [json.dumps({"caption": each}) for each in texts]))
+    asked = ("familiarity", benchmark, "--reference", corpus, "--workers", 1, "--counts", tmp_path / "c", "--json")
+    found = {}
+    for name, more in {"default": (), "with": ("--with-own",), "without": ("--without-own",)}.items():
+        done = score_command(*asked, "--out", tmp_path / name, *more)
+        assert done.exit_code == 0, done.output
+        found[name] = json.loads(done.stdout)
+        said = "count (--without" if name == "with" else "are left out (--with-own"
+        assert f"has 1 of the 1 true captions of the benchmark; they {said}" in done.stderr
+    shares = {name: each["bindings"]["positive"]["perfect"] for name, each in found.items()}
+    assert shares == {"default": 0.5, "with": 1, "without": 0.5}
+    assert found["default"]["reference"] == f"{corpus} without the captions of the benchmark"
+    assert found["with"]["reference"] == str(corpus)
+    assert found["default"]["own"] == {"captions": 1, "held": 1, "count": False}
+
+
+def test_a_caption_that_a_corpus_has_by_chance_counts(tmp_path: Path) -> None:
+    lines = ["item,text,truth", *(f"{i},a red thing{i},1\n{i},a blue thing{i},0" for i in range(5))]
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    (tmp_path / "corpus.txt").write_text("a red thing0\na red thing1\n")
+    asked = ("familiarity", f"table:{tmp_path / 't.csv'}", "--reference", tmp_path / "corpus.txt", "--workers", 1)
+    done = score_command(*asked, "--out", tmp_path / "out", "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["own"] == {"captions": 5, "held": 2, "count": True}
+    assert json.loads(done.stdout)["bindings"]["positive"]["perfect"] == 0.4
+
+
 def test_mistakes_are_one_sentence(files: tuple[str, Path], tmp_path: Path) -> None:
     benchmark, corpus = files
     assert_one_sentence(score_command("familiarity", str(tmp_path), "--reference", corpus), "NAME:PATH")
