@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from evaluator.protocols.records import STATISTICS
+from evaluator.provenance.contamination import marks_said
 from evaluator.report.table import Cell, Column, Table, plain
 from generator.base.csv_tables import write_csv
 
@@ -48,14 +49,17 @@ _SHRUNK = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
 
 def csv_rows(table: Table) -> list[dict[str, Any]]:
     """The cells of a table, line by line: the labels of its line, `group` and `column`, the numbers that it has
-    unrounded (evaluator.protocols.records.STATISTICS), and `reason`. Shares are in 0..1, loads in points.
+    unrounded (evaluator.protocols.records.STATISTICS), and `reason`; first `mark`, what stands beside the numbers of a
+    contaminated model or of a stand-in, where there is one. Shares are in 0..1, loads in points.
 
     Cells of chance levels and sizes are left out: they are in the numbers.
     """
     cells = [cell for line in table.lines for cell in line.cells]
     known = [name for name in (*STATISTICS, *_OF_LOADS) if any(cell.numbers.get(name) is not None for cell in cells)]
+    marked = any(marks_said(cell.of) for cell in cells)
     return [
         {
+            **({"mark": marks_said(cell.of)} if marked else {}),
             **dict(zip(table.labels, line.labels, strict=True)),
             "group": column.group,
             "column": column.head,
@@ -69,9 +73,8 @@ def csv_rows(table: Table) -> list[dict[str, Any]]:
 
 
 def write_csv_rows(table: Table, path: Path) -> None:
-    """Write `csv_rows`; contaminated results have the column `mark`."""
-    rows = csv_rows(table)
-    write_csv(path, pa.Table.from_pylist([{"mark": table.mark, **row} for row in rows] if table.mark else rows))
+    """Write `csv_rows`."""
+    write_csv(path, pa.Table.from_pylist(csv_rows(table)))
 
 
 def markdown(table: Table) -> str:

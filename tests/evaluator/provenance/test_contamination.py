@@ -30,6 +30,7 @@ from evaluator.provenance.contamination import (
 from evaluator.provenance.exposure import RECORD, Exposure, scene_names
 from evaluator.report.papers.given import read_given
 from evaluator.report.papers.paper import find_paper, make_paper
+from evaluator.report.writers import csv_rows
 from evaluator.training.corpus import corpus_source
 from evaluator.training.methods import Scratch
 from evaluator.training.session import train
@@ -147,6 +148,9 @@ def test_items_comparisons_cards_and_papers_figures_say_so_too(two: Path, tmp_pa
     for given in ([f"CLIP / frozen={runs[0]}"], [f"CLIP / frozen={runs[0]}", f"blind={runs[1]}"]):
         made = make_paper(find_paper("bindsplit2026"), read_given(given))
         assert "CLIP / frozen (CONTAMINATED, stand-in)" in made.figures["figure4.svg"].decode()
+        (first, *_) = csv_rows(made.tables["table2"])
+        assert first["mark"].startswith(said)
+        assert first["mark"].endswith("A small network of this project, a stand-in for a published model.")
         assert any("stand-ins for published models: CLIP / frozen" in note for note in made.tables["table2"].said())
 
 

@@ -36,7 +36,9 @@ def audited(benchmark: str, out: Path, corpus: str = CORPUS, *more: str) -> Path
     """The folder of `score familiarity` against some captions."""
     path = out.with_suffix(".txt")
     path.write_text(corpus)
-    done = score_command("familiarity", benchmark, "--reference", path, "--out", out, "--workers", 1, *more)
+    done = score_command(
+        "familiarity", benchmark, "--reference", path, "--out", out, "--workers", 1, "--with-own", *more
+    )
     assert done.exit_code == 0, done.output
     return out
 
