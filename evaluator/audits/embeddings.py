@@ -2,7 +2,7 @@
 model."""
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from generator.dataset.reader import Benchmark, Images, World
 RECORD = "embeddings.json"
 TEXTS, IMAGES = "texts", "images"
 _MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")
-_STYLE = {
+STYLE = {
     "font.family": "sans-serif",
     "font.size": 9,
     "svg.fonttype": "none",
@@ -84,6 +84,19 @@ def embed_images(model: Any, images: Images, names: Sequence[str]) -> np.ndarray
     )
 
 
+def dual_encoders(
+    models: Sequence[str], world: World, benchmark: Benchmark, scenes: Collection[str], device: str | None
+) -> Iterator[tuple[str, DualEncoder, dict[str, Any]]]:
+    """`models_shown`, of dual encoders alone. Raises UserError for another model."""
+    for name, model, record in models_shown(models, world, benchmark, scenes, device):
+        if not isinstance(model, DualEncoder):
+            raise UserError(
+                f"'{record['model']}' does not embed images and texts apart; give a dual encoder, such as hf: or "
+                "open_clip:."
+            )
+        yield name, model, record
+
+
 def on_plane(embeddings: np.ndarray, seed: int) -> np.ndarray:
     """Places (n, 2) whose neighbours are those of unit embeddings (n, d) by cosine. Raises UserError for fewer than
     four.
@@ -130,13 +143,8 @@ def draw_maps(
     places: dict[str, dict[str, np.ndarray]] = {TEXTS: {}, IMAGES: {}}
     models: dict[str, Any] = {}
     held_out = [scene for each in shown if each.split != "train" for scene in each.scenes]
-    found = models_shown(asked.models, world, benchmark, held_out, device)
+    found = dual_encoders(asked.models, world, benchmark, held_out, device)
     for name, model, models[name] in progress.each(found, "embedding", len(asked.models)):
-        if not isinstance(model, DualEncoder):
-            raise UserError(
-                f"'{models[name]['model']}' does not embed images and texts apart; give a dual encoder, such as hf: or "
-                "open_clip:."
-            )
         places[TEXTS][name] = on_plane(embed_texts(model, [each.caption for each in classes]), asked.seed)
         places[IMAGES][name] = on_plane(embed_images(model, world, scenes), asked.seed)
     out.mkdir(parents=True, exist_ok=True)
@@ -170,7 +178,7 @@ def draw_points(classes: Sequence[Class], of: Sequence[int], places: Mapping[str
     splits = list(dict.fromkeys(each.split for each in classes))
     names = _short([each.caption for each in classes])
     owner = np.asarray(of)
-    with plt.rc_context(_STYLE):  # type: ignore[arg-type]
+    with plt.rc_context(STYLE):  # type: ignore[arg-type]
         figure, grid = plt.subplots(1, len(places), figsize=(6.5 * len(places), 6), layout="constrained", squeeze=False)
         colours = plt.get_cmap("turbo")(np.linspace(0.05, 0.95, len(classes)))
         for axes, (model, points) in zip(grid[0], places.items(), strict=True):

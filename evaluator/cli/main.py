@@ -9,6 +9,7 @@ from evaluator.cli.familiarity import familiarity
 from evaluator.cli.measure import measure
 from evaluator.cli.options import JSON
 from evaluator.cli.pictures import embeddings, generate
+from evaluator.cli.probe import probe
 from evaluator.cli.report import report
 from evaluator.cli.run import run
 from evaluator.cli.tables import tables
@@ -41,6 +42,7 @@ for command in (
     train,
     generate,
     embeddings,
+    probe,
     experiment,
     audit,
     familiarity,

@@ -1,0 +1,1 @@
+"""Where composition fails: what image and text embeddings hold of attributes, objects and their binding."""

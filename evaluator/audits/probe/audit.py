@@ -1,0 +1,186 @@
+"""`score probe`: for each split and factor what images, texts and their alignment tell, and where it is lost."""
+
+import io
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib import pyplot as plt
+
+from evaluator.audits.embeddings import STYLE, dual_encoders, embed_images, embed_texts
+from evaluator.audits.probe.pairs import FACTORS, SAME, Pairs, find_pairs
+from evaluator.audits.probe.towers import FOLDS, geometry, moves, probe
+from evaluator.metrics.comparison import beats
+from evaluator.protocols.items import split_rank
+from evaluator.statistics.intervals import cluster_means
+from generator.base.errors import UserError, did_you_mean
+from generator.base.files import write_json, write_text
+from generator.base.progress import SILENT, Progress
+from generator.dataset.reader import Benchmark, World
+
+RECORD, FIGURE = "probe.json", "probe.svg"
+IMAGE, TEXT, ALIGNMENT = PLACES = ("image", "text", "alignment")
+CHANCE = 0.5
+
+
+@dataclass(frozen=True)
+class Asked:
+    """models: [NAME=]SPEC of dual encoders. fit: the split whose questions the probes learn from. seed: of the
+    alternatives."""
+
+    models: tuple[str, ...]
+    fit: str = "seen"
+    seed: int = 0
+
+
+def probe_models(
+    asked: Asked, world: World, benchmark: Benchmark, out: Path, device: str | None = None, progress: Progress = SILENT
+) -> dict[str, Any]:
+    """Write probe.json and probe.svg into the folder `out`; returns what the first holds (docs/audit.md).
+
+    Raises UserError where the dataset has no question to ask, too few groups to learn from, or for a model that is no
+    dual encoder.
+    """
+    pairs = find_pairs(world, benchmark, asked.seed)
+    splits = sorted({each.split for each in pairs.questions}, key=split_rank)
+    if asked.fit not in splits:
+        raise UserError(
+            f"{benchmark.name} has no questions of a split '{asked.fit}'; {did_you_mean(asked.fit, splits)}"
+        )
+    groups = len({each.cluster for each in pairs.questions if each.split == asked.fit})
+    if groups < FOLDS:
+        raise UserError(
+            f"Expected {FOLDS} groups of bindings or more in the split '{asked.fit}' to learn from, got {groups}; "
+            f"render more of its scenes, or name another one with --fit."
+        )
+    scenes = sorted({each.scene for each in pairs.questions})
+    held_out = [each.scene for each in pairs.questions if each.split != asked.fit]
+    found = {}
+    for name, model, record in progress.each(
+        dual_encoders(asked.models, world, benchmark, held_out, device), "probing", len(asked.models)
+    ):
+        images = dict(zip(scenes, embed_images(model, world, scenes), strict=True))
+        said = sorted(
+            {each.caption for each in pairs.questions} | {text for of in pairs.texts.values() for text in of if text}
+        )
+        texts = dict(zip(said, embed_texts(model, said), strict=True))
+        found[name] = {**record, **_measured(pairs, images, texts, asked)}
+    results = {
+        "request": {"benchmark": benchmark.digest, "world": world.digest, **asdict(asked)},
+        "name": benchmark.name,
+        "items": {split: sum(each.split == split for each in pairs.questions) for split in splits},
+        "models": found,
+    }
+    out.mkdir(parents=True, exist_ok=True)
+    write_json(out / RECORD, results)
+    write_text(out / FIGURE, draw({name: of["rows"] for name, of in found.items()}))
+    return results
+
+
+def lost(rows: Sequence[dict[str, Any]]) -> str:
+    """Where a factor of a split is lost, from its rows: in the towers that do not tell it, if both tell it in the
+    alignment, or nowhere (""). To tell is a 95% interval above chance.
+
+    >>> low = {"image": 0.7, "text": 0.6, "alignment": 0.4}
+    >>> lost([{"place": place, "low": each} for place, each in low.items()])
+    'alignment'
+    """
+    told = {row["place"]: row["low"] is not None and row["low"] > CHANCE for row in rows}
+    towers = [name for place, name in ((IMAGE, "image encoder"), (TEXT, "text tower")) if not told[place]]
+    return " and ".join(towers) or ("" if told[ALIGNMENT] else ALIGNMENT)
+
+
+def _measured(
+    pairs: Pairs, images: dict[str, np.ndarray], texts: dict[str, np.ndarray], asked: Asked
+) -> dict[str, Any]:
+    questions = pairs.questions
+    split = np.array([each.split for each in questions])
+    groups = np.array([each.cluster for each in questions])
+    fit, content = split == asked.fit, [each.pair for each in questions]
+    own = {
+        IMAGE: np.stack([images[each.scene] for each in questions]),
+        TEXT: np.stack([texts[each.caption] for each in questions]),
+    }
+    outcomes = {place: probe(own[place], content, pairs.differ, groups, fit) for place in own}
+    outcomes[ALIGNMENT] = {factor: _aligned(own, pairs.texts[factor], texts) for factor in FACTORS}
+    apart = {
+        IMAGE: {name: _distances(own[IMAGE], of, images) for name, of in pairs.scenes.items()},
+        TEXT: {
+            SAME: np.zeros(len(split)),
+            **{name: _distances(own[TEXT], of, texts) for name, of in pairs.texts.items()},
+        },
+    }
+    rows, moved = [], []
+    for name in sorted(set(split), key=split_rank):
+        inside = split == name
+        for factor in FACTORS:
+            of_factor = [_row(pairs, outcomes[place][factor], inside, place) for place in PLACES]
+            rows += [{"split": name, "factor": factor, "lost": lost(of_factor), **row} for row in of_factor]
+        for place, distances in apart.items():
+            of = moves({key: each[inside] for key, each in distances.items()}, groups[inside], asked.seed)
+            moved += [
+                {"split": name, "factor": factor, "place": place, **_numbers(each)} for factor, each in of.items()
+            ]
+    shapes = {place: geometry(own[place], content, split, groups, fit) for place in own}
+    return {"rows": rows, "moves": moved, "geometry": shapes}
+
+
+def _row(pairs: Pairs, outcomes: np.ndarray, inside: np.ndarray, place: str) -> dict[str, Any]:
+    rows = np.flatnonzero(inside & np.isfinite(outcomes))
+    (mean,) = cluster_means(outcomes[rows, None], pairs.clusters(rows), chance=[CHANCE])
+    numbers = _numbers((mean.value, mean.low, mean.high))
+    return {"place": place, **numbers, "chance": CHANCE, "items": mean.n_items, "clusters": mean.n_clusters}
+
+
+def _numbers(estimate: tuple[float, float, float]) -> dict[str, float | None]:
+    names = ("value", "low", "high")
+    return {name: round(each, 6) if np.isfinite(each) else None for name, each in zip(names, estimate, strict=True)}
+
+
+def _aligned(own: dict[str, np.ndarray], others: Sequence[str], texts: dict[str, np.ndarray]) -> np.ndarray:
+    """Whether each image's cosine with its caption is above that with another text, 1 or 0 (a tie), nan without one."""
+    there = np.array([bool(other) for other in others])
+    false = np.stack([texts[other] if other else true for other, true in zip(others, own[TEXT], strict=True)])
+    right = beats((own[IMAGE] * own[TEXT]).sum(axis=1), (own[IMAGE] * false).sum(axis=1))
+    return np.where(there, right * 1.0, np.nan)
+
+
+def _distances(own: np.ndarray, others: Sequence[str], embeddings: dict[str, np.ndarray]) -> np.ndarray:
+    """Squared distances (n,) to other embeddings, nan where there is none."""
+    away = np.full(own.shape[1], np.nan)
+    return np.asarray(np.square(own - np.stack([embeddings[each] if each else away for each in others])).sum(axis=1))
+
+
+matplotlib.use("svg")
+_COLOURS = {IMAGE: "#1b6ca8", TEXT: "#c8553d", ALIGNMENT: "#3d8b52"}
+_NAMES = {IMAGE: "image, probed", TEXT: "text, probed", ALIGNMENT: "aligned"}
+
+
+def draw(rows_of: dict[str, Sequence[dict[str, Any]]]) -> str:
+    """An <svg> element: a row of panels for each model, one a factor, with the accuracy of each split and place."""
+    with plt.rc_context(STYLE):  # type: ignore[arg-type]
+        size = (9, 0.7 + 2.6 * len(rows_of))
+        figure, grid = plt.subplots(len(rows_of), 3, figsize=size, layout="constrained", squeeze=False, sharey=True)
+        for line, (model, rows) in zip(grid, rows_of.items(), strict=True):
+            splits = list(dict.fromkeys(row["split"] for row in rows))
+            for axes, factor in zip(line, FACTORS, strict=True):
+                for shift, place in zip((-0.15, 0, 0.15), PLACES, strict=True):
+                    shown = [r for r in rows if (r["factor"], r["place"]) == (factor, place) and r["value"] is not None]
+                    for row in shown:
+                        x = splits.index(row["split"]) + shift
+                        if row["low"] is not None:
+                            axes.plot([x, x], [100 * row["low"], 100 * row["high"]], color=_COLOURS[place], lw=1.5)
+                        axes.plot(x, 100 * row["value"], "o", color=_COLOURS[place], ms=5, label=_NAMES[place])
+                axes.axhline(100 * CHANCE, color="#888", ls="--", lw=0.8)
+                axes.set(title=f"{factor}, {model}", xticks=range(len(splits)), xticklabels=splits, ylim=(-3, 103))
+            line[0].set_ylabel("% right")
+        handles = {text: handle for handle, text in zip(*grid[0][0].get_legend_handles_labels(), strict=True)}
+        figure.legend(handles.values(), handles, loc="outside lower center", ncols=3, frameon=False)
+        buffer = io.StringIO()
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+        plt.close(figure)
+    text = buffer.getvalue()
+    return text[text.index("<svg") :]

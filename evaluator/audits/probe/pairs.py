@@ -1,0 +1,192 @@
+"""The questions of a dataset on scenes of two objects, and for each a text and a scene with one factor changed."""
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evaluator.protocols.items import reported_splits
+from evaluator.statistics.clusters import OF, SEPARATOR, Clusters
+from generator.base.errors import UserError
+from generator.base.streams import Stream
+from generator.dataset.reader import Benchmark, World
+
+ATTRIBUTE, OBJECT, BINDING = FACTORS = ("attribute", "object", "binding")
+SAME = "same"
+Pair = tuple[tuple[str, str], tuple[str, str]]
+"""The value and the category of two objects, in the order of mention."""
+Content = frozenset[tuple[str, str]]
+_ANY = ""
+
+
+@dataclass(frozen=True)
+class Question:
+    """An image of two objects and its caption. foil: the caption with the values exchanged."""
+
+    item: str
+    split: str
+    cluster: str
+    scene: str
+    pair: Pair
+    template: str
+    caption: str
+    foil: str
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Questions, and their neighbours by factor: of each question a text whose content differs in that factor alone,
+    and a scene with such content; "" where there is none. `texts` of BINDING are the foils. `scenes` of SAME have the
+    same content. differ: of ATTRIBUTE and OBJECT what the question's own text says where the other one differs, and
+    what that says there."""
+
+    questions: Sequence[Question]
+    texts: dict[str, list[str]]
+    scenes: dict[str, list[str]]
+    differ: dict[str, list[tuple[str, str]]]
+
+    def clusters(self, rows: np.ndarray) -> Clusters:
+        """The clusters and bindings of some questions."""
+        some = [self.questions[row] for row in rows]
+        shown = [SEPARATOR.join(sorted(f"{value}{OF}{category}" for value, category in each.pair)) for each in some]
+        return Clusters.of([each.cluster for each in some], shown, [each.scene for each in some])
+
+
+def find_pairs(world: World, benchmark: Benchmark, seed: int) -> Pairs:
+    """The binary questions that exchange the values of the two objects of a scene, with neighbours of the same split,
+    or of any where that has none, drawn by seed. Raises UserError where there is no such question."""
+    questions = list(_questions(world, benchmark))
+    if not questions:
+        raise UserError(
+            f"{benchmark.name} has no binary question on a scene of two objects with different values and categories; "
+            f"give a dataset of two objects (`gen render`)."
+        )
+    said: dict[tuple[str, Pair], list[tuple[str, str]]] = defaultdict(list)
+    shown: dict[tuple[str, Content], list[str]] = defaultdict(list)
+    for each in questions:
+        for split in (each.split, _ANY):
+            said[split, each.pair].append((each.template, each.caption))
+            said[split, exchanged(each.pair)].append((each.template, each.foil))
+            shown[split, frozenset(each.pair)].append(each.scene)
+    names = [sorted({each[part] for question in questions for each in question.pair}) for part in (0, 1)]
+    changes: dict[str, Callable[[Pair], list[Pair]]] = {
+        SAME: lambda pair: [pair],
+        ATTRIBUTE: lambda pair: _changes(pair, 0, names[0]),
+        OBJECT: lambda pair: _changes(pair, 1, names[1]),
+        BINDING: lambda pair: [exchanged(pair)],
+    }
+    texts = {BINDING: [each.foil for each in questions]}
+    differ: dict[str, list[tuple[str, str]]] = {}
+    for part, factor in enumerate((ATTRIBUTE, OBJECT)):
+        told = [_other_text(each, changes[factor](each.pair), said, seed) for each in questions]
+        texts[factor] = [text for text, _ in told]
+        differ[factor] = [
+            next(((a[part], b[part]) for a, b in zip(each.pair, pair, strict=True) if a != b), ("", ""))
+            for each, (_, pair) in zip(questions, told, strict=True)
+        ]
+    scenes = {
+        factor: [_other_scene(each, of(each.pair), shown, f"{seed} {factor}") for each in questions]
+        for factor, of in changes.items()
+    }
+    return Pairs(questions, texts, scenes, differ)
+
+
+def _other_text(
+    question: Question, pairs: Sequence[Pair], said: Mapping[tuple[str, Pair], list[tuple[str, str]]], seed: int
+) -> tuple[str, Pair]:
+    """A text that says one of some pairs, in the question's template where there is one; "" without any."""
+    for split in (question.split, _ANY):
+        if there := [pair for pair in pairs if (split, pair) in said]:
+            pair = Stream(seed, "other text", question.item).sample(there, 1)[0]
+            texts = said[split, pair]
+            return next((text for template, text in texts if template == question.template), texts[0][1]), pair
+    return "", question.pair
+
+
+def _other_scene(
+    question: Question, pairs: Sequence[Pair], shown: Mapping[tuple[str, Content], list[str]], seed: str
+) -> str:
+    """Another scene of one of some pairs; "" without any."""
+    for split in (question.split, _ANY):
+        there = sorted(
+            {scene for pair in pairs for scene in shown.get((split, frozenset(pair)), ())} - {question.scene}
+        )
+        if there:
+            return Stream(0, "other scene", seed, question.item).sample(there, 1)[0]
+    return ""
+
+
+def exchanged(pair: Pair) -> Pair:
+    """
+    >>> exchanged((("red", "cube"), ("blue", "ball")))
+    (('blue', 'cube'), ('red', 'ball'))
+    """
+    (value, category), (other, second) = pair
+    return (other, category), (value, second)
+
+
+def _questions(world: World, benchmark: Benchmark) -> Iterator[Question]:
+    """The binary questions that exchange values, on scenes of two objects, in the splits that are reported."""
+    of_two = {
+        scene
+        for scene, objects in zip(*(world.scenes[name].to_pylist() for name in ("scene_id", "objects")), strict=True)
+        if len(objects) == 2
+    }
+    columns = ("text_id", "form", "template")
+    told = {row[0]: row[1:] for row in zip(*(benchmark.texts[name].to_pylist() for name in columns), strict=True)}
+    items = benchmark.items_of("binary")
+    splits = reported_splits(items["split"].to_pylist())
+    true: dict[str, tuple[str, str]] = {}
+    false: dict[str, str] = {}
+    names = ("item_id", "scene_id", "text_id", "slot", "kind")
+    for item, scene, text, slot, kind in zip(*(benchmark.candidates[name].to_pylist() for name in names), strict=True):
+        if slot == "c":
+            true[item] = (scene, text)
+        elif kind == "swap":
+            false[item] = text
+    for item, split, cluster in zip(
+        *(items[name].to_pylist() for name in ("item_id", "split", "cluster_id")), strict=True
+    ):
+        scene, text = true.get(item, ("", ""))
+        if item not in false or split not in splits or scene not in of_two:
+            continue
+        pair, foil = _pair(told[text][0]), _pair(told[false[item]][0])
+        if (
+            pair is not None
+            and foil == exchanged(pair)
+            and foil != pair
+            and len({category for _, category in pair}) == 2
+        ):
+            said = (benchmark.text_of[each] for each in (text, false[item]))
+            yield Question(item, split, cluster, scene, pair, told[text][1] or "", *said)
+
+
+def _pair(form: str | None) -> Pair | None:
+    """The value and category of the two objects that a text names; None where it says anything else."""
+    read = json.loads(form) if form else {}
+    objects = read.get("objects", [])
+    if (
+        read.keys() != {"objects"}
+        or len(objects) != 2
+        or any(each.keys() != {"category", "attributes"} for each in objects)
+    ):
+        return None
+    if any(len(each["attributes"]) != 1 for each in objects):
+        return None
+    first, second = ((next(iter(each["attributes"].values())), each["category"]) for each in objects)
+    return first, second
+
+
+def _changes(pair: Pair, part: int, names: Sequence[str]) -> list[Pair]:
+    """The pairs that have another value (part 0) or category (part 1) of one object, which neither has."""
+    found: list[Pair] = []
+    for name in names:
+        if name in (pair[0][part], pair[1][part]):
+            continue
+        for place in (0, 1):
+            value, category = pair[place]
+            new = (name, category) if part == 0 else (value, name)
+            found.append((new, pair[1]) if place == 0 else (pair[0], new))
+    return found

@@ -1,0 +1,182 @@
+"""What one tower's embeddings hold: linear probes of factors, how linear and orthogonal the factors are, and how far a
+change of one factor moves an embedding."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.decomposition import PCA
+from sklearn.linear_model import LinearRegression, RidgeCV
+from sklearn.model_selection import GroupKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from evaluator.audits.probe.pairs import ATTRIBUTE, BINDING, FACTORS, OBJECT, SAME, Pair, exchanged
+from evaluator.protocols.items import split_rank
+
+_ALPHAS = np.logspace(-2, 4, 13)
+FOLDS = 5
+_VARIANCE = 0.95
+_DRAWS = 1000
+
+
+def across(model: Any, x: np.ndarray, y: np.ndarray, groups: np.ndarray, fit: np.ndarray) -> np.ndarray:
+    """What a model predicts of rows x (n, d), float (n, k): of rows outside `fit`, bool (n,), from all rows of it; of
+    its own from those of other groups, in FOLDS folds."""
+    found = np.empty(y.shape)
+    inside = np.flatnonzero(fit)
+    for learnt, asked in GroupKFold(FOLDS).split(inside, groups=groups[inside]):
+        found[inside[asked]] = (
+            model.fit(x[inside[learnt]], y[inside[learnt]]).predict(x[inside[asked]]).reshape(-1, y.shape[1])
+        )
+    if not fit.all():
+        found[~fit] = model.fit(x[fit], y[fit]).predict(x[~fit]).reshape(-1, y.shape[1])
+    return found
+
+
+def names_of(pairs: Sequence[Pair], part: int) -> list[str]:
+    """The values (part 0) or categories (part 1) of pairs, each once."""
+    return sorted({each[part] for pair in pairs for each in pair})
+
+
+def presence(pairs: Sequence[Pair], names: Sequence[str], part: int) -> np.ndarray:
+    """1 where a pair has the value (part 0) or category (part 1), else −1; float (n, names)."""
+    return np.array([[1.0 if name in (a[part], b[part]) else -1.0 for name in names] for a, b in pairs])
+
+
+Names = tuple[Sequence[str], Sequence[str]]
+"""The values and the categories of all pairs."""
+
+
+def coordinates(embeddings: np.ndarray, pairs: Sequence[Pair], names: Names) -> tuple[np.ndarray, np.ndarray]:
+    """Of each value and of each category where the sum of vectors that fits the embeddings best places it: float
+    (names, r) each, in the r directions that hold 95% of the variance among them, all of one length."""
+    designs = [(presence(pairs, names[part], part) + 1) / 2 for part in (0, 1)]
+    vectors = LinearRegression().fit(np.hstack(designs), embeddings).coef_.T
+    placed = []
+    for each in np.split(vectors, [len(names[0])]):
+        apart = each - each.mean(axis=0)
+        left, _, _ = np.linalg.svd(apart, full_matrices=False)
+        placed.append(left[:, : max(1, _rank(apart))])
+    return placed[0], placed[1]
+
+
+def bound(pairs: Sequence[Pair], names: Names, placed: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """What each pair binds: the sum over its objects of the product of the coordinates of value and category, float
+    (n, r s). It does not depend on the order of mention, and no sum over values and categories tells a pair from its
+    exchange."""
+    value, category = (
+        np.array([[at[of.index(each[part])] for each in pair] for pair in pairs])
+        for part, (of, at) in enumerate(zip(names, placed, strict=True))
+    )
+    return np.einsum("nkr,nks->nrs", value, category).reshape(len(pairs), -1)
+
+
+def probe(
+    embeddings: np.ndarray,
+    pairs: Sequence[Pair],
+    asked: Mapping[str, Sequence[tuple[str, str]]],
+    groups: np.ndarray,
+    fit: np.ndarray,
+) -> dict[str, np.ndarray]:
+    """Whether linear probes (ridge regression on standardised embeddings) prefer the truth, 1 or 0, nan where nothing
+    is asked: float (n,) by factor.
+
+    asked: of ATTRIBUTE and OBJECT the true and the false name of each row. Of BINDING the alternative is the exchange:
+    whichever has the nearer code (`bound`) to the one that is read off the embedding.
+    """
+    model = make_pipeline(StandardScaler(), RidgeCV(_ALPHAS))
+    found = {}
+    for part, factor in enumerate((ATTRIBUTE, OBJECT)):
+        names = names_of(pairs, part)
+        scores = across(model, embeddings, presence(pairs, names, part), groups, fit)
+        told = [
+            (row[names.index(true)] > row[names.index(false)]) * 1.0 if false in names else np.nan
+            for row, (true, false) in zip(scores, asked[factor], strict=True)
+        ]
+        found[factor] = np.array(told)
+    known = names_of(pairs, 0), names_of(pairs, 1)
+    placed = coordinates(embeddings[fit], [pair for pair, inside in zip(pairs, fit, strict=True) if inside], known)
+    true, false = (bound(each, known, placed) for each in (pairs, [exchanged(pair) for pair in pairs]))
+    said = across(model, embeddings, true, groups, fit)
+    found[BINDING] = 1.0 * (np.square(said - true).sum(axis=1) < np.square(said - false).sum(axis=1))
+    return found
+
+
+def geometry(
+    embeddings: np.ndarray, pairs: Sequence[Pair], splits: np.ndarray, groups: np.ndarray, fit: np.ndarray
+) -> dict[str, Any]:
+    """How far embeddings are sums of a vector of each value and one of each category (Uselis et al. 2026, arXiv
+    2602.24264).
+
+    Computed on the means of rows with the same content, whitened by those of `fit`. r2: by split, the share of variance
+    around the mean of `fit` that the sum explains; of `fit` itself across groups. angle: degrees between the vectors of
+    values and those of categories, from the mean absolute cosine; 90 is orthogonal. ranks: how many directions hold 95%
+    of the variance among the vectors of values, and of categories.
+    """
+    contents = [tuple(sorted(pair)) for pair in pairs]
+    names = sorted({*zip(splits.tolist(), contents, strict=True)})
+    row_of = {name: row for row, name in enumerate(names)}
+    of = np.array([row_of[name] for name in zip(splits.tolist(), contents, strict=True)])
+    size = np.bincount(of)
+    means = np.stack([np.bincount(of, column) for column in embeddings.T.astype(float)], axis=1) / size[:, None]
+    first = np.array([np.flatnonzero(of == row)[0] for row in range(len(names))])
+    inside = fit[first]
+    white = PCA(n_components=0.99, svd_solver="full", whiten=True).fit(means[inside]).transform(means)
+    own = [pairs[row] for row in first]
+    designs = [(presence(own, names_of(pairs, part), part) + 1) / 2 for part in (0, 1)]
+    design = np.hstack(designs)
+    predicted = across(LinearRegression(), design, white, groups[first], inside)
+    centre = white[inside].mean(axis=0)
+    r2 = {}
+    for split in sorted({split for split, _ in names}, key=split_rank):
+        rows = np.array([name == split for name, _ in names])
+        left, whole = (np.square(white[rows] - other).sum() for other in (predicted[rows], centre))
+        r2[split] = float(1 - left / whole) if whole > 0 else float("nan")
+    vectors = LinearRegression().fit(design[inside], white[inside]).coef_.T
+    values, categories = (each - each.mean(axis=0) for each in np.split(vectors, [designs[0].shape[1]]))
+    cosines = _unit(values) @ _unit(categories).T
+    return {
+        "r2": r2,
+        "angle": float(np.degrees(np.arccos(np.abs(cosines).mean()))),
+        "ranks": {ATTRIBUTE: _rank(values), OBJECT: _rank(categories)},
+    }
+
+
+def _unit(vectors: np.ndarray) -> np.ndarray:
+    length = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 0)
+
+
+def _rank(vectors: np.ndarray) -> int:
+    """How many directions hold 95% of the variance."""
+    power = np.square(np.linalg.svd(vectors, compute_uv=False))
+    return int(np.searchsorted(np.cumsum(power), _VARIANCE * power.sum()) + 1) if power.sum() > 0 else 0
+
+
+def moves(distances: dict[str, np.ndarray], groups: np.ndarray, seed: int) -> dict[str, tuple[float, float, float]]:
+    """How far a change of each factor moves an embedding, as a multiple of a change of one value: the mean squared
+    distance beyond that of SAME. With the 95% interval of a bootstrap over groups; nan where nothing was compared.
+
+    distances: squared, (n,) by factor and SAME; nan where a row has no neighbour.
+    """
+    _, group = np.unique(groups, return_inverse=True)
+    weights = np.vstack([np.ones(group.max() + 1), _resampled(group.max() + 1, seed)])[:, group]
+    mean = {}
+    for name, each in distances.items():
+        there = np.isfinite(each)
+        total = weights[:, there].sum(axis=1)
+        mean[name] = np.divide(weights[:, there] @ each[there], total, out=np.full(len(total), np.nan), where=total > 0)
+    base = mean[ATTRIBUTE] - mean[SAME]
+    found = {}
+    for factor in FACTORS:
+        ratio = np.divide(mean[factor] - mean[SAME], base, out=np.full(len(base), np.nan), where=base > 0)
+        drawn = ratio[1:][np.isfinite(ratio[1:])]
+        low, high = np.percentile(drawn, [2.5, 97.5]) if len(drawn) else (np.nan, np.nan)
+        found[factor] = (float(ratio[0]), float(low), float(high))
+    return found
+
+
+def _resampled(n: int, seed: int) -> np.ndarray:
+    """How often each of n groups is drawn in each draw of a bootstrap; float (draws, n)."""
+    return np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=_DRAWS).astype(float)

@@ -1,0 +1,165 @@
+"""`score probe` finds where a model that was built so loses what is bound."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from evaluator.audits.probe.audit import Asked, draw, probe_models
+from evaluator.audits.probe.pairs import ATTRIBUTE, BINDING, FACTORS, OBJECT, SAME, Pairs, exchanged, find_pairs
+from evaluator.models.registry import FAMILIES, Family
+from generator.base.errors import UserError
+from generator.dataset.reader import Dataset
+from generator.vocabulary.families import vocabulary_text
+from tests.evaluator import conftest
+from tests.evaluator.encoders import WordBag, captions_by_image
+
+WIDTH = 5
+
+
+def _vector(word: str) -> np.ndarray:
+    seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:8], "big")
+    return np.random.default_rng(seed).normal(size=WIDTH)
+
+
+class Built(WordBag):
+    """A caption is the sum of the vectors of its values and objects, and where a tower binds, of their products too.
+    An image is embedded as its caption."""
+
+    def __init__(self, captions: dict[bytes, str], images: bool, texts: bool):
+        super().__init__(captions, key=f"built {images} {texts}")
+        self._binds = {"image": images, "text": texts}
+
+    def encode_texts(self, texts: Sequence[str]) -> np.ndarray:
+        """Unit vectors, float32 (n, d)."""
+        return np.stack([self._embed(text, "text") for text in texts])
+
+    def encode_images(self, images: Sequence[Image.Image]) -> np.ndarray:
+        """Unit vectors, float32 (n, d)."""
+        return np.stack([self._embed(self._captions[image.tobytes()], "image") for image in images])
+
+    def _embed(self, text: str, tower: str) -> np.ndarray:
+        words = [word.strip(".,") for word in text.lower().split()]
+        values = [(i, word) for i, word in enumerate(words) if word in _VALUES]
+        objects = [(i, word) for i, word in enumerate(words) if word in _OBJECTS]
+        total = np.zeros(2 * WIDTH + WIDTH * WIDTH)
+        for (_, value), (_, name) in zip(values, objects, strict=True):
+            product = np.outer(_vector(value), _vector(name)).ravel() * self._binds[tower]
+            total += np.concatenate([2 * _vector(value), 2 * _vector(name), product])
+        return (total / np.linalg.norm(total)).astype(np.float32)
+
+
+_VALUES = ("blue", "brown", "cyan", "gray", "green", "purple", "red", "yellow")
+_OBJECTS = (
+    "arch",
+    "cone",
+    "crescent",
+    "cross",
+    "cube",
+    "cylinder",
+    "heart",
+    "hourglass",
+    "pyramid",
+    "sphere",
+    "star",
+    "torus",
+)
+KINDS = {"bag": (False, False), "bound": (True, True), "blind": (False, True)}
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Scenes of all values and shapes of the family clevr, of which many pairs can be seen."""
+    sides = {name: (8 + 2 * (i % 4), 8 + 6 * (i // 4)) for i, name in enumerate(_OBJECTS)}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(conftest, "_SIDES", sides)
+        patch.setattr(conftest, "small_vocabulary_text", lambda: vocabulary_text("clevr"))
+        scenes = {"train": 2, "val": 2, "seen": 200, "partial": 24, "unseen": 36}
+        return conftest.build_dataset(tmp_path_factory.mktemp("probe") / "dataset", scenes)
+
+
+def load(name: str, device: str | None) -> Built:
+    """Loader of a family for the registry: KIND@FOLDER of a dataset."""
+    kind, _, root = name.partition("@")
+    captions = captions_by_image(Path(root))
+    return Built(captions, *KINDS[kind])
+
+
+@pytest.fixture(scope="module")
+def results(dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    opened = Dataset.open(dataset)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(FAMILIES, "built", Family(f"{__name__}:load", "built:KIND@FOLDER"))
+        models = tuple(f"{kind}=built:{kind}@{dataset}" for kind in KINDS)
+        return probe_models(Asked(models), opened.world, opened.benchmark(), tmp_path_factory.mktemp("out"))
+
+
+def _lost(results: dict[str, Any], model: str, factor: str) -> set[str]:
+    return {row["lost"] for row in results["models"][model]["rows"] if row["factor"] == factor}
+
+
+def test_a_bag_of_words_has_attributes_and_objects_and_no_binding(results: dict[str, Any]) -> None:
+    assert _lost(results, "bag", ATTRIBUTE) == _lost(results, "bag", OBJECT) == {""}
+    assert _lost(results, "bag", BINDING) == {"image encoder and text tower"}
+    moved = [row for row in results["models"]["bag"]["moves"] if row["factor"] == BINDING]
+    assert all(row["value"] is None or abs(row["value"]) < 1e-3 for row in moved)
+
+
+def test_what_was_built_with_binding_has_it_in_every_split(results: dict[str, Any]) -> None:
+    for factor in FACTORS:
+        assert _lost(results, "bound", factor) == {""}
+    moved = [row for row in results["models"]["bound"]["moves"] if row["factor"] == BINDING]
+    assert all(row["value"] is None or row["value"] > 0.3 for row in moved)
+
+
+def test_the_tower_that_loses_it_is_named(results: dict[str, Any]) -> None:
+    assert _lost(results, "blind", BINDING) == {"image encoder"}
+
+
+def test_neighbours_differ_in_one_factor(dataset: Path) -> None:
+    opened = Dataset.open(dataset)
+    pairs: Pairs = find_pairs(opened.world, opened.benchmark(), 0)
+    shown = {each.scene: frozenset(each.pair) for each in pairs.questions}
+    said = {each.caption: each.pair for each in pairs.questions}
+    said |= {each.foil: exchanged(each.pair) for each in pairs.questions}
+    for i, each in enumerate(pairs.questions):
+        assert exchanged(each.pair) != each.pair
+        for part, factor in enumerate((ATTRIBUTE, OBJECT)):
+            if text := pairs.texts[factor][i]:
+                places = [k for k in (0, 1) if said[text][k] != each.pair[k]]
+                assert len(places) == 1
+                old, new = each.pair[places[0]], said[text][places[0]]
+                assert old[1 - part] == new[1 - part]
+                assert pairs.differ[factor][i] == (old[part], new[part])
+                assert new[part] not in {binding[part] for binding in each.pair}
+            if scene := pairs.scenes[factor][i]:
+                assert len(shown[scene] & set(each.pair)) == 1
+        if scene := pairs.scenes[SAME][i]:
+            assert scene != each.scene
+            assert shown[scene] == set(each.pair)
+        if scene := pairs.scenes[BINDING][i]:
+            assert shown[scene] == set(exchanged(each.pair))
+    assert sum(map(bool, pairs.texts[ATTRIBUTE])) > 0.6 * len(pairs.questions)
+
+
+def test_the_figure_names_factors_models_and_splits(results: dict[str, Any]) -> None:
+    svg = draw({"bag": results["models"]["bag"]["rows"]})
+    for said in ("attribute, bag", "object, bag", "binding, bag", "image, probed", "aligned", "unseen"):
+        assert f">{said}<" in svg
+
+
+def test_what_cannot_be_probed_is_one_sentence(dataset: Path, class_lists: Path, tmp_path: Path) -> None:
+    opened = Dataset.open(dataset)
+    for asked, said in (
+        (Asked(("blind:length",)), "does not embed images and texts apart"),
+        (Asked(("blind:length",), fit="sen"), "no questions of a split 'sen'; did you mean 'seen'"),
+    ):
+        with pytest.raises(UserError, match=said):
+            probe_models(asked, opened.world, opened.benchmark(), tmp_path / "out")
+    other = Dataset.open(class_lists)
+    with pytest.raises(UserError, match="no binary question on a scene of two objects"):
+        probe_models(Asked(("m",)), other.world, other.benchmark(other.benchmark_names()[0]), tmp_path / "out")

@@ -1,0 +1,116 @@
+"""Probes, geometry and moves recover what embeddings were built to hold."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from evaluator.audits.probe.pairs import ATTRIBUTE, BINDING, FACTORS, OBJECT, SAME, Pair, exchanged
+from evaluator.audits.probe.towers import bound, coordinates, geometry, moves, names_of, probe
+
+VALUES = ["blue", "gray", "green", "pink", "red", "teal"]
+OBJECTS = ["ball", "cone", "cube", "disc", "ring", "star"]
+HELD_OUT = {(value, name) for value in VALUES[:3] for name in OBJECTS[:3]}
+EVERY = [
+    ((a, one), (b, two))
+    for a, b in combinations(VALUES, 2)
+    for one, two in [*combinations(OBJECTS, 2), *((y, x) for x, y in combinations(OBJECTS, 2))]
+]
+SPLITS = {0: "seen", 1: "partial", 2: "unseen"}
+
+
+def _split(pair: Pair) -> str:
+    return SPLITS[sum(each in HELD_OUT for each in pair)]
+
+
+def _features(kind: str) -> dict[tuple[str, str], np.ndarray]:
+    """A vector of each binding. `bag`: a value's and an object's. `tensor`: also their product. `conjunctive`: also one
+    of its own. Binding makes half of the length."""
+    rng = np.random.default_rng(3)
+    value, name = ({each: rng.normal(size=4) for each in names} for names in (VALUES, OBJECTS))
+    plain = rng.normal(size=(8, 64)) / 8
+    product, own = rng.normal(size=(16, 64)) / 4, rng.normal(size=(len(VALUES) * len(OBJECTS), 64))
+    found = {}
+    for row, (v, o) in enumerate((v, o) for v in VALUES for o in OBJECTS):
+        found[v, o] = np.concatenate([value[v], name[o]]) @ plain
+        if kind == "tensor":
+            found[v, o] = found[v, o] + np.outer(value[v], name[o]).ravel() @ product / 4
+        if kind == "conjunctive":
+            found[v, o] = found[v, o] + own[row] / 4
+    return found
+
+
+def _embedded(kind: str, pairs: list[Pair], noise: float = 0.02) -> np.ndarray:
+    features, rng = _features(kind), np.random.default_rng(5)
+    sums = np.stack([features[a] + features[b] for a, b in pairs])
+    return sums + rng.normal(scale=noise, size=sums.shape)
+
+
+def _probed(kind: str, n: int = 3) -> dict[tuple[str, str], float]:
+    pairs = [pair for pair in EVERY for _ in range(n)]
+    split = np.array([_split(pair) for pair in pairs])
+    groups = np.array(["+".join(sorted({each for binding in pair for each in binding})) for pair in pairs])
+    rng = np.random.default_rng(0)
+
+    def others(part: int, names: list[str]) -> list[str]:
+        return [str(rng.choice([each for each in names if each not in (a[part], b[part])])) for a, b in pairs]
+
+    asked = {
+        ATTRIBUTE: [(pair[0][0], other) for pair, other in zip(pairs, others(0, VALUES), strict=True)],
+        OBJECT: [(pair[0][1], other) for pair, other in zip(pairs, others(1, OBJECTS), strict=True)],
+    }
+    found = probe(_embedded(kind, pairs), pairs, asked, groups, split == "seen")
+    return {(factor, name): found[factor][split == name].mean() for factor in FACTORS for name in SPLITS.values()}
+
+
+def test_a_bag_of_words_has_objects_and_attributes_and_no_binding() -> None:
+    found = _probed("bag")
+    for split in SPLITS.values():
+        assert min(found[ATTRIBUTE, split], found[OBJECT, split]) > 0.9
+        assert found[BINDING, split] == pytest.approx(0.5, abs=0.15)
+
+
+def test_a_product_of_value_and_object_is_bound_in_new_combinations_too() -> None:
+    found = _probed("tensor")
+    assert min(found[BINDING, split] for split in SPLITS.values()) > 0.95
+
+
+def test_a_vector_for_each_binding_is_bound_in_those_that_were_learnt_alone() -> None:
+    found = _probed("conjunctive")
+    assert found[BINDING, "seen"] > 0.9
+    assert found[BINDING, "unseen"] == pytest.approx(0.5, abs=0.15)
+
+
+def test_what_is_bound_depends_on_the_binding_and_not_on_the_order_of_mention() -> None:
+    names = names_of(EVERY, 0), names_of(EVERY, 1)
+    placed = coordinates(_embedded("bag", EVERY), EVERY, names)
+    codes = bound(EVERY, names, placed)
+    assert np.allclose(bound([pair[::-1] for pair in EVERY], names, placed), codes)
+    other = bound([exchanged(pair) for pair in EVERY], names, placed)
+    assert np.linalg.norm(codes - other, axis=1).min() > 1e-3
+
+
+def test_sums_are_linear_and_vectors_of_bindings_are_not() -> None:
+    split = np.array([_split(pair) for pair in EVERY])
+    groups = np.array([str(i) for i in range(len(EVERY))])
+    shapes = {
+        kind: geometry(_embedded(kind, EVERY, 0.001), EVERY, split, groups, split == "seen")
+        for kind in ("bag", "conjunctive")
+    }
+    assert all(shapes["bag"]["r2"][name] > 0.95 for name in SPLITS.values())
+    assert shapes["conjunctive"]["r2"]["unseen"] < 0.7
+    assert set(shapes["bag"]["ranks"].values()) <= {3, 4}  # vectors of four numbers
+    assert shapes["bag"]["angle"] > 60
+
+
+def test_what_an_exchange_moves_is_counted_in_changes_of_a_value() -> None:
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(20), 5)
+    noise = rng.exponential(0.1, size=100)
+    missing = np.where(np.arange(100) % 7 == 0, np.nan, 3 + noise)
+    found = moves({SAME: noise, ATTRIBUTE: 1 + noise, OBJECT: missing, BINDING: noise[::-1]}, groups, 0)
+    assert found[ATTRIBUTE] == (1, 1, 1)
+    assert found[OBJECT][0] == pytest.approx(3, abs=0.05)
+    assert found[BINDING][1] < 0 < found[BINDING][2]
+    nowhere = dict.fromkeys((SAME, *FACTORS), np.zeros(100))
+    assert all(np.isnan(each).all() for each in moves(nowhere, groups, 0).values())

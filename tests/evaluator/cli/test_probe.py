@@ -1,0 +1,25 @@
+"""`score probe` on a dataset and on a run."""
+
+import json
+from pathlib import Path
+
+from tests.evaluator.conftest import assert_one_sentence, score_command
+
+
+def test_a_run_is_probed_with_its_model(drawn: Path, bags: None, tmp_path: Path) -> None:
+    model = f"bag:float32@{drawn}"
+    done = score_command("run", drawn, "--model", model, "--protocol", "binary", "--out", tmp_path / "run")
+    assert done.exit_code == 0, done.output
+    done = score_command("probe", tmp_path / "run", "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    lines = [line.split() for line in done.stdout.splitlines() if "binding" in line]
+    assert [line[:2] for line in lines] == [[split, "binding"] for split in ("seen", "partial", "unseen")]
+    assert (tmp_path / "out" / "probe.svg").read_text().startswith("<svg")
+    found = json.loads((tmp_path / "out" / "probe.json").read_text())
+    assert list(found["models"]) == [model]
+    told = score_command("probe", drawn, "--model", model, "--out", tmp_path / "again", "--json")
+    assert json.loads(told.stdout)["models"][model]["rows"] == found["models"][model]["rows"]
+
+
+def test_mistakes_are_one_sentence(drawn: Path, tmp_path: Path) -> None:
+    assert_one_sentence(score_command("probe", drawn, "--out", tmp_path / "out"), "name a model with --model")
