@@ -1,0 +1,58 @@
+"""A reader can tell of each number of what population its interval speaks: in the terminal, on the page, in the model
+card and in tables."""
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from huggingface_hub import ModelCard
+
+from evaluator.report.page import write_page
+from evaluator.runs.folder import read_named
+from tests.evaluator.conftest import score_command
+
+HELD = "bindings like these, of these 3 values and 3 objects"
+DRAWN = "bindings, values and objects like these"
+
+
+@pytest.fixture
+def run(bags: None, drawn: Path, tmp_path: Path) -> Path:
+    """Of the unseen block the three values and objects are held; the seen split has more."""
+    done = score_command("run", drawn, "--model", f"bag:sharp@{drawn}", "--out", tmp_path / "run", "--limit", 40)
+    assert done.exit_code == 0, done.output
+    return tmp_path / "run"
+
+
+def test_each_number_says_of_what_it_speaks(run: Path, tmp_path: Path) -> None:
+    (results,) = write_page([read_named(str(run))], tmp_path / "page.html")
+    rows = [row for row in results["rows"] if row["low"] is not None]
+    assert {row["speaks_of"] for row in rows if row["split"] == "unseen"} == {HELD}
+    assert all(row["speaks_of"] for row in rows)
+    page = re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", (tmp_path / "page.html").read_text(encoding="utf-8")))
+    terminal = score_command("measure", run, "--model-card", tmp_path / "card.md").stdout
+    for text in {row["speaks_of"] for row in rows}:
+        assert text in page
+    for row in rows:
+        if not row["is_gap"] and row["split"] != "val":
+            assert re.search(rf"on [^:]*\b{row['split']}\b[^:]*: {re.escape(row['speaks_of'])}", terminal)
+    for value in ModelCard.load(tmp_path / "card.md").data.eval_results or pytest.fail("no values"):
+        of = {row["speaks_of"] for row in rows if row["split"] == value.dataset_split and not row["is_gap"]}
+        assert value.metric_args.get("speaks_of") in of or "low" not in value.metric_args
+    for table in (run / "tables" / "summary.csv", tmp_path / "page.csv"):
+        found = pd.read_csv(table)
+        assert found[found["low"].notna()]["speaks_of"].notna().all()
+        assert HELD in set(found["speaks_of"])
+
+
+def test_numbers_of_tables_without_bindings_claim_none(tmp_path: Path) -> None:
+    lines = ["item,protocol,slot,text,score,cluster,split"]
+    for i in range(40):
+        lines += [f"{i},binary,c,true {i},{i % 3},k{i // 4},test", f"{i},binary,n,false {i},1,k{i // 4},test"]
+    (tmp_path / "scores.csv").write_text("\n".join(lines))
+    done = score_command("measure", "--items", tmp_path / "scores.csv", "--out", tmp_path / "run", "--full")
+    assert done.exit_code == 0, done.output
+    write_page([read_named(str(tmp_path / "run"))], tmp_path / "page.html")
+    for text in (done.stdout, (tmp_path / "page.html").read_text(encoding="utf-8")):
+        assert "groups like these; the bindings are not known" in text
+        assert "bindings like these" not in text
