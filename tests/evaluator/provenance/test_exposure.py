@@ -10,7 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.provenance.exposure import Exposure, read_exposure, recorded_exposure, scene_names
+from evaluator.provenance.exposure import (
+    Exposure,
+    began_here,
+    known_training,
+    read_exposure,
+    recorded_exposure,
+    remember,
+    scene_names,
+)
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, Dataset, World
 from tests.evaluator.audits.benchmarks import pair, write
@@ -23,12 +31,36 @@ _words = st.none() | st.text(max_size=5)
     st.frozensets(st.tuples(_words, _words, _words)),
     st.frozensets(st.tuples(st.text(max_size=5), st.text(max_size=5), st.text(max_size=5))),
     st.frozensets(st.text(max_size=5)),
+    st.booleans(),
+    st.booleans(),
 )
-def test_an_exposure_survives_json(objects: frozenset, triples: frozenset, scenes: frozenset) -> None:
-    exposure = Exposure(objects, triples, scenes)
+def test_an_exposure_survives_json(
+    objects: frozenset, triples: frozenset, scenes: frozenset, described: bool, complete: bool
+) -> None:
+    exposure = Exposure(objects, triples, scenes, described, complete)
     text = json.dumps(exposure.to_dict())
     assert Exposure.from_dict(json.loads(text)) == exposure
     assert json.dumps(Exposure.from_dict(json.loads(text)).to_dict()) == text
+
+
+def test_of_two_trainings_only_what_both_tell_is_known() -> None:
+    whole, corpus = Exposure(scenes=frozenset("a")), Exposure(scenes=frozenset("b"), described=False)
+    assert whole | corpus == Exposure(scenes=frozenset("ab"), described=False)
+    assert (whole | Exposure(complete=False)).described
+
+
+def test_a_training_is_remembered_by_the_digest_of_its_weights() -> None:
+    record = {"name": "n", "method": "scratch", "losses": [1.0], "exposure": Exposure(scenes=frozenset("a")).to_dict()}
+    remember("0a", record)
+    assert known_training("0a") == ({"name": "n", "method": "scratch"}, Exposure(scenes=frozenset("a")))
+    assert known_training("0b") == ({}, None)
+
+
+def test_weights_began_here_if_the_first_training_started_from_none() -> None:
+    assert not began_here({})
+    assert began_here({"method": "scratch"})
+    assert began_here({"method": "finetune", "base": {"model": "jackalope:a", "began_here": True}})
+    assert not began_here({"method": "finetune", "base": {"model": "jackalope:b", "began_here": False}})
 
 
 def _train(benchmark: Benchmark) -> tuple[list[str], list[str]]:

@@ -13,7 +13,6 @@ from evaluator.runs.folder import read_named
 from tests.evaluator.conftest import score_command
 
 HELD = "bindings like these, of these 3 values and 3 objects"
-DRAWN = "bindings, values and objects like these"
 
 
 @pytest.fixture
