@@ -38,6 +38,8 @@ def probe(
 ) -> None:
     """Say where composition fails: in the image encoder, the text tower or their alignment.
 
+    RUN|DATASET is a folder of `score run`, whose questions and model are taken, or a dataset.
+
     Linear probes on frozen embeddings of scenes of two objects and their captions tell the value of an object, its
     category, and which object has which value.
     """
