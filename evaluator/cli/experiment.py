@@ -33,11 +33,19 @@ if TYPE_CHECKING:
     show_default=True,
     help="Folder of all stages. Experiments with the same folder share stages.",
 )
+@click.option("--allow-code", is_flag=True, help="Let --models name code (python:) and hosts (api:). Read it first.")
 @click.option("--dry-run", is_flag=True, help="Print the commands of all stages and run nothing.")
 @JSON
 @click.pass_context
 def experiment(
-    context: click.Context, experiment: str, scale: str, models: Path | None, out: Path, dry_run: bool, as_json: bool
+    context: click.Context,
+    experiment: str,
+    scale: str,
+    models: Path | None,
+    out: Path,
+    allow_code: bool,
+    dry_run: bool,
+    as_json: bool,
 ) -> None:
     """Make the tables of a paper from nothing: render, verify, train, score.
 
@@ -49,9 +57,9 @@ def experiment(
     from evaluator.experiments.stages import is_done, run_stages
 
     if experiment.endswith(".py"):
-        say(f"This runs the code of {experiment}.")
+        say(f"A recipe is code: this runs that of {experiment}.")
     found = find_experiment(experiment)
-    settings, given = found.at(scale), read_models(models) if models else {}
+    settings, given = found.at(scale), read_models(models, allow_code) if models else {}
     lab = Lab(out, given, scale, dry=True)
     found.make(lab, settings)
     stages = [*lab.needed, *filter(None, [lab.tables(found.paper, {})])]

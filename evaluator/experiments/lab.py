@@ -2,6 +2,7 @@
 (docs/experiments.md).
 """
 
+import re
 import runpy
 import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -30,6 +31,8 @@ RECIPES = {
 }
 """The experiments that are shipped, as objects of modules in evaluator/experiments/recipes."""
 _OBJECT = "EXPERIMENT"
+_REACHES = re.compile(r"\bpython:\S*|\bapi:\S*|\S*://\S*|--(?:log|lo|out|ou|o|l)\b\S*")
+"""What of a declaration of models runs code, reaches a host or writes elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -70,12 +73,23 @@ class _Models(Declared):
     models: dict[str, Model] = Field(min_length=1)
 
 
-def read_models(path: Path) -> dict[str, Model]:
-    """The models of a user by name. Raises UserError when the TOML file cannot be read, or declares anything else."""
+def read_models(path: Path, allow_code: bool = False) -> dict[str, Model]:
+    """The models of a user by name.
+
+    Raises UserError when the TOML file cannot be read, or declares anything else; and unless `allow_code`, when it
+    names what runs code of somebody, sends anything to a host, or writes elsewhere.
+    """
     try:
-        return _Models.model_validate(read_toml(path, "file of models")).models
+        models = _Models.model_validate(read_toml(path, "file of models")).models
     except ValidationError as error:
         raise UserError(f"{path}: {sentence_of(error.errors()[0])}") from None
+    for name, model in models.items():
+        if not allow_code and (found := _REACHES.search(f"{model.spec} {model.run} {model.train}")):
+            raise UserError(
+                f"{path}: the model '{name}' has '{found[0].strip()}', which can run code, reach a host or write "
+                f"elsewhere; read what it names, then add --allow-code."
+            )
+    return models
 
 
 def find_experiment(name: str) -> Experiment:

@@ -54,11 +54,12 @@ class Endpoint:
     """
 
     def __init__(self, url: str, model: str):
-        from openai import OpenAI
+        from openai import DefaultHttpxClient, OpenAI
 
         self.url, self.model = url, model
         self._key = os.environ.get(KEY) or "none"
-        self._client = OpenAI(base_url=url, api_key=self._key, max_retries=_FIRST_RETRIES)
+        client = DefaultHttpxClient(follow_redirects=False)  # images and questions go to the URL that was given alone
+        self._client = OpenAI(base_url=url, api_key=self._key, max_retries=_FIRST_RETRIES, http_client=client)
         self._lock = threading.Lock()
         self.counts = Counter({"requests": 0, "prompt_tokens": 0, "completion_tokens": 0})
 

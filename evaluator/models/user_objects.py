@@ -84,7 +84,7 @@ class _UserModel:
     exposure: Exposure | None
 
     def __init__(self, model: Any, spec: str, source: Any, device: str | None):
-        self._model, self._spec = model, spec
+        self._model, self._spec, self._source = model, spec, source
         with user_code(spec, "eval"):
             networks = [each.eval() for each in networks_of(model)]
         self.info = {"weights": spec, "parameters": 0, "precision": "its own", "device": "its own"}
@@ -97,9 +97,11 @@ class _UserModel:
         self.fits_texts = bool(self._get("fits_texts", self._has("fit_texts")))
 
     def _own_key(self) -> str:
-        """By the object's own key; without it by what is known, for a run that continues."""
+        """By the object's own key and its source; without a key by what is known, for a run that continues."""
         known = [self.info.get(name) for name in ("source_sha256", "weights_sha256", "device")]
-        return cache_key(self._spec, self._said().key or known)
+        return cache_key(
+            self._spec, _source_file(self._source), _source_digest(self._source), self._said().key or known
+        )
 
     def fit_texts(self, texts: Sequence[str], groups: Sequence[Group] = ()) -> None:
         """As of contracts.py, where the object has such a method; it gets the groups if it has a parameter of that
@@ -322,13 +324,19 @@ def parameters_of(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
         return {}
 
 
-def _source_digest(source: Any) -> str | None:
-    """SHA-256 (hex) of the source file of a class or function; None for compiled code."""
+def _source_file(source: Any) -> Path | None:
+    """The source file of a class or function; None for compiled code and notebooks."""
     try:
-        file = Path(inspect.getsourcefile(inspect.unwrap(source)) or "")
+        file = Path(inspect.getsourcefile(inspect.unwrap(source)) or "").resolve()
     except TypeError:
         return None
-    return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else None
+    return file if file.is_file() else None
+
+
+def _source_digest(source: Any) -> str | None:
+    """SHA-256 (hex) of that file."""
+    file = _source_file(source)
+    return hashlib.sha256(file.read_bytes()).hexdigest() if file else None
 
 
 def _array(given: Any) -> np.ndarray:

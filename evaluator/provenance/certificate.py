@@ -6,11 +6,12 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from generator.base.errors import UserError
-from generator.base.files import read_json
+from generator.base.errors import UserError, visible
+from generator.base.files import read_json, sha256
 from generator.dataset.reader import Benchmark, Images, World
 
 _STATUSES = ("clean", "as declared", "failed")
+_LEVELS = ("records", "sampled outlines", "all outlines", "sampled images", "all images")
 
 
 def found_certificate(benchmark: Benchmark, world: Images) -> str:
@@ -25,10 +26,12 @@ def found_certificate(benchmark: Benchmark, world: Images) -> str:
     certificate = read_json(path)
     if not _covers(certificate, benchmark, world):
         return "not verified since it changed"
-    status = certificate.get("status")
-    if not isinstance(status, str) or status not in _STATUSES:
-        return "not verified: the certificate in the folder has no known status"
-    return f"{status}, by the certificate in the folder"
+    status, level, faults = (certificate.get(name) for name in ("status", "level", "faults"))
+    known = status in _STATUSES and level in _LEVELS if isinstance(status, str) and isinstance(level, str) else False
+    if not known or not isinstance(faults, dict) or bool(faults) != (status == "failed"):
+        return "not verified: the certificate in the folder has no known status and level, or contradicts its faults"
+    named = f" ({visible(', '.join(map(str, faults)))})" if faults else ""
+    return f"{status}{named} at the level of {level}, by the certificate in the folder"
 
 
 def verified_now(benchmark: Benchmark, world: Images) -> str:
@@ -62,8 +65,11 @@ def verified_now(benchmark: Benchmark, world: Images) -> str:
 
 def _covers(certificate: Mapping[str, Any], benchmark: Benchmark, world: Images) -> bool:
     """Whether a certificate is of these files."""
-    judged = (certificate.get("benchmark"), certificate.get("world"))
-    return judged == (benchmark.digest, world.digest)
+    judged = (certificate.get("benchmark"), certificate.get("world"), certificate.get("manifests"))
+    if not isinstance(world, World):
+        return False
+    manifests = [sha256(each.path("manifest.json")) for each in (world, benchmark)]
+    return judged == (benchmark.digest, world.digest, manifests)
 
 
 def _last_line(text: str) -> str:

@@ -16,12 +16,14 @@ matplotlib.use("svg")
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 
 from evaluator.protocols.items import COUNTS, reported_splits, split_rank
 from evaluator.protocols.records import Results
 from evaluator.provenance.contamination import marked
 from evaluator.report.overview import main_lines, varying
+from generator.base.errors import visible
 
 _COLOURS = ("#0b6e99", "#c2571a", "#4d7c0f", "#7c3aed", "#be123c", "#525252")
 _MARKERS, _DASHES = ("o", "s", "^", "D", "v", "P"), ("-", "--", ":", "-.")
@@ -237,6 +239,8 @@ def _svg(figure: Figure, grid: Sequence[Axes], legend: bool) -> str:
         figure.legend(
             labelled.values(), labelled.keys(), loc="upper left", bbox_to_anchor=(1, 1), fontsize=8, frameon=False
         )
+    for each in figure.findobj(Text):  # a name may hold characters that control a terminal, which warnings would print
+        each.set_text(visible(each.get_text()))
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", bbox_inches="tight", metadata={"Date": None, "Creator": None})
     plt.close(figure)

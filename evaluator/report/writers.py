@@ -15,6 +15,7 @@ from evaluator.protocols.records import STATISTICS
 from evaluator.provenance.contamination import marks_said
 from evaluator.report.table import Cell, Column, Table, plain
 from generator.base.csv_tables import write_csv
+from generator.base.errors import visible
 
 _OF_LOADS = ("beta", "error", "stars", "p_corrected", "stars_corrected")
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~$])")
@@ -60,7 +61,7 @@ def csv_rows(table: Table) -> list[dict[str, Any]]:
     return [
         {
             **({"mark": marks_said(cell.of)} if marked else {}),
-            **dict(zip(table.labels, line.labels, strict=True)),
+            **dict(zip(table.labels, map(visible, line.labels), strict=True)),
             "group": column.group,
             "column": column.head,
             **{name: cell.numbers.get(name) for name in known},
@@ -104,7 +105,7 @@ def escape_markdown(text: str) -> str:
     >>> escape_markdown("a_b | 5*")
     'a\\\\_b \\\\| 5\\\\*'
     """
-    return "<br>".join(_SPECIAL.sub(r"\\\1", line) for line in text.splitlines())
+    return "<br>".join(_SPECIAL.sub(r"\\\1", visible(line)) for line in re.split(r"\r\n|\r|\n", text))
 
 
 def _markdown_line(cells: Iterable[str]) -> str:

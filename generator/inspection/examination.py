@@ -78,18 +78,21 @@ class Examination:
         findings = [finding("wrong word", sentence) for sentence in check.misnamed()]
         for row in self.progress.each(rows, "comparing images with records", len(rows)):
             findings += _row_faults(dataset, row, check)
+        findings += check.floor_faults()
         facts: dict[str, Any] = {"scenes": len(rows), "of": len(splits), "seed": self.seed, **check.judged}
         sentence = (
             f"{len(rows):,} of {len(splits):,} images compared with their records (boxes of "
             f"{check.judged['objects']:,} objects, "
-            f"outlines of {check.judged['outlines']:,}, colors of {check.judged['colors']:,})"
+            f"outlines of {check.judged['outlines']:,}, colors of {check.judged['colors']:,}, "
+            f"{check.judged['floors']:,} bare floors)"
         )
         if self.render:
             compared = Compared()
-            findings += render_again(dataset, rows, self.farm, compared, self.progress)
+            findings += render_again(dataset, rows, self.farm, compared, self.progress, splits)
             facts |= _facts(compared)
             sentence += f", and rendered again with Blender {blender_here()}: {_said(compared)}"
-        level = Level.ALL if rows and len(rows) == len(splits) else Level.SAMPLED if rows else Level.RECORDS
+        levels = (Level.SAMPLED, Level.ALL) if self.render else (Level.OUTLINES_SAMPLED, Level.OUTLINES)
+        level = levels[len(rows) == len(splits)] if rows else Level.RECORDS
         return Images(level, findings, facts, sentence)
 
 
@@ -120,16 +123,21 @@ def _row_faults(dataset: Dataset, row: Mapping[str, Any], check: PixelCheck) -> 
 def _facts(compared: Compared) -> dict[str, Any]:
     return {
         "blender": blender_here(),
-        "rendered_again": compared.identical + compared.others,
+        "rendered_again": compared.identical + len(compared.others),
         "identical": compared.identical,
         "least_decibels": round(compared.least, 2) if compared.others else None,
+        "largest_difference": round(compared.largest, 2) if compared.others else None,
     }
 
 
 def _said(compared: Compared) -> str:
     if not compared.others:
         return f"all {compared.identical:,} are the same bytes"
-    return f"{compared.identical:,} are the same bytes, the others have {compared.least:.1f} dB or more"
+    n = len(compared.others)
+    return (
+        f"{n:,} of {compared.identical + n:,} differ from a new render, by at most {compared.largest:.1f} of 255 in a "
+        f"block of 8x8 pixels ({compared.least:.1f} dB or more)"
+    )
 
 
 def sample_scenes(splits: Mapping[str, tuple[str, ...]], number: int, seed: int) -> list[str]:

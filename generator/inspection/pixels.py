@@ -1,11 +1,12 @@
-"""Compares an image with the record of its scene: the colour, outline and box of every object. Renders nothing.
+"""Compares an image with the record of its scene: the colour, outline and box of every object, and a bare floor around
+them with the floors of other scenes. Renders nothing.
 
 A lit surface shows its colour brighter or darker, so each declared colour is compared at many brightnesses, and the
 nearest by CIEDE2000 counts. Of 538 objects in draft renders of the built-in families at 32 to 128 pixels, each was
 nearer to the colour of its record than to any other, by 5.8 at least.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -33,6 +34,15 @@ _ALIKE = 10.0  # CIEDE2000 within which scenery may be taken for the object
 _BOX = 2  # pixels by which a recorded box may differ; it is measured on the curved mesh
 
 
+_TINT = 20.0
+"""Difference of hue and saturation in CIELAB between a pixel of a bare floor, far from objects, and the middle of that
+floor. In 108 draft renders of four families it is 10 at most, and 64 where a red object stands."""
+_EDGE = 12.0
+"""Difference of lightness between such a pixel and those around it: 6 at most there; letters have 17 and more."""
+_FLOOR = np.array(
+    [8.0, 3.0, 3.0]
+)  # of CIELAB, by which middles of floors differ in one stage: 2, 1 and 1 at most there
+_FEWEST_FLOORS = 5
 _LEAST = 12  # pixels of which something is told
 _SOLID = 24  # pixels well within an outline that tell its colour
 _NOISE = 4.0  # variance of a channel of CIELAB that a Gaussian has at least
@@ -193,7 +203,8 @@ class PixelCheck:
 
     def __init__(self, vocabulary: Vocabulary):
         self._vocabulary, self._colors = vocabulary, Colors(vocabulary)
-        self.judged: Counter[str] = Counter(objects=0, colors=0, outlines=0)
+        self.judged: Counter[str] = Counter(objects=0, colors=0, outlines=0, floors=0)
+        self._floors = defaultdict[str, dict[str, NDArray[np.float64]]](dict)
 
     def misnamed(self) -> Iterator[str]:
         """A sentence for each value of the family that is called by the name of another value's colour."""
@@ -208,6 +219,9 @@ class PixelCheck:
         pixels = image / 255
         drawn = outlines(scene, self._vocabulary, (image.shape[1], image.shape[0]))
         everything = np.any([each.visible for each in drawn], axis=0)
+        scenery = self._vocabulary.environments[scene.environment].ground is not None
+        if not scenery:
+            yield from self._floor_faults(where, rgb2lab(pixels), everything, scene.environment)
         for i, (thing, each, box) in enumerate(zip(scene.objects, drawn, boxes, strict=True)):
             self.judged["objects"] += 1
             name = f"{where}: object {i} ({thing.category})"
@@ -227,7 +241,6 @@ class PixelCheck:
                         f"{name} is recorded as {recorded} and its pixels show {shown} (CIEDE2000 {due:.0f} against "
                         f"{off:.0f})",
                     )
-            scenery = self._vocabulary.environments[scene.environment].ground is not None
             if scenery and self._hidden_in_scenery(part, seen, thing.attributes):
                 continue
             self.judged["outlines"] += 1
@@ -238,6 +251,38 @@ class PixelCheck:
                     f"{name}: what differs from its surroundings overlaps its recorded outline by {share:.2f}, "
                     f"expected {least} or more",
                 )
+
+    def floor_faults(self) -> Iterator[Finding]:
+        """Images whose floor has another colour than the floors of all that were looked at in the same stage."""
+        for floors in self._floors.values():
+            usual = np.median(list(floors.values()), axis=0)
+            for where, floor in floors.items():
+                if len(floors) >= _FEWEST_FLOORS and (np.abs(floor - usual) > _FLOOR).any():
+                    yield finding(
+                        "strange floor",
+                        f"{where}: its floor has the colour {floor.round().tolist()} in CIELAB, the floors of other "
+                        f"scenes {usual.round().tolist()}",
+                    )
+
+    def _floor_faults(
+        self, where: str, lab: NDArray[np.float64], everything: Mask, environment: str
+    ) -> Iterator[Finding]:
+        """What stands on a bare floor where no object is recorded: a hue, or an edge. Shadows have neither."""
+        far = ndimage.distance_transform_edt(~everything) > max(3, lab.shape[1] // 16)
+        if far.sum() < _SOLID:
+            return
+        self.judged["floors"] += 1
+        floor = np.median(lab[far], axis=0)
+        self._floors[environment][where] = floor
+        smooth = ndimage.median_filter(lab, (3, 3, 1))
+        tint = float(np.linalg.norm((smooth - floor)[..., 1:], axis=-1)[far].max())
+        edge = float(np.abs(smooth[..., 0] - ndimage.median_filter(smooth[..., 0], 9))[far].max())
+        if tint > _TINT or edge > _EDGE:
+            yield finding(
+                "strange floor",
+                f"{where}: away from its objects the floor has a pixel that differs by {tint:.0f} in hue and "
+                f"saturation and {edge:.0f} in lightness (CIELAB), expected at most {_TINT:.0f} and {_EDGE:.0f}",
+            )
 
     def _hidden_in_scenery(self, part: NDArray[np.float64], seen: Window, attributes: dict[str, str]) -> bool:
         """Whether much around an object has its colours, so that nothing can be told from their difference."""

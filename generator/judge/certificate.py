@@ -89,6 +89,8 @@ class Level(StrEnum):
     """Which images a certificate covers (docs/verify.md, Levels)."""
 
     RECORDS = "records"
+    OUTLINES_SAMPLED = "sampled outlines"
+    OUTLINES = "all outlines"
     SAMPLED = "sampled images"
     ALL = "all images"
 
@@ -133,12 +135,14 @@ def certificate(
     world: str | None,
     images: Images,
     again: Reproduced,
+    manifests: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The certificate, ready for JSON: `status` (one of STATUSES), `level`, `reproduced`, `sentence`, `findings`
     ({fault, what}), `faults` (numbers by fault), `declared_leaks`, `counts`, `images` (what the look at images
     counted), and the digests `world` and `benchmark`.
 
-    `tables`: those that could be read. `world`: digest of the world that was judged.
+    `tables`: those that could be read. `world`: digest of the world that was judged. `manifests`: SHA-256 of the
+    manifests of world and benchmark, whose claims no other digest covers.
 
     """
     declared = [str(leak) for leak in manifest.get("declared_leaks", [])]
@@ -165,6 +169,7 @@ def certificate(
         "images": images.facts,
         "world": world,
         "benchmark": manifest.get("sums"),
+        "manifests": list(manifests),
     }
 
 

@@ -3,9 +3,10 @@
 The header of an image is read before anything is decompressed, so that a file of a few bytes cannot fill the memory.
 """
 
+import io
 import struct
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -94,17 +95,20 @@ def _parts(path: Path, schema: pa.Schema, rows: int) -> Iterator[pa.Table]:
     Raises one of DAMAGE if the table cannot be read, lacks a column or has another one, or has an empty cell where
     none is allowed.
     """
-    found = read_schema(path).names
+    there = read_schema(path)
+    if there.metadata or any(field.metadata for field in there):
+        raise ValueError("it has metadata, which the format does not have")
+    found = there.names
     if missing := set(schema.names) - {*found, *_OPTIONAL}:
         raise ValueError(f"it has no column {' or '.join(sorted(missing))}")
     if strange := set(found) - set(schema.names):
         raise ValueError(f"it has the column {' and '.join(sorted(strange))}, which the format does not have")
     judged = pa.schema([field for field in schema if field.name in _JUDGED])
     yield judged.empty_table()
-    there = [name for name in judged.names if name in found]
-    for batch in read_batches(path, there, rows):
+    named = [name for name in judged.names if name in found]
+    for batch in read_batches(path, named, rows):
         part = pa.Table.from_batches([batch])
-        for name in set(judged.names).difference(there):
+        for name in set(judged.names).difference(named):
             part = part.append_column(name, pa.nulls(len(part), judged.field(name).type))
         part = part.select(judged.names).cast(judged)
         if empty := [name for name in sorted(_FILLED.intersection(judged.names)) if part[name].null_count]:
@@ -162,10 +166,11 @@ def image_fault(data: bytes, path: str = "", size: Size | None = None) -> str | 
     expected width and height in pixels. Neither is checked where it is not given.
     """
     try:
-        chunks = dict[bytes, bytes]()
-        for name, content in _chunks(data):
+        parts, chunks = list(_chunks(data)), dict[bytes, bytes]()
+        for name, content in parts:
             chunks[name] = chunks.get(name, b"") + content
-        return _header_fault(chunks[b"IHDR"], path, size) or _metadata(chunks) or _pixels_fault(data, chunks)
+        fault = _header_fault(chunks[b"IHDR"], path, size) or _metadata(chunks) or _cuts_fault(parts)
+        return fault or _pixels_fault(data, chunks)
     except (OSError, SyntaxError, ValueError, KeyError, struct.error, zlib.error) as error:
         return f"does not decode: {error}"
 
@@ -204,8 +209,16 @@ def _metadata(chunks: dict[bytes, bytes]) -> str | None:
     return f"has metadata: chunks {', '.join(others)} beside its pixels" if others else None
 
 
+def _cuts_fault(parts: Sequence[tuple[bytes, bytes]]) -> str | None:
+    """Pixels cut into parts of sizes that say something: writers fill a buffer, and the last part has the rest."""
+    sizes = [len(content) for name, content in parts if name == b"IDAT"]
+    if 0 in sizes or len(set(sizes[:-1])) > 1 or sizes[-1] > sizes[0]:
+        return "has its pixels in parts of strange sizes"
+    return None
+
+
 def _pixels_fault(data: bytes, chunks: dict[bytes, bytes]) -> str | None:
-    """Pixels that do not decode, or other bytes hidden behind them."""
+    """Pixels that do not decode, other bytes hidden behind them, or filters of rows that Pillow would not choose."""
     image = read_png(data)
     bits = image.width * len(image.getbands()) * chunks[b"IHDR"][8]
     rows = image.height * (1 + (bits + 7) // 8)  # each row follows a byte that names its filter
@@ -213,4 +226,8 @@ def _pixels_fault(data: bytes, chunks: dict[bytes, bytes]) -> str | None:
     pixels = unpacked.decompress(chunks[b"IDAT"], rows + 1)
     if len(pixels) != rows or unpacked.unused_data or unpacked.unconsumed_tail:
         return "has bytes behind its pixels"
+    again = io.BytesIO()
+    image.save(again, "PNG", compress_level=1)
+    if zlib.decompress(b"".join(content for name, content in _chunks(again.getvalue()) if name == b"IDAT")) != pixels:
+        return "has rows with filters that nobody chose for their pixels"
     return None

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from generator.base.errors import UserError
-from generator.base.files import read_json, write_json
+from generator.base.files import read_json, sha256, write_json
 from generator.base.paths import check_benchmark_name, check_own_files
 from generator.base.progress import SILENT, Progress
 from generator.base.store import fetch, publish
@@ -108,7 +108,10 @@ def verify_dataset(
         for each, (findings, manifest, tables, _) in opened.items():
             made = again.get(each, Reproduced())
             findings.add(made.findings)
-            certificates[each] = certificate(findings, manifest, tables, world.digest, images, made)
+            manifests = [
+                sha256(each_folder / "manifest.json") for each_folder in (world_folder, root / "benchmarks" / each)
+            ]
+            certificates[each] = certificate(findings, manifest, tables, world.digest, images, made, manifests)
             if _write(root / "benchmarks" / each / "verify.json", certificates[each]):
                 publish(root)
     return certificates

@@ -1,5 +1,6 @@
 """The world that a judged benchmark lies over: its files and its scenes, each judged once."""
 
+import tomllib
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -10,6 +11,7 @@ import pyarrow.compute as pc
 
 from generator.base.errors import UserError
 from generator.base.files import SUMS, read_json, read_sums
+from generator.base.looks import look_alikes
 from generator.base.parquet import read_table
 from generator.base.progress import SILENT, Progress
 from generator.dataset.reader import World as Files
@@ -36,6 +38,8 @@ class World:
         self.findings += guarded(_packed_faults(folder, self._packed, size), "the tars")
         self.vocabulary = readable_toml(folder / "vocabulary.toml")
         self.terms = _terms(self.vocabulary)
+        alike = (finding("look-alike", sentence) for sentence in look_alikes(tomllib.loads(self.vocabulary)))
+        self.findings += guarded(alike, "the vocabulary")
         self.shown: dict[str, SceneGeometry] = {}
         self._records: dict[str, str] = {}
         for part in readable_parts(folder / "scenes.parquet", SCENES, 2_000, self.findings.append):

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from generator.base.declarations import refuse
 from generator.base.errors import did_you_mean
+from generator.base.looks import look_alikes
 from generator.vocabulary.materials import check_inputs
 from generator.vocabulary.relations import check_relations
 from generator.vocabulary.tables import Tables, check_phrasing
@@ -134,4 +135,9 @@ def _check_stacks(family: Tables) -> None:
         )
 
 
-CHECKS = (_check_lamps, _check_phrasings, _check_paints, _check_words, _check_relations, _check_stacks)
+def _check_looks(family: Tables) -> None:
+    """No word, value or object could be taken for another one."""
+    refuse(look_alikes(family.model_dump(exclude_none=True)))
+
+
+CHECKS = (_check_lamps, _check_looks, _check_phrasings, _check_paints, _check_words, _check_relations, _check_stacks)

@@ -15,6 +15,7 @@ _COLORS = {
     "orange": "#f07a10",
     "pink": "#f2a0c0",
 }
+_OBJECTS = {"hourglass": "spindle", "clevr-cylinder": "drum"}
 # Values of an attribute kind of the user's own, by the input that they set.
 _FINISHES = {
     "glaze": (
@@ -49,9 +50,9 @@ extends = {extends}
 # [kinds.{other}]
 # phrase = "made of {{value}}"
 
-# Objects: `mesh` is a shape, or a mesh of the asset set (`gen assets list`).
+# Objects: `mesh` is a shape, or a mesh of the asset set (`gen assets list`), that no other object has.
 # [objects]
-# spindle = {{ mesh = "hourglass" }}
+# {object} = {{ mesh = "{mesh}" }}
 """
 
 
@@ -80,6 +81,7 @@ def _text(vocabulary: Vocabulary, extends: str) -> str:
     words = {word for values in vocabulary.attributes.values() for word in values}
     color, code = next((name, code) for name, code in _COLORS.items() if name not in words)
     other = next((kind for kind in vocabulary.attributes if kind != colored), colored)
+    mesh = next(mesh for mesh in _OBJECTS if mesh not in vocabulary.meshes.values())
     taken = {name for values in vocabulary.attributes.values() for value in values.values() for name in value.inputs()}
     text = _TEXT.format(
         family=vocabulary.name,
@@ -89,6 +91,8 @@ def _text(vocabulary: Vocabulary, extends: str) -> str:
         color=color,
         code=code,
         other=other,
+        object=_OBJECTS[mesh],
+        mesh=mesh,
     )
     if finish := next((lines for name, lines in _FINISHES.items() if name not in taken), None):
         text += _KIND.format(*finish)

@@ -87,7 +87,10 @@ class Design:
 
 def family(values: int, things: int) -> str:
     """The vocabulary of a world with so many values and things, each with a synonym."""
-    colors = [f'{name} = {{ linear = [99, 99, 99], synonyms = ["{word}"] }}' for name, word in VALUES.items()]
+    colors = [
+        f'{name} = {{ linear = [{9 + 40 * i}, 9, 9], synonyms = ["{word}"] }}'
+        for i, (name, word) in enumerate(VALUES.items())
+    ]
     shapes = [f'{name} = {{ synonyms = ["{word}"] }}' for name, word in THINGS.items()]
     return FAMILY.format(values="\n".join(colors[:values]), things="\n".join(shapes[:things]))
 

@@ -10,6 +10,7 @@ from evaluator.experiments.lab import Lab, Model, find_experiment, read_models
 from evaluator.experiments.stages import DONE, Failure, Stage
 from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
+from tests.conftest import refuse
 from tests.evaluator.synthetic import Builder, add_pair, one_of_each, write_run
 
 
@@ -29,6 +30,25 @@ def test_models_of_the_user_take_the_place_of_the_recipes(tmp_path: Path) -> Non
     assert found["c"].missing == "no"
     with pytest.raises(UserError, match="The experiment has no model 'b'; expected one of: a"):
         lab.models({"a": Model(spec="x:a")})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'spec = "python:/somewhere/evil.py:Model"',
+        'spec = "api:https://example.org/v1@m"',
+        'spec = "a=python:evil:Model"',
+        'spec = "hf:m"\nrun = "--model python:evil:Model"',
+        'spec = "hf:m"\nrun = "--log wandb"',
+        'spec = "hf:m"\ntrain = "--out=/somewhere"',
+    ],
+)
+def test_models_that_run_code_or_reach_a_host_need_leave(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(f"[models.a]\n{text}\n")
+    refuse("then add --allow-code", "score experiment crepe2023 --dry-run --models", path, "--out", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    assert set(read_models(path, allow_code=True)) == {"a"}
 
 
 @pytest.mark.parametrize(

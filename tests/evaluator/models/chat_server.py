@@ -58,10 +58,14 @@ class Chat(BaseHTTPRequestHandler):
         image = Image.open(io.BytesIO(base64.b64decode(picture["image_url"]["url"].partition(",")[2])))
         text = re.findall('"(.*)"', words["text"])[0]
         SEEN[model + text] += 1
+        if self.path == "/v1/chat/completions?to=other":
+            return self.complete(request, 0.5)
         if self.path != "/v1/chat/completions" or model == "missing":
             return self.fail(404, "no such model")
         if model == "closed":
             return self.fail(401, f"wrong key: {self.headers['Authorization'].removeprefix('Bearer ')}")
+        if model == "moved":
+            return self.send(307, b"", to=f"http://{self.headers['Host']}/v1/chat/completions?to=other")
         if model == "page":
             return self.send(200, b"<html>welcome</html>", "text/html")
         if model == "busy" and SEEN[model + text] < 3:
@@ -120,9 +124,11 @@ class Chat(BaseHTTPRequestHandler):
         """An error as OpenAI gives it."""
         self.send(status, json.dumps({"error": {"message": message}}).encode())
 
-    def send(self, status: int, body: bytes, kind: str = "application/json") -> None:
+    def send(self, status: int, body: bytes, kind: str = "application/json", to: str | None = None) -> None:
         """A response."""
         self.send_response(status)
+        if to is not None:
+            self.send_header("Location", to)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
         if status in (429, 500):

@@ -226,3 +226,10 @@ def test_images_arrive_unchanged() -> None:
     pixels = np.random.default_rng(0).integers(0, 256, (5, 7, 3), np.uint8)
     sent = base64.b64decode(data_url(Image.fromarray(pixels)).partition(",")[2])
     assert np.array_equal(np.array(Image.open(io.BytesIO(sent))), pixels)
+
+
+def test_a_redirect_is_not_followed(server: Server) -> None:
+    """It would take images and questions to another host."""
+    with pytest.raises(UserError, match=r"does not answer questions about an image with 'moved' \(Error code: 307"):
+        load_api(server.spec("moved").removeprefix("api:"), None)
+    assert len(server.requests()) == 3

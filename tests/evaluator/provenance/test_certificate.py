@@ -1,5 +1,6 @@
 """What a run says about the files that it scores, and the verdict that `--verify` asks for."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -7,8 +8,9 @@ import pytest
 
 from evaluator.provenance.certificate import found_certificate, verified_now
 from generator.base.errors import UserError
-from generator.base.files import write_json
+from generator.base.files import read_json, write_json
 from generator.dataset.reader import Dataset
+from generator.judge.verify import verify_dataset
 from tests.generator.designs import Design, make
 
 
@@ -17,16 +19,29 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make(Design(scenes=3), tmp_path_factory.mktemp("certificate") / "dataset")
 
 
+UNKNOWN = "not verified: the certificate in the folder has no known status and level, or contradicts its faults"
+
+
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({}, "clean, by the certificate in the folder"),
-        ({"status": "failed"}, "failed, by the certificate in the folder"),
-        ({"status": "CERTIFIED"}, "not verified: the certificate in the folder has no known status"),
-        ({"status": ["clean"]}, "not verified: the certificate in the folder has no known status"),
-        ({"status": None}, "not verified: the certificate in the folder has no known status"),
+        ({}, "clean at the level of records, by the certificate in the folder"),
+        ({"level": "all images"}, "clean at the level of all images, by the certificate in the folder"),
+        (
+            {"status": "failed", "faults": {"leaked binding": 2, "\x1b[2J": 1}},
+            "failed (\\x1b[2J, leaked binding) at the level of records, by the certificate in the folder",
+        ),
+        ({"status": "failed"}, UNKNOWN),
+        ({"faults": {"leaked binding": 2}}, UNKNOWN),
+        ({"faults": None}, UNKNOWN),
+        ({"level": "every pixel"}, UNKNOWN),
+        ({"level": ["records"]}, UNKNOWN),
+        ({"status": "CERTIFIED"}, UNKNOWN),
+        ({"status": ["clean"]}, UNKNOWN),
+        ({"status": None}, UNKNOWN),
         ({"world": None}, "not verified since it changed"),
         ({"benchmark": "0" * 64}, "not verified since it changed"),
+        ({"manifests": []}, "not verified since it changed"),
     ],
 )
 def test_a_certificate_of_the_folder_is_quoted_as_such(made: Path, changed: dict[str, Any], said: str) -> None:
@@ -35,8 +50,22 @@ def test_a_certificate_of_the_folder_is_quoted_as_such(made: Path, changed: dict
     path = benchmark.folder / "verify.json"
     path.unlink(missing_ok=True)
     assert found_certificate(benchmark, dataset.world) == "not verified"
-    write_json(path, {"status": "clean", "benchmark": benchmark.digest, "world": dataset.world.digest, **changed})
+    verify_dataset(made, None)
+    write_json(path, {**read_json(path), **changed})
     assert found_certificate(benchmark, dataset.world) == said
+
+
+@pytest.mark.parametrize("part", ["world", "benchmark"])
+def test_a_manifest_that_claims_something_else_is_not_the_one_that_was_judged(
+    made: Path, tmp_path: Path, part: str
+) -> None:
+    root = Path(shutil.copytree(made, tmp_path / "dataset"))
+    verify_dataset(root, None)
+    dataset = Dataset.open(root)
+    path = (dataset.world if part == "world" else dataset.benchmark()).path("manifest.json")
+    write_json(path, {**read_json(path), "version": "9.9"})
+    dataset = Dataset.open(root)
+    assert found_certificate(dataset.benchmark(), dataset.world) == "not verified since it changed"
 
 
 def test_a_verdict_for_this_run_is_the_judges_own(made: Path) -> None:

@@ -1,6 +1,5 @@
 """What is read for training: the train split, nothing that is held out, and what each step draws of it."""
 
-import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,6 +16,7 @@ from evaluator.training.recipe import Recipe
 from evaluator.training.source import benchmark_source, default_kinds, describe
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, Dataset, World
+from tests.evaluator.conftest import write_certificate
 from tests.evaluator.training.conftest import KINDS, read
 from tests.generator.judge.datasets import Rows, edit
 
@@ -228,14 +228,14 @@ def test_images_are_read_once_where_they_fit(
 def _certify(root: Path, status: str) -> Dataset:
     opened = Dataset.open(root)
     benchmark = opened.benchmark()
-    certificate = {"status": status, "benchmark": benchmark.digest, "world": opened.world.digest}
-    benchmark.path("verify.json").write_text(json.dumps(certificate))
+    write_certificate(opened.world, benchmark, status=status, faults={"planted": 1} if status == "failed" else {})
     return opened
 
 
 def test_a_certificate_that_failed_is_refused_and_others_are_recorded(drawn_copy: Path) -> None:
     opened = _certify(drawn_copy, "as declared")
-    assert describe(opened.world, opened.benchmark())["certificate"] == "as declared, by the certificate in the folder"
+    said = "as declared at the level of records, by the certificate in the folder"
+    assert describe(opened.world, opened.benchmark())["certificate"] == said
     opened = _certify(drawn_copy, "failed")
     with pytest.raises(UserError, match="is not trained on: its certificate says that it failed; `gen verify"):
         benchmark_source(opened.world, opened.benchmark(), Recipe())

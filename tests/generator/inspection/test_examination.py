@@ -7,15 +7,18 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import tomli_w
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
+from scipy import ndimage
 
 from generator.base.errors import UserError
 from generator.base.files import read_json, write_json
+from generator.dataset.outputs import png
 from generator.dataset.reader import Dataset
 from generator.dataset.records import plan_request, plan_schema
 from generator.inspection.examination import Examination, parse_images, sample_scenes
@@ -38,7 +41,7 @@ def at_images(root: Path, number: int | None = None, render: bool = False) -> di
 
 def test_a_dataset_as_it_was_made_is_clean_at_every_level(own: Path) -> None:
     assert at_records(own)["level"] == "records"
-    for number, level in ((6, "sampled images"), (28, "all images"), (None, "all images")):
+    for number, level in ((6, "sampled outlines"), (28, "all outlines"), (None, "all outlines")):
         certificate = at_images(own, number)
         assert (certificate["status"], certificate["level"]) == ("clean", level)
         assert certificate["images"]["scenes"] == (number or 28)
@@ -163,3 +166,37 @@ def test_all_are_drawn_in_time() -> None:
     splits = {f"{i:06d}": ("train",) for i in range(1000)}
     counts = Counter(scene_id for seed in range(200) for scene_id in sample_scenes(splits, 100, seed))
     assert len(counts) == 1000  # none can be sure to be spared
+
+
+def test_what_stands_on_a_bare_floor_without_a_record_is_found(own: Path) -> None:
+    """An object's colour, and letters, in a corner where no object is; and a floor of another colour."""
+    world = Dataset.open(own).world
+    rows = [row for row in world.scenes.to_pylist() if row["status"] == "ok"][:3]
+    for row, paint in zip(rows, ("object", "letters", "floor"), strict=True):
+        path = own / f"world/images/{row['scene_id']}.png"
+        with Image.open(path) as image:
+            pixels = np.array(image)
+        boxes = [thing["amodal_box"] for thing in row["objects"]]
+        y, x = _free(pixels.shape, boxes)
+        if paint == "object":
+            pixels[y - 2 : y + 3, x - 2 : x + 3] = (173, 35, 35)
+        elif paint == "letters":
+            pixels[y - 2 : y + 3, [x - 2, x - 1, x + 1, x + 2]] = 60
+        else:
+            pixels = np.clip(pixels.astype(int) + np.array([8, 0, -8]), 0, 255).astype(np.uint8)
+        path.write_bytes(png(Image.fromarray(pixels)))
+    seal(own / "world")
+    found = at_images(own)
+    assert all(f"scene {row['scene_id']}" in said(found, "strange floor") for row in rows)
+    assert found["faults"]["strange floor"] == 3
+
+
+def _free(shape: tuple[int, ...], boxes: list[list[int]]) -> tuple[int, int]:
+    """The row and column farthest from all boxes and edges."""
+    taken = np.zeros(shape[:2], bool)
+    taken[[0, -1]] = taken[:, [0, -1]] = True
+    for left, top, right, bottom in boxes:
+        taken[top:bottom, left:right] = True
+    far = ndimage.distance_transform_edt(~taken)
+    y, x = np.unravel_index(far.argmax(), far.shape)
+    return int(y), int(x)

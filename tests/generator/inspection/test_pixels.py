@@ -154,7 +154,7 @@ def test_a_box_that_is_not_around_the_object_is_named() -> None:
     assert list(check.faults("x", painted(TRUE), TRUE, near)) == []
     (found,) = check.faults("x", painted(TRUE), TRUE, [second, second])
     assert found["fault"] == "wrong box"
-    assert check.judged == {"objects": 4, "colors": 4, "outlines": 4}
+    assert check.judged == {"objects": 4, "colors": 4, "outlines": 4, "floors": 2}
 
 
 def rows_of(root: Path) -> list[tuple[dict, np.ndarray, Scene]]:

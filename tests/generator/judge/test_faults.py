@@ -502,6 +502,32 @@ def a_relation_gets_a_smaller_margin_in_file_and_manifest(data: Planted) -> Faul
     return _again("scenes", "world")
 
 
+def _vocabulary(data: Planted, old: str, new: str) -> None:
+    path = data.root / "world/vocabulary.toml"
+    text = re.sub(old, lambda found: found.expand(new), path.read_text(), count=1)
+    assert text != path.read_text()
+    path.write_text(text)
+    data.world["request"]["vocabulary"] = text
+
+
+@fault()
+def a_value_has_the_letters_of_another_script(data: Planted) -> Fault:
+    _vocabulary(data, r"(?m)^(red = .*)$", '\\1\n"r\u0435d" = { linear = [200, 200, 200] }')
+    return "look-alike", "CYRILLIC SMALL LETTER IE"
+
+
+@fault()
+def a_value_has_the_colour_of_another(data: Planted) -> Fault:
+    _vocabulary(data, r"(?m)^red = \{ linear = (\[.*?\])(.*)$", r"\g<0>\nash = { linear = \1 }")
+    return "look-alike", "'red' and 'ash' of color look the same"
+
+
+@fault()
+def an_object_has_the_mesh_of_another(data: Planted) -> Fault:
+    _vocabulary(data, r"(?m)^cube = .*$", r'\g<0>\nblock = { mesh = "cube" }')
+    return "look-alike", "'cube' and 'block' have one mesh"
+
+
 # Scenes
 
 
@@ -1010,7 +1036,7 @@ def _exchange_images(data: Planted) -> None:
 def _rename_a_colour(data: Planted) -> None:
     """The values red and blue exchange their appearance in the vocabulary, as nobody who only reads records can see."""
     path = data.root / "world/vocabulary.toml"
-    text = re.sub(r"(?m)^(red = .*)linear = \[99, 99, 99\]", r"\1linear = [9, 9, 9]", path.read_text())
+    text = re.sub(r"(?m)^(red = .*)linear = \[\d+, 9, 9\]", r"\1linear = [9, 9, 99]", path.read_text())
     path.write_text(text)
     data.world["request"]["vocabulary"] = text
     _write_plan(data, {"vocabulary": text})

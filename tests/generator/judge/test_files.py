@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import itertools
 import os
 import struct
 import tracemalloc
@@ -9,6 +10,7 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
@@ -17,7 +19,7 @@ from PIL import Image, PngImagePlugin
 
 from generator.base.errors import UserError
 from generator.base.files import read_json, write_json
-from generator.judge.files import image_fault
+from generator.judge.files import _chunks, image_fault
 from generator.judge.verify import verify_dataset
 from tests.conftest import run_command
 from tests.generator.judge.datasets import edit, judged, said, seal
@@ -176,6 +178,44 @@ def test_metadata_are_found() -> None:
     assert "metadata: chunks tEXt" in str(image_fault(png(pnginfo=text), PATH, SIZE))
     assert "metadata: chunks eXIf" in str(image_fault(png(exif=exif), PATH, SIZE))
     assert "metadata: chunks pHYs" in str(image_fault(png(dpi=(72, 72)), PATH, SIZE))
+
+
+def parts_of(data: bytes, *sizes: int) -> bytes:
+    """A PNG file with its pixels in chunks of such sizes, and one of the rest."""
+    head, pixels, end = data[:33], zlib.decompress(idat(data)), data[-12:]
+    packed = zlib.compress(pixels)
+    cuts = [0, *itertools.accumulate(sizes), len(packed)]
+    return head + b"".join(chunk(b"IDAT", packed[a:b]) for a, b in itertools.pairwise(cuts)) + end
+
+
+def idat(data: bytes) -> bytes:
+    return b"".join(content for name, content in _chunks(data) if name == b"IDAT")
+
+
+def test_a_label_in_the_sizes_of_chunks_is_found() -> None:
+    assert image_fault(parts_of(png()), PATH, SIZE) is None
+    for sizes in ((0,), (3, 0), (3, 5, 4), (1,)):
+        assert "in parts of strange sizes" in str(image_fault(parts_of(png(), *sizes), PATH, SIZE))
+
+
+def test_a_label_in_the_filters_of_rows_is_found() -> None:
+    """Rows of zeros have the same pixels under every filter."""
+    for filters in (b"\1\0\0\0\0", b"\0\0\4\0\0", b"\2\2\2\2\2"):
+        rows = b"".join(bytes([each]) + bytes(3 * 7) for each in filters)
+        said = str(image_fault(repacked(zlib.compress(rows)), PATH, SIZE))
+        assert "has rows with filters that nobody chose" in said
+
+
+def test_a_label_in_the_metadata_of_a_table_is_found(copied: Path, benchmark: Path) -> None:
+    path = benchmark / "items.parquet"
+    table = pq.read_table(path)
+    for changed in (
+        table.replace_schema_metadata({"label": "seen"}),
+        table.cast(pa.schema([table.schema.field(0).with_metadata({"label": "seen"}), *list(table.schema)[1:]])),
+    ):
+        pq.write_table(changed, path)
+        seal(benchmark)
+        assert "items.parquet cannot be read: it has metadata" in said(judged(copied), "damaged file")
 
 
 def test_bytes_hidden_behind_the_pixels_are_found() -> None:

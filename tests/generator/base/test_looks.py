@@ -1,0 +1,74 @@
+"""What of a family could be taken for something else."""
+
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from skimage.color import deltaE_ciede2000, rgb2lab
+
+from generator.base.errors import UserError
+from generator.base.looks import look_alikes, strange_letters
+from generator.vocabulary.families import shipped_families, vocabulary_text
+from generator.vocabulary.schema import parse_vocabulary
+
+
+def extended(folder: Path, addition: str) -> str:
+    """The text of CLEVR's family with an addition."""
+    path = folder / "own.toml"
+    path.write_text(f'extends = "clevr"\n{addition}\n', encoding="utf-8")
+    return vocabulary_text(str(path))
+
+
+@pytest.mark.parametrize("family", shipped_families())
+def test_in_shipped_families_nothing_looks_alike(family: str) -> None:
+    assert list(look_alikes(tomllib.loads(vocabulary_text(family)))) == []
+
+
+@pytest.mark.parametrize(
+    ("addition", "said"),
+    [
+        ('[attributes.color]\n"gr\u0430y" = { linear = [86, 86, 87] }', "CYRILLIC SMALL LETTER A"),
+        (
+            '[attributes.color]\nteal = { linear = [9, 120, 110], synonyms = ["gr\u0435en"] }',
+            "CYRILLIC SMALL LETTER IE",
+        ),
+        ('[objects]\n"cube\u200b" = { mesh = "cone" }', "ZERO WIDTH SPACE"),
+        ("[attributes.color]\nash = { linear = [87, 86, 88] }", "the values 'gray' and 'ash' of color look the same"),
+        ('[attributes.color]\nash = { srgb = "#9e9e9e" }', "the values 'gray' and 'ash' of color look the same"),
+        ("[attributes.material]\nsteel = { metallic = 1.0, roughness = 0.26 }", "'metal' and 'steel' of material"),
+        ("[attributes.size]\nhuge = { scale = 0.81 }", "the values 'large' and 'huge' of size look the same"),
+        ('[objects]\nbrick = { mesh = "cube" }', "the objects 'cube' and 'brick' have one mesh, cube"),
+    ],
+)
+def test_two_names_of_one_look_are_refused(tmp_path: Path, addition: str, said: str) -> None:
+    text = extended(tmp_path, addition)
+    assert any(said in sentence for sentence in look_alikes(tomllib.loads(text)))
+    with pytest.raises(UserError, match=said):
+        parse_vocabulary(text, "own.toml")
+
+
+def test_other_looks_and_accents_are_allowed(tmp_path: Path) -> None:
+    text = extended(
+        tmp_path, '[attributes.color]\n"café" = { linear = [60, 30, 10] }\n[attributes.size]\nhuge = { scale = 1.0 }'
+    )
+    assert list(look_alikes(tomllib.loads(text))) == []
+
+
+@given(st.tuples(*[st.floats(0, 255)] * 3), st.tuples(*[st.floats(0, 255)] * 3))
+def test_colours_that_a_trained_eye_tells_apart_may_be_two_values(
+    one: tuple[float, float, float], other: tuple[float, float, float]
+) -> None:
+    values = {name: {"linear": list(color)} for name, color in (("one", one), ("other", other))}
+    alike = list(look_alikes({"attributes": {"color": values}, "objects": {}}))
+    linear = np.clip(np.array([one, other]) / 255, 0, 1)
+    shown = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
+    off = deltaE_ciede2000(*rgb2lab(shown))
+    assert bool(alike) == (off < 2)
+
+
+@given(st.text(st.characters(max_codepoint=127, categories=("L", "Nd"))))
+def test_letters_of_english_are_plain(word: str) -> None:
+    assert strange_letters(word) is None
