@@ -49,7 +49,7 @@ _SIDES = {
 }
 
 
-def write_certificate(world: World, benchmark: Benchmark, **changed: Any) -> None:
+def write_certificate(world: World, benchmark: Benchmark, /, **changed: Any) -> None:
     """Write a certificate as somebody could who has these files."""
     known = {"status": "clean", "level": "records", "faults": {}, "benchmark": benchmark.digest, "world": world.digest}
     manifests = [sha256(each.path("manifest.json")) for each in (world, benchmark)]
