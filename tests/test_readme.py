@@ -64,7 +64,7 @@ def test_its_commands_run_one_after_another_with_fewer_scenes(tmp_path: Path, mo
     for line in lines.splitlines():
         done = run_command(*shlex.split(line), cwd=tmp_path)
         assert done.returncode == 0, f"{line}\n{done.stderr}"
-    assert (tmp_path / "run" / "report.html").exists()
+    assert (tmp_path / "report.html").exists()
 
 
 @pytest.mark.full
@@ -74,7 +74,7 @@ def test_its_commands_run_one_after_another_as_they_stand(tmp_path: Path) -> Non
             shlex.split(line), cwd=tmp_path, env=on_path(tmp_path), capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, f"{line}\n{done.stderr}"
-    assert (tmp_path / "run" / "report.html").exists()
+    assert (tmp_path / "report.html").exists()
 
 
 TINY = {

@@ -31,19 +31,19 @@ def pool_runs(runs: Sequence[Results]) -> list[Results]:
     (evaluator.runs.folder).
 
     An entry is shaped like the results of a run. `model` names what tells it from the other entries, `benchmark` all
-    its benchmarks, `runs` and `blocks` count them, `first` is the results of its first run. A row's `value` is the mean
-    over blocks of the mean over their runs, `low` and `high` its interval (evaluator.statistics.pooled); `sd_blocks`,
-    `min_blocks`, `max_blocks` say how blocks differ, `sd_runs`, `min_runs` and `max_runs` how runs of one block do. `p`
-    is that of several blocks, None for one block. `fits` are pooled likewise. An entry of several runs has no interval
-    of these bindings alone.
+    its benchmarks, `runs` and `blocks` count them, `members` are the places of its runs among `runs`. A row's `value`
+    is the mean over blocks of the mean over their runs, `low` and `high` its interval (evaluator.statistics.pooled);
+    `sd_blocks`, `min_blocks`, `max_blocks` say how blocks differ, `sd_runs`, `min_runs` and `max_runs` how runs of one
+    block do. `p` is that of several blocks, None for one block. `fits` are pooled likewise. An entry of several runs
+    has no interval of these bindings alone.
 
     A run that is given twice counts once, and so does a model without training seed that was scored twice on a
     benchmark.
     """
-    groups: dict[str, list[Results]] = {}
-    for run in _once(runs):
-        groups.setdefault(_key(run, _GROUP), []).append(run)
-    names = _names([group[0] for group in groups.values()])
+    groups: dict[str, dict[int, Results]] = {}
+    for place, run in _once(runs).items():
+        groups.setdefault(_key(run, _GROUP), {})[place] = run
+    names = _names([next(iter(group.values())) for group in groups.values()])
     return [_pooled(group, name) for group, name in zip(groups.values(), names, strict=True)]
 
 
@@ -78,15 +78,15 @@ def spread_notes(entries: Sequence[Results]) -> list[str]:
     return notes
 
 
-def _once(runs: Sequence[Results]) -> list[Results]:
-    """The runs, without those that are there already."""
-    found: dict[str, Results] = {}
-    for run in runs:
+def _once(runs: Sequence[Results]) -> dict[int, Results]:
+    """The runs by their place, without those that are there already."""
+    found: dict[str, int] = {}
+    for place, run in enumerate(runs):
         key = _key(run, (*_GROUP, "training_seed", "benchmark"))
         if key in found:
             logger.info(f"{run['model']} on {run['benchmark']} is given twice; it counts once.")
-        found.setdefault(key, run)
-    return list(found.values())
+        found.setdefault(key, place)
+    return {place: runs[place] for place in found.values()}
 
 
 def _key(run: Results, names: Sequence[str]) -> str:
@@ -113,7 +113,8 @@ def _said(value: Any) -> str:
     return value or "none" if isinstance(value, str) else json.dumps(value)
 
 
-def _pooled(runs: Sequence[Results], name: str) -> Results:
+def _pooled(members: dict[int, Results], name: str) -> Results:
+    runs = list(members.values())
     first, blocks = runs[0], [_block(run) for run in runs]
     entry = {
         **first,
@@ -122,7 +123,7 @@ def _pooled(runs: Sequence[Results], name: str) -> Results:
         "certificate": _listed([run["certificate"] for run in runs]),
         "runs": len(runs),
         "blocks": len(set(blocks)),
-        "first": first,
+        "members": list(members),
         "rows": _pooled_rows(runs, "rows"),
         "cells": _pooled_rows(runs, "cells"),
         "fits": first["fits"]

@@ -1,18 +1,16 @@
 """Where dual encoders place captions of a benchmark and some of their images: a figure by t-SNE, a panel for each
 model."""
 
-import io
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import matplotlib
 import numpy as np
-from matplotlib import pyplot as plt
 
 from evaluator.audits.prompts import captions_of, models_shown, shown_splits
 from evaluator.models.contracts import DualEncoder
+from evaluator.report.figures import embedding_maps
 from generator.base.errors import UserError
 from generator.base.files import write_json, write_text
 from generator.base.progress import SILENT, Progress
@@ -21,14 +19,6 @@ from generator.dataset.reader import Benchmark, Images, World
 
 RECORD = "embeddings.json"
 TEXTS, IMAGES = "texts", "images"
-_MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")
-STYLE = {
-    "font.family": "sans-serif",
-    "font.size": 9,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "jackalope",
-    "text.parse_math": False,
-}
 _TOGETHER = 64
 FEWEST = 4
 """Points that t-SNE is made of, at least."""
@@ -138,7 +128,7 @@ def draw_maps(
     """
     classes = choose_classes(benchmark, asked.splits, asked.captions, asked.images, asked.seed)
     shown = with_own_images(classes, benchmark)
-    of = {TEXTS: list(range(len(classes))), IMAGES: [i for i, each in enumerate(shown) for _ in each.scenes]}
+    of_image = [i for i, each in enumerate(shown) for _ in each.scenes]
     scenes = [scene for each in shown for scene in each.scenes]
     places: dict[str, dict[str, np.ndarray]] = {TEXTS: {}, IMAGES: {}}
     models: dict[str, Any] = {}
@@ -148,64 +138,18 @@ def draw_maps(
         places[TEXTS][name] = on_plane(embed_texts(model, [each.caption for each in classes]), asked.seed)
         places[IMAGES][name] = on_plane(embed_images(model, world, scenes), asked.seed)
     out.mkdir(parents=True, exist_ok=True)
-    figures = []
-    for what, drawn in ((TEXTS, classes), (IMAGES, shown)):
-        figures.append(out / f"{what}.svg")
-        write_text(figures[-1], draw_points(drawn, of[what], places[what], what))
-    write_json(
-        out / RECORD,
-        {
-            "request": {"benchmark": benchmark.digest, "world": world.digest, **asdict(asked)},
-            "name": benchmark.name,
-            "models": models,
-            "texts": [asdict(each) for each in classes],
-            "images": [
-                {"scene_id": scene, "caption": shown[i].caption} for scene, i in zip(scenes, of[IMAGES], strict=True)
-            ],
-            "places": {
-                what: {name: each.round(4).tolist() for name, each in found.items()} for what, found in places.items()
-            },
+    record = {
+        "request": {"benchmark": benchmark.digest, "world": world.digest, **asdict(asked)},
+        "name": benchmark.name,
+        "models": models,
+        "texts": [asdict(each) for each in classes],
+        "images": [{"scene_id": scene, "caption": shown[i].caption} for scene, i in zip(scenes, of_image, strict=True)],
+        "places": {
+            what: {name: each.round(4).tolist() for name, each in found.items()} for what, found in places.items()
         },
-    )
-    return figures
-
-
-matplotlib.use("svg")
-
-
-def draw_points(classes: Sequence[Class], of: Sequence[int], places: Mapping[str, np.ndarray], title: str) -> str:
-    """An <svg> element. of: the index of each point's class, n of them. places: (n, 2) by the name of the model."""
-    splits = list(dict.fromkeys(each.split for each in classes))
-    names = _short([each.caption for each in classes])
-    owner = np.asarray(of)
-    with plt.rc_context(STYLE):  # type: ignore[arg-type]
-        figure, grid = plt.subplots(1, len(places), figsize=(6.5 * len(places), 6), layout="constrained", squeeze=False)
-        colours = plt.get_cmap("turbo")(np.linspace(0.05, 0.95, len(classes)))
-        for axes, (model, points) in zip(grid[0], places.items(), strict=True):
-            for i, each in enumerate(classes):
-                own = points[owner == i]
-                marker = _MARKERS[splits.index(each.split) % len(_MARKERS)]
-                axes.scatter(*own.T, s=22, color=colours[i], marker=marker)
-                axes.annotate(names[i], own.mean(0), xytext=(0, 4), textcoords="offset points", ha="center", fontsize=6)
-            axes.margins(0.12)
-            axes.set(title=f"{title}, {model}", xticks=[], yticks=[])
-        for split, marker in zip(splits, _MARKERS * len(splits), strict=False):
-            grid[0][0].scatter([], [], color="#555", marker=marker, label=split)
-        figure.legend(loc="outside lower center", ncols=len(splits), frameon=False)
-        buffer = io.StringIO()
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-        plt.close(figure)
-    text = buffer.getvalue()
-    return text[text.index("<svg") :]
-
-
-def _short(captions: Sequence[str]) -> list[str]:
-    """Captions without the words that all have, where this tells them apart.
-
-    >>> _short(["a photo of a red cube", "a photo of a blue cube", "a photo of a red cone"])
-    ['red cube', 'blue cube', 'red cone']
-    """
-    words = [caption.split() for caption in captions]
-    shared = set(words[0]).intersection(*words) if words else set()
-    short = [" ".join(word for word in each if word not in shared) for each in words]
-    return short if len(set(short)) == len(set(captions)) > 1 else list(captions)
+    }
+    write_json(out / RECORD, record)
+    files = [out / f"{what}.svg" for what in (TEXTS, IMAGES)]
+    for path, figure in zip(files, embedding_maps(benchmark.name, record), strict=True):
+        write_text(path, figure.svg())
+    return files

@@ -4,30 +4,53 @@ from pathlib import Path
 
 import click
 
-from evaluator.cli.options import FULL, JSON, NEW_FILE
-from generator.base.commands import result
+from evaluator.cli.options import FOLDER, FULL, JSON, NEW_FILE, NEW_FOLDER
+from generator.base.commands import result, say
+from generator.base.errors import UserError
 
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, metavar="[NAME=]RUN...")
-@click.option("--out", type=NEW_FILE, help="HTML file to write.  [default: report.html in the first run]")
+@click.option("--out", type=NEW_FILE, help="HTML file to write.  [default: report.html beside the first run]")
+@click.option("--figures", "drawn", type=NEW_FOLDER, help="Folder to write each figure to, as SVG, PDF and PNG.")
+@click.option("--dataset", "moved", type=FOLDER, multiple=True, help="Where a dataset lies now. Can be repeated.")
+@click.option("--inline", is_flag=True, help="Embed images of up to 512 pixels in place of thumbnails, for few items.")
 @FULL
 @JSON
-def report(runs: tuple[str, ...], out: Path | None, full: bool, as_json: bool) -> None:
-    """Print the results of [NAME=]RUN... and write them to one HTML page with figures and examples, a CSV and a LaTeX
-    file beside it.
+def report(
+    runs: tuple[str, ...],
+    out: Path | None,
+    drawn: Path | None,
+    moved: tuple[Path, ...],
+    inline: bool,
+    full: bool,
+    as_json: bool,
+) -> None:
+    """Print the results of [NAME=]RUN... and write them to one HTML page with figures and all items, and as CSV,
+    Markdown and LaTeX beside it.
 
     Runs of one model are pooled over block seeds and training seeds; NAME=RUN names the model of a run, so that runs of
-    one name are pooled. docs/statistics.md says how.
+    one name are pooled. docs/statistics.md says how. Folders of `score familiarity`, `score probe` and
+    `score embeddings` and the JSON of `score compare` can stand among the runs: the page has their figures.
     """
     from evaluator.analysis.pooling import pool_runs
     from evaluator.cli.results_table import print_results
-    from evaluator.report.page import write_page
-    from evaluator.runs.folder import read_named
+    from evaluator.report.figures import write_figures
+    from evaluator.report.page import figures_of_audits, write_page
+    from evaluator.report.papers.given import read_audit
+    from evaluator.runs.folder import is_unfinished, read_named
 
-    named = [read_named(source) for source in runs]
-    path = out or named[0].run.folder / "report.html"
-    results = write_page(named, path)
+    audits = {run: audit for run in runs if (audit := read_audit(run)) is not None}
+    unfinished = [run for run in runs if is_unfinished(run)]
+    named = [read_named(run, moved) for run in runs if run not in audits and run not in unfinished]
+    if not named:
+        raise UserError("Expected one finished RUN or more; run the same `score run` again to finish one.")
+    path = out or named[0].run.folder.resolve().parent / "report.html"
+    results, made = write_page(named, path, figures_of_audits(list(audits.values())), unfinished, inline)
+    for run in unfinished:
+        say(f"{run} is unfinished; the page says so and has no results of it.")
+    if drawn:
+        say(f"{len(write_figures(made, drawn))} files of figures are in {drawn}.")
     if not as_json:
         print_results(results, full, as_json)
     result({"report": str(path), "results": results, "pooled": pool_runs(results)}, as_json, str(path))

@@ -1,248 +1,379 @@
-"""Figures of results, as SVG text to stand inside a page.
+"""Figures of results: one Vega-Lite specification each, which the page, notebooks and papers draw.
 
-`by_split`, `by_complexity` and `by_count` take pooled results (evaluator.analysis.pooling), an entry for each model,
-and a protocol. They return no figure where the results have no numbers for it.
+charts/*.json are the kinds of panels; this module says which records a panel draws. Specifications stay dictionaries,
+since Altair's objects copy and check their data at each step, which took most of the time of a page.
 """
 
-import io
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import matplotlib
-import numpy as np
-
-matplotlib.use("svg")
-from matplotlib import pyplot as plt
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.text import Text
-from matplotlib.ticker import MaxNLocator
-
-from evaluator.protocols.items import COUNTS, reported_splits, split_rank
-from evaluator.protocols.records import Results
+from evaluator.protocols.items import COUNTS, reported_splits
+from evaluator.protocols.records import LABELS, Results, split_of
 from evaluator.provenance.contamination import marked
-from evaluator.report.overview import main_lines, varying
+from evaluator.report.overview import Line, main_lines, varying
+from evaluator.report.table import interval, number
 from generator.base.errors import visible
+from generator.base.files import write_bytes
 
-_COLOURS = ("#0b6e99", "#c2571a", "#4d7c0f", "#7c3aed", "#be123c", "#525252")
-_MARKERS, _DASHES = ("o", "s", "^", "D", "v", "P"), ("-", "--", ":", "-.")
+if TYPE_CHECKING:
+    import altair
+
 Row = Any
-"""A row of results, or a fit."""
-_NOTHING: dict[str, Any] = {"value": None, "low": None, "high": None}
-_STYLE: Any = {
-    "font.family": "sans-serif",
-    "font.size": 10,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "jackalope",
-    "text.parse_math": False,
-}
-
-
-def figures(results: Sequence[Results]) -> list[str]:
-    """The figures of every protocol in pooled results, as <svg> elements: those that it has numbers for."""
-    protocols = dict.fromkeys(row["protocol"] for run in results for row in run["rows"])
-    return [svg for name in protocols for draw in (by_complexity, by_count, by_split) for svg in draw(results, name)]
+"""A row of results, a fit, or a cell."""
+Spec = dict[str, Any]
+Panels = Mapping[str, list[dict[str, Any]]]
+"""The records of each panel by its title: a mark each, with shares in percent."""
+COLUMN, TEXT = 238, 500
+"""Widths of a paper's column and of its text, in points."""
+_SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 
 
 @dataclass(frozen=True)
-class _Curve:
-    """A line of a figure: the rows of one entry of results at places along the axis, and which of its lines it is."""
+class Figure:
+    """A figure. name: that of its files and its link. about: what it shows, for the caption and for who cannot see it.
+    kind: that of its panels, a file of charts/. encoding: what differs from there."""
 
-    entry: Results
-    group: str
-    places: Sequence[float]
-    rows: Sequence[Row]
+    name: str
+    title: str
+    about: str
+    kind: str
+    panels: Panels
+    encoding: Spec
+
+    def spec(self) -> Spec:
+        """The specification of Vega-Lite: panels side by side, at most three, as wide as a column of a paper for one
+        panel, else as its text."""
+        columns = min(3, len(self.panels))
+        width = (COLUMN if columns == 1 else TEXT) / columns - 45
+        kind = _filled(_chart(self.kind), [record for records in self.panels.values() for record in records])
+        shared = {**kind, "width": width, "encoding": {**kind.get("encoding", {}), **self.encoding}}
+        panels = [
+            {"title": {"text": title.split("\n")}, "data": {"values": records}, **shared}
+            for title, records in self.panels.items()
+        ]
+        return {"$schema": _SCHEMA, "config": _chart("config"), "columns": columns, "spacing": 14, "concat": panels}
+
+    def chart(self) -> "altair.ConcatChart":
+        """The chart of Altair, which notebooks show."""
+        import altair
+
+        return altair.ConcatChart.from_dict(self.spec())
+
+    def svg(self) -> str:
+        """The figure as text of SVG, without characters that nothing shows."""
+        import vl_convert
+
+        return visible(vl_convert.vegalite_to_svg(self.spec()))
+
+    def files(self) -> dict[str, bytes]:
+        """The contents of SVG, PDF and PNG, by suffix."""
+        import vl_convert
+
+        svg = self.svg()
+        return {
+            ".svg": svg.encode(),
+            ".pdf": vl_convert.svg_to_pdf(svg),
+            ".png": vl_convert.svg_to_png(svg, ppi=300),
+        }
 
 
-def by_split(results: Sequence[Results], protocol: str) -> list[str]:
-    """The main metric by split with its intervals, the range over blocks as a ribbon, and its chance level.
+@cache
+def _chart(name: str) -> Spec:
+    found: Spec = json.loads((files("evaluator.report") / "charts" / f"{name}.json").read_text(encoding="utf-8"))
+    return found
 
-    Of one model, a line for each group of items. Of several, a panel for each group and a line for each model.
-    """
-    lines = [line for line in main_lines(results) if line.first["protocol"] == protocol]
-    splits = reported_splits(split for line in lines for split in line.rows)
+
+def _filled(part: Any, records: Sequence[Mapping[str, Any]]) -> Any:
+    """A part of a chart in which a `sort` or `domain` that is "values" has the values of its field in the records, in
+    their order."""
+    if isinstance(part, list):
+        return [_filled(each, records) for each in part]
+    if not isinstance(part, dict):
+        return part
+    filled = {name: _filled(each, records) for name, each in part.items()}
+    if "field" in part:
+        values = list(dict.fromkeys(record.get(part["field"]) for record in records))
+        filled |= {"sort": values} if part.get("sort") == "values" else {}
+        filled |= {"scale": {"domain": values}} if part.get("scale") == {"domain": "values"} else {}
+    return filled
+
+
+def write_figures(made: Sequence[Figure], folder: Path) -> list[Path]:
+    """Write each figure to `folder` as SVG, PDF and PNG; returns the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = {folder / f"{each.name}{suffix}": content for each in made for suffix, content in each.files().items()}
+    for path, content in written.items():
+        write_bytes(path, content)
+    return list(written)
+
+
+def figures(entries: Sequence[Results]) -> list[Figure]:
+    """All figures that pooled results (evaluator.analysis.pooling) have numbers for. The names of models
+    have their marks."""
+    named = [{**each, "model": marked(each["model"], each)} for each in entries]
+    protocols = dict.fromkeys(row["protocol"] for entry in named for row in entry["rows"])
+    draws: tuple[Callable[[Sequence[Results], str], list[Figure]], ...] = (
+        by_split,
+        by_complexity,
+        by_count,
+        by_error,
+        by_rewording,
+    )
+    return [*gap(named), *gaps(named), *(each for draw in draws for name in protocols for each in draw(named, name))]
+
+
+def gap(entries: Sequence[Results]) -> list[Figure]:
+    """The first main metric of each protocol by split, a panel for each protocol and a line for each model."""
+    firsts: dict[str, list[Any]] = {}
+    lines = [line for line in main_lines(entries) if {"seen", "unseen"} <= set(line.rows)]
+    for line in lines:
+        firsts.setdefault(line.first["protocol"], [line.first[name] for name in LABELS])
+    chosen = [line for line in lines if [line.first[name] for name in LABELS] in firsts.values()]
+    return _of_splits("gap", "Seen against unseen combinations", chosen, ("protocol", "metric", "kind"))
+
+
+def by_split(entries: Sequence[Results], protocol: str) -> list[Figure]:
+    """The main metric by split: a panel for each group of items, a line for each model (BindSplit, figures 2 and 4)."""
+    lines = [line for line in main_lines(entries) if line.first["protocol"] == protocol]
     labels = varying((line.first for line in lines), ("metric", "kind", "skill", "level"))
-    panels: dict[str, list[_Curve]] = {}
-    for line in lines if splits else ():
-        group = ", ".join(str(line.first[name]) for name in labels if line.first[name])
-        panel, group = (group, "") if len(results) > 1 else ("", group)
-        rows = [line.rows.get(split, _NOTHING) for split in splits]
-        panels.setdefault(f"{protocol}, {panel}".strip(", "), []).append(
-            _Curve(line.entry, group, range(len(splits)), rows)
-        )
-    metrics = {line.first["metric"] for line in lines}
-    name = metrics.pop() if len(metrics) == 1 else "share"
-    return _curves(results, panels, ylabel=f"{name}, %", xticks=range(len(splits)), xticklabels=splits)
+    return _of_splits(f"split-{protocol}", f"{protocol} by split", lines, labels or ["metric"])
 
 
-def by_complexity(results: Sequence[Results], protocol: str) -> list[str]:
-    """Every share by the number of atoms n: a panel for each kind or level, a line for each model, metric and split."""
-    panels: dict[str, dict[tuple[int, str], _Curve]] = {}
-    for i, entry in enumerate(results):
-        for row in sorted(entry["rows"], key=lambda row: split_rank(row["split"])):
-            if (row["protocol"], row["unit"]) == (protocol, "share") and row["n"] is not None and row["split"] != "val":
-                curves = panels.setdefault(f"{protocol}, {row['kind'] or row['level'] or ''}".strip(", "), {})
-                group = f"{row['metric']}, {row['split']}"
-                curve = curves.setdefault((i, group), _Curve(entry, group, [], []))
-                curves[i, group] = replace(curve, places=[*curve.places, row["n"]], rows=[*curve.rows, row])
-    shown = {panel: list(curves.values()) for panel, curves in panels.items()}
-    return _curves(results, shown, ylabel="%", xlabel="atoms n")
+def _of_splits(name: str, title: str, lines: Sequence[Line], labels: Sequence[str]) -> list[Figure]:
+    panels: dict[str, list[Spec]] = {}
+    splits = reported_splits(split for line in lines for split in line.rows)
+    for line in lines if len(splits) > 1 else ():
+        panel = ", ".join(str(line.first[label]) for label in labels if line.first[label]) or "all"
+        rows = (line.rows[split] for split in splits if split in line.rows)
+        panels.setdefault(panel, []).extend(_record(row, line.entry["model"], row["split"]) for row in rows)
+    about = "By split, with intervals. Ribbon: range over blocks. Dashed: chance."
+    return _some(name, title, about, "splits", panels)
 
 
-def by_count(results: Sequence[Results], protocol: str) -> list[str]:
+def by_complexity(entries: Sequence[Results], protocol: str) -> list[Figure]:
+    """Every share by the number of atoms n: a panel for each kind or level and split, a line for each model and
+    metric (CREPE, COMPASS)."""
+    panels: dict[str, list[Spec]] = {}
+    for entry in entries:
+        for row in entry["rows"]:
+            if (row["protocol"], row["unit"]) == (protocol, "share") and row["n"] is not None and _reported(row):
+                panel = ", ".join(filter(None, (row["kind"] or row["level"], row["split"])))
+                panels.setdefault(panel, []).append(_record(row, entry["model"], row["n"], row["metric"]))
+    about = "By the number of atoms (objects, attributes, relations) of a caption; dashes tell metrics apart."
+    return _some(f"complexity-{protocol}", f"{protocol} by complexity", about, "atoms", panels)
+
+
+def by_count(entries: Sequence[Results], protocol: str) -> list[Figure]:
     """A figure for each model: R@1 by one count, a line for each value of another, a panel for each skill and two
     counts.
 
     A panel names the slope β of its count for each split: the skill load, in points an atom (COMPASS, section E).
     """
-    return [svg for entry in results for svg in _by_count(entry, protocol, entry["model"] if len(results) > 1 else "")]
+    return [each for i, entry in enumerate(entries) for each in _by_count(entry, protocol, f"{i + 1}")]
 
 
-def _by_count(entry: Results, protocol: str, title: str) -> list[str]:
-    cells = [cell for cell in entry["cells"] if cell["protocol"] == protocol and cell["value"] is not None]
-    cells = [cell for cell in cells if cell["split"] != "val"]
-    panels: dict[str, list[_Curve]] = {}
+def _by_count(entry: Results, protocol: str, place: str) -> list[Figure]:
+    panels: dict[str, list[Spec]] = {}
+    cells = [each for each in entry["cells"] if each["protocol"] == protocol and each["value"] is not None]
+    cells = [each for each in cells if _reported(each)]
     for skill, level in dict.fromkeys((cell["skill"], cell["level"]) for cell in cells):
         part = [cell for cell in cells if (cell["skill"], cell["level"]) == (skill, level)]
+        fits = [fit for fit in entry["fits"] if (fit["skill"], fit["level"]) == (skill, level)]
         counts = [name for name in COUNTS if len({cell[name] for cell in part}) > 1]
-        pairs: list[tuple[str, str | None]] = [(x, by) for x in counts for by in counts if x != by]
-        for x, by in pairs or [(x, None) for x in counts]:
-            lines = f" (lines: {by.removeprefix('n_')})" if by else ""
-            fits = [fit for fit in entry["fits"] if (fit["skill"], fit["level"]) == (skill, level)]
+        pairs: list[tuple[str, str]] = [(x, by) for x in counts for by in counts if x != by]
+        for x, by in pairs or [(x, "level") for x in counts]:
+            lines = f" (lines: {by.removeprefix('n_')})"
             panel = f"{skill}, {level}, by {x.removeprefix('n_')}{lines}{_slopes(fits, x)}"
-            for value in sorted({cell[by] for cell in part}) if by else [""]:
-                chosen = [cell for cell in part if not by or cell[by] == value]
-                places = sorted({cell[x] for cell in chosen})
-                means = [_mean([cell for cell in chosen if cell[x] == place]) for place in places]
-                panels.setdefault(panel, []).append(_Curve(entry, str(value), places, means))
-    return _curves([entry], panels, title, ylabel="R@1, %", xlabel="atoms")
+            for value, place_ in sorted({(cell[by], cell[x]) for cell in part}):
+                chosen = [cell for cell in part if (cell[by], cell[x]) == (value, place_)]
+                panels.setdefault(panel, []).append(_record(_mean(chosen), str(value), place_))
+    about = "R@1 by the atoms of a caption. β: points an atom; * p < .005, ** p < .001."
+    return _some(f"load-{protocol}-{place}", f"Skill loads of {protocol}, {entry['model']}", about, "atoms", panels)
 
 
 def _slopes(fits: Sequence[Row], count: str) -> str:
     """The slopes of a count by split, with stars after correction; "" where no fit has one."""
-    found = [
-        f"{fit['split']} {slope['beta']:+.2f}{slope['stars_corrected']}"
-        for fit in sorted(fits, key=lambda fit: split_rank(fit["split"]))
-        if fit["split"] != "val" and (slope := fit["coefficients"].get(count))
-    ]
+    slopes = {fit["split"]: fit["coefficients"][count] for fit in fits if count in fit["coefficients"]}
+    found = [f"{name} {slopes[name]['beta']:+.2f}{slopes[name]['stars_corrected']}" for name in reported_splits(slopes)]
     return f"\nβ: {', '.join(found)}" if found else ""
 
 
 def _mean(cells: Sequence[Row]) -> Row:
     """The mean over the items of some cells, as a row."""
-    right = sum(cell["value"] * cell["items"] for cell in cells)
-    return {**_NOTHING, "value": right / sum(cell["items"] for cell in cells)}
+    items = sum(cell["items"] for cell in cells)
+    return {"value": sum(cell["value"] * cell["items"] for cell in cells) / items, "unit": "share", "items": items}
 
 
-def _curves(
-    results: Sequence[Results], panels: Mapping[str, Sequence[_Curve]], title: str = "", **axes_options: Any
-) -> list[str]:
-    """One figure of percentages, none without panels: lines with intervals, ranges over blocks as ribbons, chance
-    dashed. The name of a single model stands above, if a mark belongs to it.
+def by_error(entries: Sequence[Results], protocol: str) -> list[Figure]:
+    """The share of each kind of error by split, a panel for each model and group of items (Pearson)."""
+    panels: dict[str, list[Spec]] = {}
+    for entry in entries:
+        rows = [row for row in entry["rows"] if row["protocol"] == protocol and row["error"] and row["n"] is None]
+        rows = [row for row in rows if not row["is_gap"] and row["value"] is not None and _reported(row)]
+        several = varying(rows, ("metric", "kind", "skill", "level"))
+        for row in rows:
+            panel = ", ".join([entry["model"], *(str(row[name]) for name in several if row[name])])
+            panels.setdefault(panel, []).append(_record(row, row["error"], row["split"]))
+    about = "What the chosen text is where it is false, in percent of all predictions."
+    return _some(f"errors-{protocol}", f"Kinds of errors of {protocol}", about, "errors", panels)
 
-    Colours tell models apart, dashes and markers the groups of each; of one model colours tell groups apart.
+
+def by_rewording(entries: Sequence[Results], protocol: str) -> list[Figure]:
+    """Brittleness against augmented accuracy, a point for each model, kind and split (Hard Positives)."""
+    axes = {"augmented accuracy": "x", "brittleness": "y"}
+    points: dict[Any, Spec] = {}
+    for entry in entries:
+        for row in entry["rows"]:
+            if row["protocol"] == protocol and row["metric"] in axes and _reported(row) and not row["is_gap"]:
+                labels = (entry["model"], row["kind"], row["skill"], row["split"])
+                point = points.setdefault(labels, {"series": entry["model"], "group": row["split"]})
+                point[axes[row["metric"]]] = None if row["value"] is None else 100 * row["value"]
+    records = [point for point in points.values() if {"x", "y"} <= set(point)]
+    encoding = {axis: _percent(title) for title, axis in axes.items()}
+    about = "Below on the right are models that are right on captions however they are worded."
+    title = "Brittleness against augmented accuracy"
+    return _some(f"rewording-{protocol}", title, about, "points", {"": records} if records else {}, encoding)
+
+
+def gaps(entries: Sequence[Results]) -> list[Figure]:
+    """The gaps between splits of every main metric, a panel for each gap (BindSplit, tables 3 and 6)."""
+    panels: dict[str, list[Spec]] = {}
+    for line in main_lines(entries):
+        question = ", ".join(str(line.first[name]) for name in _QUESTION if line.first[name])
+        for row in line.gaps.values():
+            if row["value"] is not None:
+                panels.setdefault(split_of(row), []).append(_record(row, line.entry["model"], question))
+    return _some("gaps", "Gaps between splits", "Differences in points, with intervals.", "differences", panels)
+
+
+_QUESTION = ("protocol", *LABELS[2:])
+
+
+def differences(comparison: Mapping[str, Any]) -> list[Figure]:
+    """The paired differences of `score compare`, a panel for each split."""
+    panels: dict[str, list[Spec]] = {}
+    for row in comparison["rows"]:
+        question = ", ".join(str(row[name]) for name in ("protocol", "kind") if row[name])
+        told = {**row, "value": row["difference"], "unit": "difference"}
+        record = _record(told, f"{row['first']} − {row['second']}", question)
+        panels.setdefault(row["split"] or "all items", []).append(record)
+    about = "Differences of two models on the same items, first − second, in points, with intervals."
+    return _some("differences", "Paired differences", about, "differences", panels)
+
+
+def grid(title: str, cells: Sequence[Mapping[str, Any]]) -> list[Figure]:
+    """Accuracy by value and object, a panel for each model; the held-out block is framed.
+
+    cells: `model`, `value`, `object`, `share` (0..1), `items`, `held_out` of each.
     """
-    if not panels:
-        return []
-    groups = list(dict.fromkeys(curve.group for curves in panels.values() for curve in curves))
-    with plt.rc_context(_STYLE):
-        figure, grid = _panels(len(panels))
-        alone = results[0]["model"] if len(results) == 1 and marked("", results[0]) else ""
-        figure.suptitle(title or alone)
-        for axes, (panel, curves) in zip(grid, panels.items(), strict=True):
-            step = min(0.06, 0.5 / len(curves))
-            for i, curve in enumerate(curves):
-                group = groups.index(curve.group)
-                model = next(k for k, entry in enumerate(results) if entry is curve.entry)
-                colour = _COLOURS[(model if len(results) > 1 else group) % len(_COLOURS)]
-                style = {"marker": "o", "linestyle": "-"}
-                if len(results) > 1:
-                    style = {"marker": _MARKERS[group % len(_MARKERS)], "linestyle": _DASHES[group % len(_DASHES)]}
-                label = ", ".join(part for part in (curve.entry["model"] * (len(results) > 1), curve.group) if part)
-                _draw(axes, curve, step * (i - (len(curves) - 1) / 2), label=label or None, color=colour, **style)
-            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-            axes.set(title=panel, ylim=(-3, 103), **axes_options)
-        return [_svg(figure, grid, True)]
+    panels: dict[str, list[Spec]] = {}
+    for cell in cells:
+        panels.setdefault(cell["model"], []).append({**cell, "percent": round(100 * cell["share"])})
+    about = "Percent right of the items whose scene shows the value with the object. Framed: held out of training."
+    return _some(f"grid-{title}", f"Values and objects, {title}", about, "grid", panels)
 
 
-def _draw(axes: Axes, curve: _Curve, aside: float, **style: Any) -> None:
-    """Draw a curve a little aside of its places, so that intervals do not cover one another; chance at its places."""
-    values, low, high, least, most, chance = (
-        np.array([np.nan if row.get(name) is None else 100 * float(row[name]) for row in curve.rows])
-        for name in ("value", "low", "high", "min_blocks", "max_blocks", "chance")
-    )
-    reach = [np.fmax(0.0, values - low), np.fmax(0.0, high - values)]
-    places = [place + aside for place in curve.places]
-    axes.errorbar(places, values, yerr=reach, capsize=4, **style)
-    if np.isfinite(least).any():
-        axes.fill_between(places, least, most, color=style["color"], alpha=0.12, linewidth=0)
-    if np.isfinite(chance).any():
-        axes.plot(curve.places, chance, color="#888", linestyle="--", linewidth=1, label="chance")
-
-
-def by_frequency(title: str, atoms: Sequence[Mapping[str, Any]], splits: Sequence[str]) -> str:
+def by_frequency(title: str, atoms: Sequence[Mapping[str, Any]], splits: Sequence[str]) -> list[Figure]:
     """How many captions of training and of each split name each of `atoms` (generator.dataset.counts), a panel for
     each split."""
-    shown = [split for split in splits if any(split in atom["captions"] for atom in atoms)]
-    with plt.rc_context(_STYLE):
-        figure, grid = _panels(max(1, len(shown)))
-        figure.suptitle(title)
-        for axes, split in zip(grid, shown, strict=False):
-            named = [atom["captions"] for atom in atoms if atom["captions"].get(split)]
-            places = [each.get("train", 0) for each in named]
-            axes.plot(places, [each[split] for each in named], "o", color=_COLOURS[0], alpha=0.6)
-            axes.set(
-                xscale="symlog", yscale="symlog", title=split, xlabel="captions of train", ylabel=f"captions of {split}"
-            )
-        return _svg(figure, grid, False)
+    panels = {
+        split: [
+            {"series": atom["atom"].split()[0], "group": atom["atom"], "x": of.get("train", 0), "y": of[split]}
+            for atom in atoms
+            if (of := atom["captions"]).get(split)
+        ]
+        for split in splits
+        if any(split in atom["captions"] for atom in atoms)
+    }
+    symlog = {"type": "quantitative", "scale": {"type": "symlog"}}
+    encoding = {"x": {"field": "x", "title": "captions of train", **symlog}}
+    encoding |= {"y": {"field": "y", "title": "captions of the split", **symlog}, "shape": {"value": "circle"}}
+    about = "How often the captions of training and of a split name each atom."
+    return _some("frequency", title, about, "points", panels, encoding)
 
 
-def by_overlap(title: str, panels: Mapping[str, Mapping[str, Mapping[str, float | None]]]) -> str:
+def by_overlap(title: str, panels: Mapping[str, Mapping[str, Mapping[str, float | None]]]) -> list[Figure]:
     """Shares of bindings of true and of false captions that a corpus shows, in percent: a panel for each set of
     samples, of which `panels` has the shares (evaluator.audits.familiarity.samples.shares)."""
-    with plt.rc_context(_STYLE):
-        figure, grid = _panels(len(panels))
-        figure.suptitle(title)
-        for axes, (name, sides) in zip(grid, panels.items(), strict=True):
-            shown = ("positive", "negative")
-            below = np.zeros(len(shown))
-            for label, colour in zip(("perfect", "close", "none"), ("#7fb8d1", "#e0a889", "#d9d9d9"), strict=True):
-                values = np.array([100 * (sides[side][label] or 0) for side in shown])
-                bars = axes.bar(shown, values, 0.6, below, color=colour, label=label)
-                axes.bar_label(
-                    bars, [f"{value:.1f}" if value >= 5 else "" for value in values], label_type="center", fontsize=8
-                )
-                below += values
-            axes.set(title=name, ylabel="bindings, %", ylim=(0, 100))
-        return _svg(figure, grid, True)
+    made = {
+        name: [
+            {"x": side, "series": match, "order": i, "value": 100 * (sides[side][match] or 0)}
+            for side in ("positive", "negative")
+            for i, match in enumerate(("perfect", "close", "none"))
+        ]
+        for name, sides in panels.items()
+    }
+    about = "Bindings of true (positive) and false (negative) captions that the corpus shows, shows closely, or lacks."
+    return _some(f"familiarity-{title}", f"Familiarity, {title}", about, "overlap", made)
 
 
-def _panels(n: int) -> tuple[Figure, list[Axes]]:
-    """A figure with n panels, at most three side by side."""
-    columns = min(n, 3)
-    rows = -(-n // columns)
-    figure, grid = plt.subplots(rows, columns, figsize=(4.6 * columns, 3.2 * rows), layout="constrained", squeeze=False)
-    flat = list(grid.flat)
-    for spare in flat[n:]:
-        spare.set_axis_off()
-    return figure, flat[:n]
+def embedding_maps(title: str, record: Mapping[str, Any]) -> list[Figure]:
+    """The places that `score embeddings` found (embeddings.json): a figure of texts and one of images, a panel for
+    each model."""
+    classes = {each["caption"]: each["split"] for each in record["texts"]}
+    names = dict(zip(classes, short_captions(list(classes)), strict=True))
+    about = "Neighbours are alike to the model (t-SNE by cosine). Shapes: the first split of a caption."
+    made = []
+    for what in ("texts", "images"):
+        captions = [each["caption"] for each in record[what]]
+        panels = {
+            model: [
+                {"series": names[caption], "group": classes[caption], "x": x, "y": y}
+                for caption, (x, y) in zip(captions, places, strict=True)
+            ]
+            for model, places in record["places"][what].items()
+        }
+        made += _some(f"map-{title}-{what}", f"Embeddings of {what}, {title}", about, "map", panels)
+    return made
 
 
-def _svg(figure: Figure, grid: Sequence[Axes], legend: bool) -> str:
-    """Finish a figure; returns its <svg> element."""
-    for axes in grid:
-        axes.spines[["top", "right"]].set_visible(False)
-    labelled = {label: handle for axes in grid for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
-    if legend and labelled:
-        # beside the panels, which keep their size
-        figure.legend(
-            labelled.values(), labelled.keys(), loc="upper left", bbox_to_anchor=(1, 1), fontsize=8, frameon=False
-        )
-    for each in figure.findobj(Text):  # a name may hold characters that control a terminal, which warnings would print
-        each.set_text(visible(each.get_text()))
-    buffer = io.StringIO()
-    figure.savefig(buffer, format="svg", bbox_inches="tight", metadata={"Date": None, "Creator": None})
-    plt.close(figure)
-    text = buffer.getvalue()
-    return text[text.index("<svg") :]
+def by_probe(record: Mapping[str, Any]) -> list[Figure]:
+    """What images, texts and their alignment tell of each factor by split (probe.json of `score probe`), a panel for
+    each factor and model."""
+    panels: dict[str, list[Spec]] = {}
+    for model, found in record["models"].items():
+        for row in found["rows"]:
+            mark = _record({**row, "unit": "share"}, row["place"], row["split"])
+            panels.setdefault(f"{row['factor']}, {model}", []).append(mark)
+    about = "How often a linear probe of each tower, and the alignment of both, tells a factor. Dashed: chance."
+    return _some("probe", f"Probes, {record['name']}", about, "splits", panels)
+
+
+def short_captions(captions: Sequence[str]) -> list[str]:
+    """Captions without the words that all have, where this tells them apart.
+
+    >>> short_captions(["a photo of a red cube", "a photo of a blue cube", "a photo of a red cone"])
+    ['red cube', 'blue cube', 'red cone']
+    """
+    words = [caption.split() for caption in captions]
+    shared = set(words[0]).intersection(*words) if words else set()
+    short = [" ".join(word for word in each if word not in shared) for each in words]
+    return short if len(set(short)) == len(set(captions)) > 1 else list(captions)
+
+
+def _record(row: Row, series: str, x: Any, group: str = "") -> Spec:
+    """A mark of a chart: numbers in percent, None where there is none, and the value as tables say it."""
+    columns = {"value": "value", "low": "low", "high": "high", "chance": "chance"}
+    columns |= {"least": "min_blocks", "most": "max_blocks"}
+    numbers = {name: row.get(column) for name, column in columns.items()}
+    said = f"{number(row['value'], row['unit'])} {interval({'low': None, **row})}".strip()
+    of = {"x": x, "series": series, "group": group, "said": said, "items": row["items"], "speaks": row.get("speaks_of")}
+    return of | {name: None if each is None else round(100 * each, 4) for name, each in numbers.items()}
+
+
+def _percent(title: str) -> Spec:
+    axis = "x" if title == "augmented accuracy" else "y"
+    return {"field": axis, "type": "quantitative", "title": f"{title}, %", "scale": {"domain": [0, 100]}}
+
+
+def _reported(row: Row) -> bool:
+    return row["split"] is None or row["split"] in reported_splits([row["split"]])
+
+
+def _some(name: str, title: str, about: str, kind: str, panels: Panels, encoding: Spec | None = None) -> list[Figure]:
+    return [Figure(name, title, about, kind, panels, encoding or {})] if panels else []

@@ -10,9 +10,9 @@ import pyarrow as pa
 from evaluator.analysis.pooling import LABELS
 from evaluator.protocols.records import Results
 from evaluator.provenance.contamination import MARK, mark_of, marked, marks_said
-from evaluator.report.overview import main_lines, read_lines, side_by_side
+from evaluator.report.overview import every_row, main_lines, read_lines, side_by_side
 from evaluator.report.table import loads
-from evaluator.report.writers import environment
+from evaluator.report.writers import environment, markdown
 from evaluator.runs.folder import tables_folder
 from generator.base.csv_tables import write_csv
 from generator.base.errors import UserError
@@ -36,8 +36,8 @@ def latex_tables(results: Results) -> dict[str, str]:
 
 
 def write_pooled(entries: Sequence[Results], page: Path) -> tuple[Path, Path]:
-    """Write the rows of pooled entries (evaluator.analysis.pooling) beside `page`, as .csv and as .tex; returns both
-    paths."""
+    """Write the rows of pooled entries (evaluator.analysis.pooling) beside `page` as .csv, and their tables as .tex and
+    .md; returns the paths of the first two."""
     marked = any(mark_of(entry) for entry in entries)
     columns = ("model", "benchmark", *LABELS)
     rows = [
@@ -48,6 +48,10 @@ def write_pooled(entries: Sequence[Results], page: Path) -> tuple[Path, Path]:
     table, tex = page.with_suffix(".csv"), page.with_suffix(".tex")
     write_csv(table, pa.Table.from_pylist(rows))
     overview = side_by_side(entries, main_lines(entries))
+    full = [
+        every_row(entry, name) for entry in entries for name in dict.fromkeys(row["protocol"] for row in entry["rows"])
+    ]
+    write_text(page.with_suffix(".md"), "\n".join(markdown(table) for table in [overview, *full]))
     first = environment([overview], " ".join([*overview.said(), overview.mark]), overview.mark)
     write_text(tex, "\n".join([first, *(text for entry in entries for text in latex_tables(entry).values())]))
     return table, tex

@@ -1,71 +1,234 @@
-"""One self-contained HTML page for measured runs: models side by side, figures, every row, examples right and wrong."""
+"""One self-contained HTML page for measured runs: what was found, a leaderboard, figures, every item, every row."""
 
-import base64
-import io
-import logging
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pandas as pd
-import pyarrow as pa
+import vl_convert
 from jinja2 import Environment, PackageLoader
-from PIL import Image
 
 from evaluator.analysis.pooling import pool_runs
-from evaluator.benchmarks.pictures import Pictures
-from evaluator.benchmarks.registry import Source, read_external
-from evaluator.protocols.items import reported_splits
-from evaluator.protocols.records import Results
+from evaluator.protocols.records import LABELS, Results
 from evaluator.provenance.contamination import CLEAN, mark_of, marked, training_said
-from evaluator.report.figures import figures
+from evaluator.report.figures import Figure, by_overlap, by_probe, differences, embedding_maps, figures, grid
 from evaluator.report.files import write_pooled
-from evaluator.report.overview import every_row, main_lines, side_by_side
-from evaluator.report.table import Table, loads, population
-from evaluator.runs.folder import NamedRun, Run, tables_folder
+from evaluator.report.gallery import benchmark_items, grid_cells
+from evaluator.report.overview import Line, every_row, main_lines, side_by_side
+from evaluator.report.papers.given import COMPARISON, FAMILIARITY, MAPS, PROBES, Audit, overlap_panels
+from evaluator.report.table import Cell, Table, interval, loads, number, population
+from evaluator.runs.folder import NamedRun
 from evaluator.runs.parts import splits_said
-from generator.base.csv_tables import read_csv
-from generator.base.errors import UserError, visible
+from generator.base.errors import visible
 from generator.base.files import write_text
-from generator.dataset.reader import Benchmark, Images
+from generator.dataset.reader import Benchmark
 
-_SIDE = 512  # pixels at most of an example
-_EXAMPLES = 4
+_GAP = ("seen", "unseen")
 
 
-def write_page(runs: Sequence[NamedRun], out: Path) -> list[Results]:
-    """Write the page `out`, and beside it the pooled results as .csv and .tex; returns the results of the runs.
+def write_page(
+    runs: Sequence[NamedRun],
+    out: Path,
+    more: Sequence[Figure] = (),
+    unfinished: Sequence[str] = (),
+    inline: bool = False,
+) -> tuple[list[Results], list[Figure]]:
+    """Write the page `out`, and beside it the pooled results as .csv, .md and .tex; returns the results of the runs
+    and the figures.
 
-    Runs of one model are pooled (evaluator.analysis.pooling). Examples are of the first run of each model.
-    Raises UserError when a folder has no results.
+    Runs of one model are pooled (evaluator.analysis.pooling). Nothing is measured, and no run is changed. more: figures
+    of what other commands wrote. unfinished: folders of runs that the page names as such. inline: with images of up to
+    512 pixels, in place of thumbnails. Raises UserError when a folder has no results.
     """
     results = [each.results for each in runs]
-    entries = pool_runs(results)
+    entries = [{**each, "model": visible(each["model"])} for each in pool_runs(results)]
+    drawn = figures(entries)
+    entries = [{**each, "model": marked(each["model"], each)} for each in entries]
+    galleries, grids = _galleries(runs, entries, out, inline)
+    made = [*drawn, *grids, *more]
+    lines = main_lines(entries)
+    board = side_by_side(entries, lines)
     environment = Environment(
-        loader=PackageLoader("evaluator", "report"),
+        loader=PackageLoader("evaluator", "report/assets"),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         finalize=_shown,
     )
-    environment.filters |= {"mark_of": mark_of, "training_said": training_said}
+    environment.filters |= {
+        "mark_of": mark_of,
+        "training_said": training_said,
+        "sort_key": _sort_key,
+        "question": lambda row: " ".join(str(row[name]) for name in LABELS[1:] if row[name]),
+    }
     own = [each.run.benchmark for each in runs if not splits_said(each.results["rules"])]
     page = environment.get_template("page.html.jinja").render(
+        title="Does it compose, or remember?",
+        finding=finding(lines),
+        marks=list(
+            dict.fromkeys(
+                f"{each['model']} on {each['benchmark']}: {mark_of(each)}" for each in entries if mark_of(each)
+            )
+        ),
+        unfinished=unfinished,
+        figures=made,
+        folded=_sections(made),
+        board=board,
+        lines=[(line, row.cells) for line, row in zip(lines, board.lines, strict=True)],
+        several=len({entry["benchmark"] for entry in entries}) > 1,
+        sentences=about_splits(own, all(each["training"]["status"] == CLEAN for each in entries)),
+        galleries=galleries,
         entries=entries,
-        population=population(row for entry in entries for row in entry["rows"]),
-        overview=side_by_side(entries, main_lines(entries)),
         tables=[_tables(entry) for entry in entries],
-        splits_said=about_splits(own, all(each["training"]["status"] == CLEAN for each in entries)),
-        figures=figures([{**each, "model": marked(each["model"], each)} for each in entries]),
-        galleries=[_galleries(runs[results.index(entry["first"])].run, entry["first"]) for entry in entries],
+        population=population(row for entry in entries for row in entry["rows"]),
         runs=[(each.run, each.results) for each in runs],
+        figures_data=as_json({figure.name: figure.spec() for figure in made}),
+        items_data=as_json(galleries),
+        vega=_vega(),
+        **{name: asset(file) for name, file in _ASSETS.items()},
     )
     out.parent.mkdir(parents=True, exist_ok=True)
     write_text(out, page)
     write_pooled(entries, out)
-    return results
+    return results, made
+
+
+_ASSETS = {"css": "page.css", "script": "page.js", "gallery": "gallery.js", "datatables": "datatables.min.js"}
+
+
+def asset(name: str) -> str:
+    """The text of a file that pages contain."""
+    return (files("evaluator.report") / "assets" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _vega() -> str:
+    """Vega-Embed, Vega-Lite and Vega in JavaScript. The bundle's own names stay inside a function."""
+    bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    return f"(() => {{{bundle}}})();".replace("</script", r"<\/script")
+
+
+def as_json(data: Any) -> str:
+    """JSON as it can stand in a script element of a page: no text of it ends the element or begins another."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", r"\u003c")
+
+
+def figures_of_audits(audits: Sequence[Audit]) -> list[Figure]:
+    """The figures of what other commands wrote (evaluator.report.papers.given)."""
+    made: list[Figure] = []
+    for each in audits:
+        if each.command == COMPARISON:
+            made += differences(each.record)
+        elif each.command == FAMILIARITY:
+            made += by_overlap(each.name, overlap_panels(each.record))
+        elif each.command == PROBES:
+            made += by_probe(each.record)
+        elif each.command == MAPS:
+            made += embedding_maps(each.name, each.record)
+    return made
+
+
+def finding(lines: Sequence[Line]) -> str:
+    """One sentence on the main question: how far the best model falls from seen to unseen combinations, and by how
+    much it leads.
+
+    The question is R@1 of retrieval, else the first one with both splits.
+    """
+    both = [line for line in lines if _GAP in line.gaps and line.gaps[_GAP]["value"] is not None]
+    if not both:
+        return " ".join(_plain(line) for line in lines[:1]) or "No item was measured."
+    first = next((line for line in both if line.first["protocol"] == "retrieval"), both[0])
+    asked = [line for line in both if _question(line) == _question(first)]
+    best, *others = sorted(asked, key=lambda line: -line.rows["unseen"]["value"])
+    seen, unseen, gap = best.rows["seen"], best.rows["unseen"], best.gaps[_GAP]
+    name = f"{first.first['metric']} of {best.entry['model']}"
+    points = f"{number(abs(gap['value']), 'share')} points {interval(gap)}".strip().replace(", ", ",\N{NO-BREAK SPACE}")
+    from_to = f"from {_said(seen)} on seen to {_said(unseen)} on unseen combinations"
+    if gap["low"] is not None and gap["low"] > 0:
+        said = f"{name} falls {from_to}, by {points}"
+    elif gap["high"] is not None and gap["high"] < 0:
+        said = f"{name} rises {from_to}, by {points}"
+    else:
+        said = f"{name} goes {from_to}; a difference of {points} that may be chance"
+    if others:
+        lead = number(unseen["value"] - others[0].rows["unseen"]["value"], "share")
+        apart = unseen["low"] is not None and (others[0].rows["unseen"]["high"] or 1) < unseen["low"]
+        overlap = "" if apart else " (their intervals overlap)"
+        said += f"; on unseen combinations it leads {others[0].entry['model']} by {lead} points{overlap}"
+    return f"{said}."
+
+
+def _question(line: Line) -> list[Any]:
+    return [*(line.first[name] for name in LABELS), line.entry["benchmark"]]
+
+
+def _said(row: Mapping[str, Any]) -> str:
+    return f"{number(row['value'], row['unit'])}%"
+
+
+def _plain(line: Line) -> str:
+    row = line.first
+    value = f"{number(row['value'], row['unit'])} {interval(row)}".strip()
+    return f"{row['metric']} of {line.entry['model']} is {value} ({row['protocol']})."
+
+
+def _galleries(
+    runs: Sequence[NamedRun], entries: Sequence[Results], out: Path, inline: bool
+) -> tuple[list[dict[str, Any]], list[Figure]]:
+    """The items of each benchmark, and its grids of values and objects."""
+    of_benchmark: dict[tuple[str, str], list[tuple[str, NamedRun]]] = {}
+    for entry in entries:
+        for i, place in enumerate(entry["members"]):
+            label = entry["model"] if len(entry["members"]) == 1 else f"{entry['model']}, run {i + 1}"
+            each = runs[place]
+            key = (each.results["benchmark"], f"{each.run.benchmark.digest} {each.run.record['world']}")
+            of_benchmark.setdefault(key, []).append((label, each))
+    galleries, grids = [], []
+    for (name, _), own in of_benchmark.items():
+        data = benchmark_items(own, out, inline)
+        galleries.append(data)
+        held_out = (own[0][1].run.benchmark.holdout or {}).get("bindings") or []
+        model_of = [
+            entry["model"] for _, each in own for entry in entries if each in [runs[i] for i in entry["members"]]
+        ]
+        for protocol in data["items"]["protocol"]["names"]:
+            title = protocol if len(of_benchmark) == 1 else f"{protocol}, {name}"
+            grids += grid(title, grid_cells(data, model_of, held_out, protocol))
+    return galleries, grids
+
+
+_SECTIONS = {
+    "split": "Accuracy by split",
+    "grid": "Values and objects",
+    "gaps": "Gaps between splits",
+    "differences": "Paired differences",
+    "complexity": "Accuracy by complexity",
+    "load": "Skill loads",
+    "errors": "Kinds of errors",
+    "rewording": "Brittleness",
+    "familiarity": "Familiarity",
+    "probe": "Probes",
+    "map": "Maps of embeddings",
+}
+"""Titles of sections by the first word of their figures' names, in their order."""
+
+
+def _sections(made: Sequence[Figure]) -> list[tuple[str, str, list[Figure]]]:
+    """The name, the title and the figures of each section below the gallery."""
+    found = [
+        (name, title, [each for each in made if each.name.split("-")[0] == name]) for name, title in _SECTIONS.items()
+    ]
+    return [section for section in found if section[2]]
+
+
+def _sort_key(cell: Cell) -> str:
+    """What a column is sorted by: the number without its rounding, else the text."""
+    value = cell.numbers.get("value", cell.numbers.get("beta"))
+    return cell.text.replace(",", "").split("–")[0] if value is None else f"{value:.9f}"
 
 
 def _tables(entry: Results) -> list[Table]:
@@ -81,86 +244,6 @@ def _tables(entry: Results) -> list[Table]:
 def _shown(value: Any) -> Any:
     """What the page prints for a value: a text, or HTML, without characters that nothing shows."""
     return type(value)(visible(value)) if isinstance(value, str) else value
-
-
-_COLUMNS = {
-    **dict.fromkeys(("protocol", "metric", "split", "scene_id", "true_text", "false_text"), pa.string()),
-    **dict.fromkeys(("value", "true", "false"), pa.float64()),
-}
-"""Of tables/items.csv: the outcome of each item, and its best true and false text."""
-
-
-def _galleries(run: Run, results: Results) -> list[dict[str, Any]]:
-    """Examples of every protocol's main metric in every split: some right, some wrong, chosen by a fixed seed."""
-    outcomes = read_csv(tables_folder(run.folder) / "items.csv", _COLUMNS).to_pandas()
-    outcomes = outcomes.dropna(subset=["value", "true", "false"]).fillna("")
-    images = run.world or pictures_of(run)
-    galleries = []
-    for protocol, metric in dict.fromkeys(
-        (row["protocol"], row["metric"]) for row in results["rows"] if row["is_main"]
-    ):
-        measured = outcomes[(outcomes["protocol"] == protocol) & (outcomes["metric"] == metric)]
-        for split in reported_splits(measured["split"]):
-            rows = measured[measured["split"] == split]
-            parts = [
-                {
-                    "label": label,
-                    "examples": [_example(images, row) for row in _choose(rows[(rows["value"] == 1) == right])],
-                }
-                for label, right in (("right", True), ("wrong", False))
-            ]
-            galleries.append({"title": f"{protocol}, {metric}, {split}", "rows": parts})
-    return galleries
-
-
-def _choose(rows: pd.DataFrame) -> list[dict[str, Any]]:
-    """Some outcomes, each of another scene: an item and its other order would look the same."""
-    of_scene = rows.drop_duplicates("scene_id")
-    chosen = np.random.default_rng(0).permutation(len(of_scene))[:_EXAMPLES]
-    return [dict(row) for _, row in of_scene.iloc[sorted(chosen)].iterrows()]
-
-
-def _example(images: Images | None, row: dict[str, Any]) -> dict[str, Any]:
-    """The image of an outcome, None where there are no images, and its two texts, the one with the higher score
-    first."""
-    lines = [
-        {"true": name == "true", "text": row[f"{name}_text"] or f"{name} text", "score": row[name]}
-        for name in ("true", "false")
-    ]
-    return {
-        "image": None if images is None else _data_url(images.image(row["scene_id"])),
-        "scene": row["scene_id"],
-        "lines": sorted(lines, key=lambda line: -line["score"]),
-    }
-
-
-def _data_url(image: Image.Image) -> str:
-    buffer = io.BytesIO()
-    image.thumbnail((_SIDE, _SIDE))
-    image.save(buffer, "WEBP", quality=85)
-    return "data:image/webp;base64," + base64.b64encode(buffer.getvalue()).decode()
-
-
-logger = logging.getLogger(__name__)
-
-
-def pictures_of(run: Run) -> Pictures | None:
-    """The images of a run of a benchmark of others; None for other runs, and where its files are gone or others."""
-    external = run.record.get("external")
-    if not external:
-        return None
-    images = external["images"]
-    folder, filters = None if images is None else Path(images), tuple(external.get("filters", ()))
-    source = Source(Path(external["path"]), external["name"], folder, filters)
-    try:
-        pictures = read_external(source).pictures
-        if pictures.digest == run.record["world"]:
-            return pictures
-        reason = "they changed since the run"
-    except UserError as error:
-        reason = error.message
-    logger.info(f"The page shows no images of {source}: {reason}")
-    return None
 
 
 _CLASSES = "gzsl"

@@ -17,7 +17,7 @@ from evaluator.metrics.comparison import TOLERANCE
 from evaluator.protocols.records import Results, RunRecord
 from evaluator.protocols.registry import protocol_names
 from evaluator.provenance.certificate import found_certificate
-from evaluator.runs.folder import folder_name, split_run
+from evaluator.runs.folder import BEGUN_ITEMS, folder_name, split_run
 from evaluator.runs.measure import check_level, measure
 from evaluator.runs.parts import forget_splits
 from evaluator.scoring.elsewhere import dataset_scores
@@ -29,7 +29,6 @@ from generator.dataset.writer import write_benchmark
 
 logger = logging.getLogger(__name__)
 _CHANNEL = "score"
-_BEGUN = ".items.json"
 Record = dict[str, Any]
 """Entries of run.json."""
 
@@ -88,7 +87,7 @@ def measure_items(source: Source) -> tuple[Path, Results]:
         out = source.out or Path("runs") / f"{source.dataset.resolve().name}-{benchmark.name}" / folder_name(model)
         record = _items_of_dataset(source, table, dataset, benchmark, out)
     write_json(out / "run.json", {**common, **record})
-    (out / _BEGUN).unlink()
+    (out / BEGUN_ITEMS).unlink()
     if source.splits is not None:
         split_run(out, source.splits)
     return out, measure(out)
@@ -143,11 +142,11 @@ def _clear(out: Path) -> None:
     """Make a run's folder; one that holds scores from elsewhere is begun anew. Raises UserError where it holds
     anything else."""
     record = out / "run.json"
-    ours = (out / _BEGUN).exists() or (record.exists() and "scores" in read_json(record, RunRecord)["info"])
+    ours = (out / BEGUN_ITEMS).exists() or (record.exists() and "scores" in read_json(record, RunRecord)["info"])
     if out.exists() and any(out.iterdir()) and not ours:
         raise UserError(f"{out} is not empty and holds no scores from elsewhere; choose another --out.")
     out.mkdir(parents=True, exist_ok=True)
-    write_json(out / _BEGUN, {})
+    write_json(out / BEGUN_ITEMS, {})
     record.unlink(missing_ok=True)
     forget_splits(out)
     for folder in ("benchmarks", "pools", "tables"):

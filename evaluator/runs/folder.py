@@ -2,11 +2,10 @@
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import (
-    Any,  # pydantic takes no other before Python 3.12
-)
+from typing import Any
 
 from evaluator.protocols.records import FactorsRecord, ResultsRecord, RunRecord
 from evaluator.runs.parts import Splits, in_splits, limited, read_splits, splits_of, with_splits, write_splits
@@ -21,6 +20,8 @@ _DRAWN = ("block_seed", "bindings", "triples", "classes", "values", "objects", "
 _OF_THE_DRAW = ("seed", "splits", "block_seed", "holdouts")
 _OF_THE_MACHINE = ("blender", "device")
 _DIGITS = 12
+BEGUN, BEGUN_ITEMS = ".begun.json", ".items.json"
+"""The file that an unfinished run has, and an unfinished one of scores from elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +41,11 @@ class Run:
         return list(self.record.get("channels", ["cosine"]))
 
 
-def open_run(folder: Path) -> Run:
+def open_run(folder: Path, moved: Sequence[Path] = ()) -> Run:
     """Read the run in a folder. Raises UserError when there is none, or when the dataset changed since it was scored.
 
-    A run may come from someone else: a URL that it names is not opened, and its folder may hold no links.
+    moved: datasets that may lie elsewhere now than the run says; the one with the run's world is opened. A run may come
+    from someone else: a URL that it names is not opened, and its folder may hold no links.
     """
     check_own_files(folder)
     if not (folder / "run.json").exists():
@@ -60,7 +62,14 @@ def open_run(folder: Path) -> Run:
             f"sake; download "
             f"it and write its folder there."
         )
-    dataset = Dataset.open(Path(record["dataset"]))
+    opened = [Dataset.open(path) for path in moved]
+    dataset = next((each for each in opened if each.world.digest == record["world"]), None)
+    if dataset is None and not Path(record["dataset"]).exists():
+        raise UserError(
+            f"The dataset of {folder} is not at {record['dataset']} any more; put it back, or give "
+            f"`score report` its place with --dataset."
+        )
+    dataset = dataset or Dataset.open(Path(record["dataset"]))
     benchmark = dataset.benchmark(record["benchmark_name"])
     if (benchmark.digest, dataset.world.digest) != (record["benchmark"], record["world"]):
         raise UserError(
@@ -107,20 +116,26 @@ class NamedRun:
     results: dict[str, Any]
 
 
-def read_named(source: str) -> NamedRun:
-    """The run in the folder `source`, or of NAME=FOLDER, which names the model.
+def read_named(source: str, moved: Sequence[Path] = ()) -> NamedRun:
+    """The run in the folder `source`, or of NAME=FOLDER, which names the model; `moved` is that of `open_run`.
 
     Runs of one name are runs of one model: where their training is not recorded, each spec counts as a training of
     its own. Raises UserError when there is no run, or one without results.
     """
     name, folder = split_name(source)
-    run = open_run(folder)
+    run = open_run(folder, moved)
     results = read_results(run)
     if name:
         factors = results["factors"]
         seed = results["model"] if factors["training_seed"] is None else factors["training_seed"]
         results |= {"model": name, "factors": {**factors, "model": name, "treatment": {}, "training_seed": seed}}
     return NamedRun(run, results)
+
+
+def is_unfinished(source: str) -> bool:
+    """Whether the folder of FOLDER or NAME=FOLDER has a run that was begun and did not end."""
+    folder = split_name(source)[1]
+    return not (folder / "run.json").exists() and any((folder / name).exists() for name in (BEGUN, BEGUN_ITEMS))
 
 
 def folder_name(name: str) -> str:

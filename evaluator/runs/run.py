@@ -21,6 +21,7 @@ from evaluator.protocols.registry import find_protocol, protocol_names
 from evaluator.provenance.certificate import found_certificate, verified_now
 from evaluator.provenance.contamination import CONTAMINATED, training_of
 from evaluator.runs.dataset import Dataset
+from evaluator.runs.folder import BEGUN
 from evaluator.runs.measure import check_level, measure, unknown_protocols
 from evaluator.runs.parts import Splits, in_splits, limit_said, limited, read_splits, what_is_left, write_splits
 from evaluator.runs.request import Request, names
@@ -37,7 +38,7 @@ from generator.dataset.records import BENCHMARK_TABLES
 
 logger = logging.getLogger(__name__)
 _PACKAGES = ("jackalope", "torch", "open_clip_torch", "transformers", "diffusers", "numpy", "pillow")
-_BEGUN, _CACHE = ".begun.json", ".cache"
+_CACHE = ".cache"
 _FITTED = "a model that is fitted on the texts of the run would know from them which texts of a pool the run asks about"
 
 
@@ -92,7 +93,7 @@ def _run(request: Request, out: Path, progress: Progress) -> Results | None:
     def keep_batch(batch: int | None) -> None:
         # a resumed run makes the same batches, so that its numbers are the same to the last bit
         if process.is_main:
-            write_json(out / _BEGUN, {**identity, "batch": batch})
+            write_json(out / BEGUN, {**identity, "batch": batch})
 
     keep_batch(settings.batch)
     indistinct = score(
@@ -117,7 +118,7 @@ def _run(request: Request, out: Path, progress: Progress) -> Results | None:
         "training": training,
         "info": info,
         "indistinct_texts": indistinct,
-        "batch": model.batch.size if isinstance(model, PairScorer) else read_json(out / _BEGUN)["batch"],
+        "batch": model.batch.size if isinstance(model, PairScorer) else read_json(out / BEGUN)["batch"],
         "precision": settings.precision,
         "processes": process.count,
         "channels": list(channels),
@@ -140,7 +141,7 @@ def _run(request: Request, out: Path, progress: Progress) -> Results | None:
     write_json(out / "run.json", record)
     if splits is not None:
         write_splits(out, splits)
-    (out / _BEGUN).unlink()
+    (out / BEGUN).unlink()
     remove_parts(out)
     if cache is not None:
         shutil.rmtree(cache, ignore_errors=True)
@@ -273,9 +274,9 @@ def _read_unfinished(out: Path, identity: dict[str, Any]) -> dict[str, Any]:
     check_own_files(out)
     if (out / "run.json").exists():
         _compare(out, read_json(out / "run.json", RunRecord), identity)
-    elif not ((out / _BEGUN).exists() or (out / "scores.parquet").exists() or _empty(out)):
+    elif not ((out / BEGUN).exists() or (out / "scores.parquet").exists() or _empty(out)):
         raise UserError(f"{out} is not empty and holds no run; choose another --out.")
-    unfinished: dict[str, Any] = read_json(out / _BEGUN) if (out / _BEGUN).exists() else {}
+    unfinished: dict[str, Any] = read_json(out / BEGUN) if (out / BEGUN).exists() else {}
     if unfinished:
         _compare(out, unfinished, identity)
     return unfinished

@@ -1,20 +1,18 @@
 """`score probe`: for each split and factor what images, texts and their alignment tell, and where it is lost."""
 
-import io
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import matplotlib
 import numpy as np
-from matplotlib import pyplot as plt
 
-from evaluator.audits.embeddings import STYLE, dual_encoders, embed_images, embed_texts
+from evaluator.audits.embeddings import dual_encoders, embed_images, embed_texts
 from evaluator.audits.probe.pairs import FACTORS, SAME, Pairs, find_pairs
 from evaluator.audits.probe.towers import FOLDS, geometry, moves, probe
 from evaluator.metrics.comparison import beats
 from evaluator.protocols.items import split_rank
+from evaluator.report.figures import by_probe
 from evaluator.statistics.intervals import cluster_means
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import write_json, write_text
@@ -76,7 +74,8 @@ def probe_models(
     }
     out.mkdir(parents=True, exist_ok=True)
     write_json(out / RECORD, results)
-    write_text(out / FIGURE, draw({name: of["rows"] for name, of in found.items()}))
+    (drawn,) = by_probe(results)
+    write_text(out / FIGURE, drawn.svg())
     return results
 
 
@@ -152,35 +151,3 @@ def _distances(own: np.ndarray, others: Sequence[str], embeddings: dict[str, np.
     """Squared distances (n,) to other embeddings, nan where there is none."""
     away = np.full(own.shape[1], np.nan)
     return np.asarray(np.square(own - np.stack([embeddings[each] if each else away for each in others])).sum(axis=1))
-
-
-matplotlib.use("svg")
-_COLOURS = {IMAGE: "#1b6ca8", TEXT: "#c8553d", ALIGNMENT: "#3d8b52"}
-_NAMES = {IMAGE: "image, probed", TEXT: "text, probed", ALIGNMENT: "aligned"}
-
-
-def draw(rows_of: dict[str, Sequence[dict[str, Any]]]) -> str:
-    """An <svg> element: a row of panels for each model, one a factor, with the accuracy of each split and place."""
-    with plt.rc_context(STYLE):  # type: ignore[arg-type]
-        size = (9, 0.7 + 2.6 * len(rows_of))
-        figure, grid = plt.subplots(len(rows_of), 3, figsize=size, layout="constrained", squeeze=False, sharey=True)
-        for line, (model, rows) in zip(grid, rows_of.items(), strict=True):
-            splits = list(dict.fromkeys(row["split"] for row in rows))
-            for axes, factor in zip(line, FACTORS, strict=True):
-                for shift, place in zip((-0.15, 0, 0.15), PLACES, strict=True):
-                    shown = [r for r in rows if (r["factor"], r["place"]) == (factor, place) and r["value"] is not None]
-                    for row in shown:
-                        x = splits.index(row["split"]) + shift
-                        if row["low"] is not None:
-                            axes.plot([x, x], [100 * row["low"], 100 * row["high"]], color=_COLOURS[place], lw=1.5)
-                        axes.plot(x, 100 * row["value"], "o", color=_COLOURS[place], ms=5, label=_NAMES[place])
-                axes.axhline(100 * CHANCE, color="#888", ls="--", lw=0.8)
-                axes.set(title=f"{factor}, {model}", xticks=range(len(splits)), xticklabels=splits, ylim=(-3, 103))
-            line[0].set_ylabel("% right")
-        handles = {text: handle for handle, text in zip(*grid[0][0].get_legend_handles_labels(), strict=True)}
-        figure.legend(handles.values(), handles, loc="outside lower center", ncols=3, frameon=False)
-        buffer = io.StringIO()
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-        plt.close(figure)
-    text = buffer.getvalue()
-    return text[text.index("<svg") :]

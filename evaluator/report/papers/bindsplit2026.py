@@ -5,7 +5,8 @@ from typing import Any
 
 from evaluator.protocols.items import FULL, MIXED
 from evaluator.protocols.records import Row
-from evaluator.report.papers.given import FAMILIARITY, Given, Label, Labels, splits_of, told
+from evaluator.report.figures import Figure, by_overlap, by_split
+from evaluator.report.papers.given import FAMILIARITY, Given, Label, Labels, mixed, overlap_panels, splits_of, told
 from evaluator.report.papers.paper import (
     Paper,
     PaperFigure,
@@ -103,11 +104,6 @@ _BUCKETS = {
 _RULES = {"strict": "seen is perfect", "loose": "seen is perfect or close"}
 
 
-def _mixed(audit: Any) -> int:
-    """The number of samples some of whose bindings are seen, those of close matches alone among them."""
-    return int(sum(n for bucket, n in audit["buckets"].items() if bucket.startswith("amb_")))
-
-
 def _audit_rows(audit: Any) -> list[Row]:
     """The numbers of `score familiarity`: samples and their share by split, samples by bucket, rates by rule.
 
@@ -118,7 +114,7 @@ def _audit_rows(audit: Any) -> list[Row]:
     samples = {
         "full": full,
         "seen": buckets["definitely_seen"],
-        "mixed": _mixed(audit),
+        "mixed": mixed(audit),
         "unseen": buckets["definitely_unseen"],
         "excluded": sum(audit["excluded"].values()),
     }
@@ -147,16 +143,11 @@ def _of_audits(number: str, title: str, head: str, rows: Sequence[Part], *column
     return PaperTable(number, title, make, _NO_AUDIT)
 
 
-def _overlap(given: Given) -> list[str]:
+def _overlap(given: Given) -> list[Figure]:
     """The bindings that a corpus shows, of all samples and of the mixed ones."""
-    from evaluator.report.figures import by_overlap
-
-    drawn = []
-    for name, audit in ((each.name, each.record) for each in given.audits_of(FAMILIARITY)):
-        full = f"full ({sum(audit['buckets'].values()):,} samples)"
-        panels = {full: audit["bindings"], f"mixed ({_mixed(audit):,})": audit["bindings_mixed"]}
-        drawn.append(by_overlap(name, panels))
-    return drawn
+    return [
+        each for audit in given.audits_of(FAMILIARITY) for each in by_overlap(audit.name, overlap_panels(audit.record))
+    ]
 
 
 PAPER = Paper(
@@ -242,9 +233,9 @@ PAPER = Paper(
         changed_elsewhere(),
     ],
     [
-        figure("2", "by_split", "retrieval", **_R1),
+        figure("2", by_split, "retrieval", **_R1),
         PaperFigure("3", _overlap, _NO_AUDIT),
-        figure("4", "by_split", "binary", **_BINARY, kind=("swap", "visual_genome_attribution")),
-        figure("7", "by_split", "pairs"),
+        figure("4", by_split, "binary", **_BINARY, kind=("swap", "visual_genome_attribution")),
+        figure("7", by_split, "pairs"),
     ],
 )

@@ -5,6 +5,7 @@ from typing import Any
 
 from evaluator.protocols.items import COUNTS
 from evaluator.protocols.records import Row
+from evaluator.report.figures import by_complexity, by_count
 from evaluator.report.papers.counts import datasets
 from evaluator.report.papers.given import TEXTS, Given, Label, Labels, told
 from evaluator.report.papers.paper import (
@@ -128,6 +129,6 @@ PAPER = Paper(
         _by_n("8", "OAR"),
         changed_elsewhere(),
     ],
-    [figure("3", "by_complexity", "productivity", kind="all"), figure("5", "by_count", "skill")],
+    [figure("3", by_complexity, "productivity", kind="all"), figure("5", by_count, "skill")],
     ["Figures 6 and 7 are figure 5 of other models."],
 )

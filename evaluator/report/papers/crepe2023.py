@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from evaluator.protocols.crepe import RAW_METRICS
 from evaluator.protocols.pools import RAW
+from evaluator.report.figures import Figure, by_complexity, by_frequency
 from evaluator.report.papers.counts import DATASET, captions_by_atom, datasets
 from evaluator.report.papers.given import Given, Label
 from evaluator.report.papers.paper import (
@@ -142,11 +143,9 @@ def _best(label: Label, texts: list[dict[str, Any]] | None) -> list[Cell]:
     return [Cell(str(right), numbers={"value": right, "unit": "share"}), Cell(said)]
 
 
-def _atoms(given: Given) -> list[str]:
-    from evaluator.report.figures import by_frequency
-
+def _atoms(given: Given) -> list[Figure]:
     found = [(label.name, captions_by_atom(label.runs[0].run)) for label in datasets(given)]
-    return [by_frequency(name, atoms, ("seen", "unseen")) for name, atoms in found if atoms]
+    return [each for name, atoms in found for each in by_frequency(name, atoms, ("seen", "unseen"))]
 
 
 _RAW = {"protocol": "systematicity", "kind": RAW}
@@ -189,6 +188,6 @@ PAPER = Paper(
     ],
     [
         PaperFigure("4", _atoms, "no run was asked about a world whose captions name atoms"),
-        figure("5", "by_complexity", "productivity", kind="all"),
+        figure("5", by_complexity, "productivity", kind="all"),
     ],
 )

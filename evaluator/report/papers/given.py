@@ -41,6 +41,13 @@ class AuditRecord(TypedDict):
     rates: dict[str, dict[str, float | None]]
 
 
+class ComparisonRecord(TypedDict):
+    """What `score compare --json` prints, as far as the page shows it."""
+
+    rows: list[dict[str, Any]]
+    flips: list[dict[str, Any]]
+
+
 class TextAuditRecord(TypedDict):
     """The file of `score audit`, as far as tables show it."""
 
@@ -51,8 +58,9 @@ class TextAuditRecord(TypedDict):
 
 
 FAMILIARITY, TEXTS, MAPS, DRAWINGS = "score familiarity", "score audit", "score embeddings", "score generate"
+COMPARISON, PROBES = "score compare", "score probe"
 """Commands whose results can stand among runs."""
-RECORDS = {FAMILIARITY: "summary.json", MAPS: "embeddings.json", DRAWINGS: "drawings.json"}
+RECORDS = {FAMILIARITY: "summary.json", MAPS: "embeddings.json", DRAWINGS: "drawings.json", PROBES: "probe.json"}
 """The file by which the folder of such a command is known."""
 
 
@@ -174,6 +182,17 @@ def splits_of(entry: Results) -> set[str]:
     return {FULL, *PARTITIONS} if FULL in found else found
 
 
+def mixed(audit: Mapping[str, Any]) -> int:
+    """The number of samples some of whose bindings are seen, those of close matches alone among them."""
+    return int(sum(n for bucket, n in audit["buckets"].items() if bucket.startswith("amb_")))
+
+
+def overlap_panels(audit: Mapping[str, Any]) -> dict[str, Any]:
+    """What evaluator.report.figures.by_overlap draws of summary.json of `score familiarity`."""
+    full = f"full ({sum(audit['buckets'].values()):,} samples)"
+    return {full: audit["bindings"], f"mixed ({mixed(audit):,})": audit["bindings_mixed"]}
+
+
 def read_given(
     runs: Sequence[str], missing: Sequence[str] = (), before: Sequence[str] = (), after: Sequence[str] = ()
 ) -> Given:
@@ -186,7 +205,7 @@ def read_given(
     for. Raises UserError where a folder holds no measured run, for a REASON without a label, and where `before` is
     not the model that `after` started from.
     """
-    audits = {run: audit for run in runs if (audit := _audit(run)) is not None}
+    audits = {run: audit for run in runs if (audit := read_audit(run)) is not None}
     of_label: dict[str, list[NamedRun]] = {}
     for each in (read_named(run) for run in runs if run not in audits):
         of_label.setdefault(each.results["factors"]["model"], []).append(each)
@@ -238,10 +257,12 @@ def _elsewhere(before: Sequence[str], after: Sequence[str]) -> dict[str, list[Re
     return found
 
 
-def _audit(source: str) -> Audit | None:
+def read_audit(source: str) -> Audit | None:
     """What a command that is no run wrote to a folder, a file, or NAME=PATH; None for other folders."""
     name, path = split_name(source)
     if path.is_file() and path.suffix == ".json":
+        if "rankings" in read_json(path):
+            return Audit(name or path.stem, COMPARISON, read_json(path, ComparisonRecord), path)
         found = read_json(path, TextAuditRecord)
         return Audit(name or found["benchmark"], TEXTS, found, path)
     for command, record in RECORDS.items():

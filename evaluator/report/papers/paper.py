@@ -3,13 +3,14 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from evaluator.protocols.items import reported_splits
 from evaluator.protocols.records import Results
 from evaluator.provenance.contamination import marked
+from evaluator.report.figures import Figure
 from evaluator.report.overview import marks_of, notes_of
 from evaluator.report.papers.given import AFTER, BEFORE, DEFAULTS, Given, Label, Labels, has, told
 from evaluator.report.table import Cell, Column, Line, Table, chance_cell, count_cell, load_cell, result_cell
@@ -38,11 +39,11 @@ class PaperTable:
 
 @dataclass(frozen=True)
 class PaperFigure:
-    """A figure by its number in the paper. draw: gives SVG texts, or files by name; wanted: what is lacking without
+    """A figure by its number in the paper. draw: gives figures, or files by name; wanted: what is lacking without
     any."""
 
     number: str
-    draw: Callable[[Given], list[str] | dict[str, bytes]]
+    draw: Callable[[Given], list[Figure] | dict[str, bytes]]
     wanted: str
 
 
@@ -90,7 +91,11 @@ def make_paper(paper: Paper, given: Given) -> Made:
             lacking.append(f"Figure {figure.number} is not drawn: {figure.wanted}.")
         if isinstance(drawn, list):
             several = len(drawn) > 1
-            drawn = {f"{f'{i + 1}' * several}.svg": svg.encode() for i, svg in enumerate(drawn)}
+            drawn = {
+                f"{f'{i + 1}' * several}{suffix}": content
+                for i, each in enumerate(drawn)
+                for suffix, content in each.files().items()
+            }
         figures |= {f"figure{figure.number}{'-' * (name[0] != '.')}{name}": content for name, content in drawn.items()}
     return Made(tables, figures, [*lacking, *paper.elsewhere])
 
@@ -271,13 +276,11 @@ def _change(label: Label, labels: Labels) -> Cell:
 
 
 def figure(
-    number: str, drawing: Literal["by_split", "by_complexity", "by_count"], protocol: str, /, **of: Any
+    number: str, drawing: Callable[[Sequence[Results], str], list[Figure]], protocol: str, /, **of: Any
 ) -> PaperFigure:
     """A figure of evaluator.report.figures of the rows of a protocol that have some labels."""
 
-    def draw(given: Given) -> list[str]:
-        from evaluator.report import figures  # which loads matplotlib
-
+    def draw(given: Given) -> list[Figure]:
         entries: list[Results] = [
             {
                 **entry,
@@ -288,8 +291,7 @@ def figure(
             for entry in label.entries
             if any(row["protocol"] == protocol for row in entry["rows"])
         ]
-        drawn: list[str] = getattr(figures, drawing)(entries, protocol)
-        return drawn
+        return drawing(entries, protocol)
 
     return PaperFigure(number, draw, f"no run has results of `{protocol}`")
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.report.page import pictures_of
+from evaluator.report.gallery import pictures_of
 from evaluator.runs.folder import open_run
 from tests.evaluator.benchmarks.conftest import square, write_sugarcrepe
 from tests.evaluator.conftest import score_command
@@ -35,7 +35,7 @@ def test_the_command_scores_and_the_page_shows_images_until_they_change(
     assert pictures_of(run) is not None
     page = tmp_path / "page.html"
     assert score_command("report", tmp_path / "run", "--out", page).exit_code == 0
-    assert page.read_text().count("data:image/webp") == 5
+    assert page.read_text().count("data:image/webp;base64") == 4
     square("gray").save(images / "000000000002.jpg")
     assert pictures_of(run) is None
     assert "they changed since the run" in caplog.text

@@ -23,7 +23,7 @@ def test_what_is_no_run_and_an_unknown_channel_are_refused(run: Path, tmp_path: 
 
 def test_the_page_is_written_beside_the_first_run_or_where_asked(run: Path, tmp_path: Path) -> None:
     people = score_command("report", run)
-    assert people.stdout.splitlines()[-1] == str(run / "report.html")
+    assert people.stdout.splitlines()[-1] == str(run.parent / "report.html")
     assert "chance %" in people.stdout
     machine = json.loads(score_command("report", run, run, "--out", tmp_path / "page.html", "--json").stdout)
     assert machine["report"] == str(tmp_path / "page.html")

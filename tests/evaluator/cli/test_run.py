@@ -48,7 +48,7 @@ def test_results_are_printed_for_people_and_for_machines(bags: None, drawn: Path
     for command in (["run", drawn, "--model", f"bag:sharp@{drawn}", "--out", folder], ["measure", folder]):
         assert json.loads(score_command(*command, "--json").stdout) == results
     report = json.loads(score_command("report", folder, "--json").stdout)
-    assert (report["report"], report["results"]) == (str(folder / "report.html"), [results])
+    assert (report["report"], report["results"]) == (str(folder.parent / "report.html"), [results])
     assert [(entry["model"], entry["runs"]) for entry in report["pooled"]] == [(results["model"], 1)]
 
 

@@ -94,7 +94,7 @@ def test_a_run_asks_a_fitted_baseline_nothing_of_which_it_would_know_the_questio
     assert list(results["not_asked"]) == ["retrieval"]
     assert "Not asked: retrieval, since a model that is fitted on the texts of the run would know" in done.stdout
     assert score_command("report", out).exit_code == 0
-    assert "Not asked: retrieval" in (out / "report.html").read_text()
+    assert "Not asked: retrieval" in (out.parent / "report.html").read_text()
     refused = score_command(
         "run", drawn, "--model", "blind:ngram", "--protocol", "retrieval", "--out", tmp_path / "other"
     )

@@ -1,13 +1,26 @@
-"""Figures: every protocol is drawn, as whole SVG, the same each time, with the numbers of the results."""
+"""Figures: every protocol is drawn, as whole specifications and files, the same each time, with the numbers of the
+results."""
 
 from typing import Any
 from xml.etree import ElementTree
 
+import altair
 import numpy as np
 import pytest
 
-from evaluator.report import figures as module
-from evaluator.report.figures import by_complexity, by_count, by_frequency, by_split, figures
+from evaluator.report.figures import (
+    Figure,
+    by_complexity,
+    by_count,
+    by_frequency,
+    by_split,
+    differences,
+    embedding_maps,
+    figures,
+    gap,
+    gaps,
+    grid,
+)
 from evaluator.runs.measure import measure
 from tests.evaluator.synthetic import Builder, Row, one_of_each, planted, write_run
 
@@ -19,22 +32,74 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Row:
     return measure(write_run(root, tmp_path_factory.mktemp("runs") / "run", lambda n: planted(rng, n)))
 
 
+def words_of(figure: Figure) -> set[str]:
+    """The texts of a figure's SVG."""
+    return {text for text in ElementTree.fromstring(figure.svg()).itertext() if text.strip()}
+
+
 def test_every_protocol_is_drawn_as_it_asks(results: Row) -> None:
-    drawn = figures([results])
+    drawn = {figure.name: figure for figure in figures([results])}
     protocols = {row["protocol"] for row in results["rows"]}
-    assert len(drawn) == len(protocols) + 3  # by split; and by number of atoms for two of them, by count for one
-    for word in ("integration, OAR", "productivity, neg", "R@1 decomposed, unseen", "(lines: attributes)", "atoms n"):
-        assert any(word in svg for svg in drawn), word
-    assert all(ElementTree.fromstring(svg).tag.endswith("svg") for svg in drawn)
+    assert {f"split-{name}" for name in protocols} <= set(drawn)
+    assert {"gap", "gaps", "complexity-integration", "complexity-productivity", "load-skill-1"} <= set(drawn)
+    assert {"errors-confusion", "errors-gzsl", "rewording-hard_positives"} <= set(drawn)
+    assert "OAR, unseen" in drawn["complexity-integration"].panels
+    assert "neg, unseen" in drawn["complexity-productivity"].panels
+
+
+def test_every_figure_is_a_specification_of_vega_lite_and_whole_svg(results: Row) -> None:
+    for figure in figures([results]):
+        altair.ConcatChart.from_dict(figure.spec(), validate=True)
+        words = words_of(figure)
+        assert all(
+            line in words or any(line[:20] in word for word in words)
+            for name in figure.panels
+            for line in name.split("\n")
+        )
+        assert figure.svg() == figure.svg()
+
+
+def test_files_are_svg_pdf_and_png(results: Row) -> None:
+    files = gap([results])[0].files()
+    assert (files[".svg"][:4], files[".pdf"][:4], files[".png"][1:4]) == (b"<svg", b"%PDF", b"PNG")
+
+
+def test_points_are_the_rows_of_the_results(results: Row) -> None:
+    (figure,) = by_split([results], "binary")
+    for panel, records in figure.panels.items():
+        for record in records:
+            (row,) = [
+                row
+                for row in results["rows"]
+                if (row["protocol"], row["kind"] or "all", row["split"]) == ("binary", panel, record["x"])
+                and row["is_main"]
+                and not row["is_gap"]
+            ]
+            for name in ("value", "low", "high", "chance"):
+                assert record[name] == (None if row[name] is None else pytest.approx(100 * row[name], abs=1e-3))
+            assert (record["items"], record["speaks"]) == (row["items"], row["speaks_of"])
+    assert {record["x"] for records in figure.panels.values() for record in records} == {"seen", "partial", "unseen"}
+
+
+def test_a_gap_stands_under_its_splits(results: Row) -> None:
+    (figure,) = gaps([results])
+    assert list(figure.panels) == ["seen - partial", "seen - unseen", "partial - unseen"]
+    values = [
+        row["value"] for row in results["rows"] if row["is_main"] and (row["split"], row["minus"]) == ("seen", "unseen")
+    ]
+    assert [each["value"] for each in figure.panels["seen - unseen"]] == pytest.approx(
+        [100 * value for value in values]
+    )
 
 
 def test_panels_by_count_name_the_slopes_of_the_fits(results: Row) -> None:
-    (svg,) = by_count([results], "skill")
+    (figure,) = by_count([results], "skill")
+    titles = " ".join(figure.panels)
     fitted = [fit for fit in results["fits"] if fit["split"] != "val" and "n_objects" in fit["coefficients"]]
     assert fitted
     for fit in fitted:
         slope = fit["coefficients"]["n_objects"]
-        assert f"{fit['split']} {slope['beta']:+.2f}{slope['stars_corrected']}" in svg
+        assert f"{fit['split']} {slope['beta']:+.2f}{slope['stars_corrected']}" in titles
 
 
 def test_atoms_are_drawn_by_how_often_training_and_splits_name_them() -> None:
@@ -42,35 +107,42 @@ def test_atoms_are_drawn_by_how_often_training_and_splits_name_them() -> None:
         {"atom": "color red", "captions": {"train": 9, "seen": 3}},
         {"atom": "shape cube", "captions": {"train": 4, "unseen": 1}},
     ]
-    svg = by_frequency("a dataset", atoms, ("seen", "unseen", "partial"))
-    words = "".join(ElementTree.fromstring(svg).itertext())
-    assert all(word in words for word in ("a dataset", "captions of train", "captions of seen", "captions of unseen"))
-    assert "partial" not in words
+    (figure,) = by_frequency("a dataset", atoms, ("seen", "unseen", "partial"))
+    assert {split: [(each["x"], each["y"]) for each in of] for split, of in figure.panels.items()} == {
+        "seen": [(9, 3)],
+        "unseen": [(4, 1)],
+    }
+    assert {"seen", "unseen", "captions of train"} <= words_of(figure)
 
 
 def test_figures_of_several_runs_name_the_models(results: Row) -> None:
     two = [{**results, "model": name} for name in ("first model", "second model")]
-    assert all(name in svg for svg in by_complexity(two, "integration") for name in ("first model", "second model"))
-    first, second = by_count(two, "skill")
-    assert ("first model" in first, "second model" in second) == (True, True)
+    (figure,) = by_complexity(two, "integration")
+    assert {"first model", "second model"} <= words_of(figure)
+    assert [figure.title for figure in by_count(two, "skill")] == [
+        "Skill loads of skill, first model",
+        "Skill loads of skill, second model",
+    ]
 
 
-@pytest.mark.parametrize("name", ["$x$", "a_$b^2$ {c} 50%", "$\\\\frac", "[bold] \\\\alpha"])
-def test_a_dollar_in_a_name_begins_no_formula(name: str, results: Row) -> None:
-    """Once half a formula ended the command."""
-    two = [{**results, "model": each} for each in (name, "another")]
-    for svg in by_complexity(two, "integration"):
-        said = "".join(ElementTree.fromstring(svg).itertext())
-        assert name in said
+def test_contaminated_models_are_marked_in_every_figure(results: Row) -> None:
+    training = {"status": "contaminated", "said": "CONTAMINATED: 1 of 9.", "overlaps": []}
+    (figure,) = [each for each in figures([{**results, "training": training}]) if each.name == "gap"]
+    assert {record["series"] for records in figure.panels.values() for record in records} == {"random (CONTAMINATED)"}
+
+
+@pytest.mark.parametrize("name", ["$x$", "a_$b^2$ {c} 50%", "$\\\\frac", "[bold] \\\\alpha", "<script>&"])
+def test_a_name_is_written_as_it_is(name: str, results: Row) -> None:
+    (figure,) = by_complexity([{**results, "model": each} for each in (name, "another")], "integration")
+    assert name in words_of(figure)
 
 
 def test_splits_of_other_designs_are_drawn_in_the_order_of_the_tables(results: Row) -> None:
     """Of class lists, and of tables of others; `val` is not drawn."""
     named = {"seen": "ood_test", "partial": "b", "unseen": "id_test"}
     rows = [{**row, "split": named.get(row["split"], row["split"])} for row in results["rows"] if not row["is_gap"]]
-    (svg,) = by_split([{**results, "rows": rows}], "binary")
-    words = list(ElementTree.fromstring(svg).itertext())
-    assert [word for word in words if word in (*named.values(), "val")] == ["b", "id_test", "ood_test"]
+    (figure,) = by_split([{**results, "rows": rows}], "binary")
+    assert list(dict.fromkeys(record["x"] for record in figure.panels["all"])) == ["b", "id_test", "ood_test"]
 
 
 def test_no_numbers_give_no_figure(results: Row) -> None:
@@ -93,6 +165,7 @@ def _results(value: float | None) -> dict[str, Any]:
         "low": value and value - 0.1,
         "high": value and value + 0.05,
         "chance": 0.5,
+        "items": 10,
     }
     return {
         "model": "m",
@@ -105,34 +178,72 @@ def _results(value: float | None) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("value", [0.8, None])
-def test_a_figure_is_whole_svg_even_without_numbers(value: float | None) -> None:
-    (svg,) = by_split([_results(value), _results(0.6)], "binary")
-    words = "".join(ElementTree.fromstring(svg).itertext())
-    for word in ("seen", "partial", "unseen", "chance", "accuracy, %"):
-        assert word in words
+def test_a_figure_is_whole_even_without_numbers(value: float | None) -> None:
+    (figure,) = by_split([_results(value), _results(0.6)], "binary")
+    words = words_of(figure)
+    assert {"seen", "partial", "unseen", "accuracy"} <= words
     assert "val" not in words
-    assert [svg] == by_split([_results(value), _results(0.6)], "binary")
 
 
-def test_lines_are_means_of_cells_by_count_and_rows_by_number_of_atoms(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_are_means_of_cells_by_count_and_rows_by_number_of_atoms() -> None:
     """Of items with (objects, attributes) 1 1, 1 2, 2 1 (twice) and 2 2; `val` is left out."""
-    drawn: dict[str, Any] = {}
-    monkeypatch.setattr(module, "_curves", lambda results, panels, *title, **options: drawn.update(panels) or [])
     of = {"protocol": "skill", "skill": "object", "level": "OA", "split": "seen", "n_relations": 0}
     cells = [
         {**of, "n_objects": a, "n_attributes": b, "value": value, "items": items}
         for a, b, value, items in ((1, 1, 0.2, 10), (1, 2, 0.4, 10), (2, 1, 0.5, 30), (2, 1, 0.9, 10), (2, 2, 1.0, 5))
     ]
     cells.append({**cells[0], "split": "val", "value": 1.0})
-    by_count([{"model": "m", "cells": cells, "fits": []}], "skill")
-    (lines,) = [panel for name, panel in drawn.items() if "by objects (lines: attributes)" in name]
-    shown = {line.group: dict(zip(line.places, (row["value"] for row in line.rows), strict=True)) for line in lines}
-    assert shown == {"1": {1: 0.2, 2: pytest.approx(0.6)}, "2": {1: 0.4, 2: 1.0}}
-    drawn.clear()
+    (figure,) = by_count([{"model": "m", "cells": cells, "fits": []}], "skill")
+    (records,) = [panel for name, panel in figure.panels.items() if "by objects (lines: attributes)" in name]
+    shown = {(each["series"], each["x"]): each["value"] for each in records}
+    assert shown == {("1", 1): 20, ("1", 2): pytest.approx(60), ("2", 1): 40, ("2", 2): 100}
     row = {**_results(0.5)["rows"][1], "protocol": "productivity", "is_main": False}
     rows = [{**row, "n": n, "kind": kind, "value": n / 10} for kind in ("atom", "swap") for n in (4, 5)]
     more = [{**rows[0], "split": "val"}, {**rows[0], "n": None}, {**rows[0], "unit": "difference"}]
-    by_complexity([{"model": "m", "rows": [*rows, *more]}], "productivity")
-    assert list(drawn) == ["productivity, atom", "productivity, swap"]
-    (line,) = drawn["productivity, swap"]
-    assert (line.group, line.places, [row["value"] for row in line.rows]) == ("accuracy, seen", [4, 5], [0.4, 0.5])
+    (figure,) = by_complexity([{"model": "m", "rows": [*rows, *more]}], "productivity")
+    assert list(figure.panels) == ["atom, seen", "swap, seen"]
+    assert [(each["group"], each["x"], each["value"]) for each in figure.panels["swap, seen"]] == [
+        ("accuracy", 4, 40),
+        ("accuracy", 5, 50),
+    ]
+
+
+def test_the_held_out_block_is_framed() -> None:
+    cells = [
+        {"model": "m", "value": value, "object": thing, "share": 0.5, "items": 4, "held_out": value == "red"}
+        for value in ("red", "blue")
+        for thing in ("cube", "cone")
+    ]
+    (figure,) = grid("binary", cells)
+    root = ElementTree.fromstring(figure.svg())
+    framed = [each for each in root.iter() if each.get("stroke") == "#d55e00"]
+    assert len(framed) == 2
+    assert {"red", "blue", "cube", "cone", "50"} <= words_of(figure)
+
+
+def test_differences_are_drawn_first_minus_second() -> None:
+    row = {"protocol": "binary", "kind": "swap", "split": "unseen", "first": "a", "second": "b", "difference": -0.1}
+    (figure,) = differences({"rows": [{**row, "low": -0.2, "high": 0.05, "items": 9, "speaks_of": "x"}]})
+    ((record,),) = figure.panels.values()
+    assert (record["series"], record["value"], record["low"], record["high"]) == ("a − b", -10, -20, 5)
+
+
+def test_maps_name_captions_splits_and_models() -> None:
+    texts = [
+        {"caption": "a photo of a red cube", "split": "train"},
+        {"caption": "a photo of a <blue> cone", "split": "unseen"},
+    ]
+    places = {"frozen": [[0, 1], [2, 3]], "tuned": [[1, 1], [0, 3]]}
+    record = {"texts": texts, "images": [], "places": {"texts": places, "images": {}}}
+    (figure,) = embedding_maps("b", record)
+    assert {"red cube", "<blue> cone", "frozen", "tuned", "unseen"} <= words_of(figure)
+    assert not any("photo" in word for word in words_of(figure))
+
+
+def test_captions_that_differ_in_order_alone_are_written_whole() -> None:
+    texts = [
+        {"caption": each, "split": "train"} for each in ("a red cube and a blue cone", "a blue cone and a red cube")
+    ]
+    record = {"texts": texts, "images": [], "places": {"texts": {"m": [[0, 1], [2, 3]]}, "images": {}}}
+    (figure,) = embedding_maps("b", record)
+    assert "a red cube and a blue cone" in words_of(figure)

@@ -24,7 +24,7 @@ def run(bags: None, drawn: Path, tmp_path: Path) -> Path:
 
 
 def test_each_number_says_of_what_it_speaks(run: Path, tmp_path: Path) -> None:
-    (results,) = write_page([read_named(str(run))], tmp_path / "page.html")
+    (results,), _ = write_page([read_named(str(run))], tmp_path / "page.html")
     rows = [row for row in results["rows"] if row["low"] is not None]
     assert {row["speaks_of"] for row in rows if row["split"] == "unseen"} == {HELD}
     assert all(row["speaks_of"] for row in rows)

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from evaluator.audits.probe.audit import Asked, draw, probe_models
+from evaluator.audits.probe.audit import Asked, probe_models
 from evaluator.audits.probe.pairs import ATTRIBUTE, BINDING, FACTORS, OBJECT, SAME, Pairs, exchanged, find_pairs
 from evaluator.models.registry import FAMILIES, Family
+from evaluator.report.figures import by_probe
 from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
 from generator.vocabulary.families import vocabulary_text
@@ -147,8 +148,10 @@ def test_neighbours_differ_in_one_factor(dataset: Path) -> None:
 
 
 def test_the_figure_names_factors_models_and_splits(results: dict[str, Any]) -> None:
-    svg = draw({"bag": results["models"]["bag"]["rows"]})
-    for said in ("attribute, bag", "object, bag", "binding, bag", "image, probed", "aligned", "unseen"):
+    models = {"bag": results["models"]["bag"]}
+    (figure,) = by_probe({**results, "models": models})
+    svg = figure.svg()
+    for said in ("attribute, bag", "object, bag", "binding, bag", "image", "alignment", "unseen"):
         assert f">{said}<" in svg
 
 

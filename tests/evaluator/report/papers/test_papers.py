@@ -297,4 +297,4 @@ class TestFiles:
         )
         assert "Figure 2 is not drawn: no run has results of `retrieval`." in made.not_made
         assert any("score familiarity" in each for each in made.not_made)
-        assert {path.suffix for path in write_paper(made, tmp_path)} == {".csv", ".md", ".tex", ".svg"}
+        assert {path.suffix for path in write_paper(made, tmp_path)} == {".csv", ".md", ".tex", ".svg", ".pdf", ".png"}

@@ -1,0 +1,246 @@
+"""The items of runs as the page shows them: every item with its image, candidates, scores and outcomes, by columns."""
+
+import base64
+import io
+import logging
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from PIL import Image
+
+from evaluator.benchmarks.pictures import Pictures
+from evaluator.benchmarks.registry import Source, read_external
+from evaluator.protocols.items import split_rank
+from evaluator.protocols.registry import find_protocol
+from evaluator.runs.folder import NamedRun, Run
+from evaluator.statistics.clusters import OF, SEPARATOR
+from generator.base.csv_tables import read_csv
+from generator.base.errors import UserError, visible
+from generator.base.parquet import read_table
+from generator.dataset.reader import Images, World
+from generator.dataset.records import SCORES
+
+logger = logging.getLogger(__name__)
+_LABELS = ("protocol", "item_id", "metric", "split", "kind", "skill", "bindings", "scene_id", "unscored")
+_NUMBERS = ("value", "true", "false")
+_SIDES = (192, 128, 96, 64, 48)
+"""Widths and heights of thumbnails, in pixels: the largest at which all fit in _ROOM."""
+_INLINE = 512
+_ROOM = 4_500_000
+"""Bytes of all thumbnails of a page, about."""
+_BYTES_A_PIXEL = 0.16
+
+
+def benchmark_items(runs: Sequence[tuple[str, NamedRun]], page: Path, inline: bool = False) -> dict[str, Any]:
+    """The items of the runs of one benchmark, each with its label, for JSON.
+
+    `items`, `candidates` and `scenes` have columns, a label as its number among `names`. Of each run `outcome` has a
+    letter for each item (right, wrong, tie, unscored, or - where it was not asked), `margin` the best true less the
+    best false score, `score` the score of each candidate, and `best` the best texts of questions against a pool.
+    inline: images of up to 512 pixels, in place of thumbnails whose size depends on their number.
+    """
+    read = [(label, each, _outcomes(each.run)) for label, each in runs]
+    items = pd.concat([found for *_, found in read]).drop_duplicates("item_id").reset_index(drop=True)
+    items = items.iloc[sorted(range(len(items)), key=lambda i: split_rank(str(items["split"][i])))]  # stable
+    items = items.reset_index(drop=True)
+    row_of = pd.Series(items.index, items["item_id"])
+    benchmark = runs[0][1].run.benchmark
+    candidates = benchmark.candidates.to_pandas()
+    candidates["item"] = candidates["item_id"].map(row_of)
+    candidates = candidates.dropna(subset=["item"]).sort_values(
+        ["item", "truth"], ascending=[True, False], kind="stable"
+    )
+    scenes = list(dict.fromkeys([*candidates["scene_id"], *items["scene_id"]]))
+    texts: dict[str, int] = {}
+    text_of = benchmark.text_of
+    images = runs[0][1].run.world or pictures_of(runs[0][1].run)
+    found = {
+        "benchmark": runs[0][1].results["benchmark"],
+        "items": {name: _coded(items[name]) for name in ("protocol", "metric", "split", "kind", "skill")}
+        | {"id": items["item_id"].tolist(), "bindings": _coded(items["bindings"])},
+        "candidates": {
+            "start": np.searchsorted(candidates["item"], np.arange(len(items) + 1)).tolist(),
+            "scene": candidates["scene_id"].map({name: i for i, name in enumerate(scenes)}).tolist(),
+            "text": [texts.setdefault(text_of[each], len(texts)) for each in candidates["text_id"]],
+            "truth": candidates["truth"].astype(int).tolist(),
+            "kind": _coded(candidates["kind"].fillna("")),
+        },
+        "scenes": scenes,
+        "runs": [_of_run(label, each, outcomes, row_of, candidates, texts) for label, each, outcomes in read],
+    }
+    return found | {
+        "texts": [visible(text) for text in texts],
+        "images": [] if images is None else thumbnails(images, scenes, inline),
+        "folder": _folder(images, page),
+    }
+
+
+def grid_cells(
+    data: Mapping[str, Any], model_of: Sequence[str], held_out: Sequence[Sequence[str]], protocol: str
+) -> list[dict[str, Any]]:
+    """A cell (evaluator.report.figures.grid) for each model, value and object: the mean over the runs of the model of
+    the share of right answers, on items whose scene shows both. model_of: the model of each run of `data`."""
+    names, splits, bindings = (_labels(data["items"][name]) for name in ("protocol", "split", "bindings"))
+    shown: dict[str, list[int]] = {}
+    for row in np.flatnonzero((names == protocol) & (splits != "val")):
+        for binding in {*filter(None, bindings[row].split(SEPARATOR))}:
+            shown.setdefault(binding, []).append(row)
+    values, objects = ({each[i] for each in held_out} for i in (0, 1))
+    cells = []
+    for model in dict.fromkeys(model_of):
+        runs = [run for run, name in zip(data["runs"], model_of, strict=True) if name == model]
+        outcomes = np.array([list(run["outcome"]) for run in runs])
+        for binding, rows in sorted(shown.items()):
+            found = [each[np.isin(each, ("r", "w", "t"))] == "r" for each in outcomes[:, rows]]
+            if shares := [each.mean() for each in found if len(each)]:
+                value, thing = binding.split(OF, 1)
+                of = {"model": model, "value": value, "object": thing, "held_out": [value, thing] in held_out}
+                cells.append({**of, "share": float(np.mean(shares)), "items": len(rows)})
+    return sorted(cells, key=lambda cell: (cell["value"] not in values) + (cell["object"] not in objects))
+
+
+def _labels(coded: Mapping[str, Any]) -> np.ndarray:
+    return np.array(coded["names"], dtype=object)[coded["codes"]]
+
+
+def _outcomes(run: Run) -> pd.DataFrame:
+    """The outcome of each item by its protocol's main metric, the first in the table."""
+    columns = {**dict.fromkeys(_LABELS, pa.string()), **dict.fromkeys(_NUMBERS, pa.float64())}
+    columns |= {"tie": pa.bool_(), "true_text": pa.string(), "false_text": pa.string()}
+    found = read_csv(run.folder / "tables" / "items.csv", columns).to_pandas()
+    found = found[found["metric"] == found.groupby("protocol")["metric"].transform("first")]
+    if "bindings" not in found:
+        found["bindings"] = ""
+    labels = [name for name in (*_LABELS, "true_text", "false_text") if name in found]
+    return found.fillna(dict.fromkeys(labels, "")).reset_index(drop=True)
+
+
+def _of_run(
+    label: str,
+    each: NamedRun,
+    outcomes: pd.DataFrame,
+    row_of: pd.Series,
+    candidates: pd.DataFrame,
+    texts: dict[str, int],
+) -> dict[str, Any]:
+    rows = outcomes["item_id"].map(row_of).to_numpy()
+    letters = np.full(len(row_of), "-")
+    right, tie = (outcomes["value"] == 1).to_numpy(), outcomes["tie"].fillna(False).to_numpy(dtype=bool)
+    letters[rows] = np.select([outcomes["value"].isna(), right, tie], ["u", "r", "t"], "w")
+    margin = np.full(len(row_of), np.nan)
+    margin[rows] = outcomes["true"] - outcomes["false"]
+    scores = _scores(each, candidates)
+    pooled = _pooled(each.run, outcomes, candidates)
+    return {
+        "label": label,
+        "outcome": "".join(letters),
+        "margin": _rounded(margin),
+        "score": _rounded(scores),
+        "best": {
+            int(row_of[item]): [
+                [texts.setdefault(text, len(texts)), int(truth), *_rounded(np.array([score]))]
+                for text, truth, score in best
+            ]
+            for item, best in pooled.items()
+        },
+    }
+
+
+def _scores(each: NamedRun, candidates: pd.DataFrame) -> np.ndarray:
+    """The score of each candidate (n,) in the channel that was measured, nan where the run kept none."""
+    run, results = each.run, each.results
+    path = run.folder / "scores.parquet"
+    if not path.exists():
+        return np.full(len(candidates), np.nan)
+    table = read_table(path, SCORES)
+    of_images = results.get("image_channel", results["channel"])
+    protocol = dict(zip(*(run.benchmark.items[name].to_pylist() for name in ("item_id", "protocol")), strict=True))
+    names = candidates["item_id"].map(protocol)
+    compared = names.map({name: find_protocol(name).compares_images for name in run.record["protocols"]}).fillna(False)
+    wanted = candidates.assign(channel=np.where(compared, of_images, results["channel"]))
+    known = table.filter(pc.is_in(table["channel"], pa.array(sorted({*wanted["channel"]})))).to_pandas()
+    known = known.drop_duplicates(["image_id", "text_id", "channel"])
+    keys = ["scene_id", "text_id", "channel"]
+    merged = wanted[keys].merge(known, how="left", left_on=keys, right_on=["image_id", "text_id", "channel"])
+    return merged["score"].to_numpy(dtype=float)
+
+
+def _pooled(run: Run, outcomes: pd.DataFrame, candidates: pd.DataFrame) -> dict[str, list[tuple[str, bool, float]]]:
+    """The best texts of the items whose false texts are in a pool, with their scores, best first."""
+    both = candidates.groupby("item_id")["truth"].nunique() > 1
+    asked = outcomes[~outcomes["item_id"].isin(both.index[both]) & outcomes["value"].notna()]
+    best = {
+        row["item_id"]: [(row["true_text"], True, row["true"]), (row["false_text"], False, row["false"])]
+        for row in asked.to_dict("records")
+    }
+    top = run.folder / "tables" / "top.csv"
+    columns = {"item_id": pa.string(), "truth": pa.bool_(), "score": pa.float64(), "text": pa.string()}
+    if best and top.exists():
+        table = read_csv(top, columns)
+        for row in table.filter(pc.is_in(table["item_id"], pa.array(list(best)))).to_pylist():
+            if row["text"] not in [text for text, *_ in best[row["item_id"]]]:
+                best[row["item_id"]].append((row["text"], row["truth"], row["score"]))
+    return {item: sorted(found, key=lambda each: -each[2]) for item, found in best.items()}
+
+
+def _coded(values: pd.Series) -> dict[str, Any]:
+    codes, names = pd.factorize(values.astype(str))
+    return {"names": [visible(name) for name in names], "codes": codes.tolist()}
+
+
+def _rounded(values: np.ndarray) -> list[float | None]:
+    """Numbers with five digits that matter, None where there is none."""
+    return [float(f"{value:.5g}") if np.isfinite(value) else None for value in values.tolist()]
+
+
+def thumbnails(images: Images, scenes: Sequence[str], inline: bool = False) -> list[str]:
+    """Each image as a data URL of WebP, made smaller."""
+    fitting = (side for side in _SIDES if len(scenes) * side**2 * _BYTES_A_PIXEL <= _ROOM)
+    side = _INLINE if inline else next(fitting, _SIDES[-1])
+
+    def small(scene: str) -> str:
+        return data_url(images.image(scene), side)
+
+    with ThreadPoolExecutor() as pool:
+        return list(pool.map(small, scenes))
+
+
+def data_url(image: Image.Image, side: int) -> str:
+    """An image of at most `side` pixels as a data URL."""
+    buffer = io.BytesIO()
+    image.thumbnail((side, side))
+    image.save(buffer, "WEBP", quality=80)
+    return "data:image/webp;base64," + base64.b64encode(buffer.getvalue()).decode()
+
+
+def _folder(images: Images | None, page: Path) -> str:
+    """Where a page finds the image files of a world, relative to itself; "" where they are in no files of their own."""
+    if isinstance(images, World) and (images.folder / "images").is_dir():
+        return os.path.relpath(images.folder / "images", page.parent)
+    return ""
+
+
+def pictures_of(run: Run) -> Pictures | None:
+    """The images of a run of a benchmark of others; None for other runs, and where its files are gone or others."""
+    external = run.record.get("external")
+    if not external:
+        return None
+    images = external["images"]
+    folder, filters = None if images is None else Path(images), tuple(external.get("filters", ()))
+    source = Source(Path(external["path"]), external["name"], folder, filters)
+    try:
+        pictures = read_external(source).pictures
+        if pictures.digest == run.record["world"]:
+            return pictures
+        reason = "they changed since the run"
+    except UserError as error:
+        reason = error.message
+    logger.info(f"The page shows no images of {source}: {reason}")
+    return None

@@ -1,0 +1,227 @@
+"""Runs as large as those of a paper, written as files: three models, three training seeds of each, four protocols,
+thousands of items over scenes of two rectangles."""
+
+import hashlib
+import io
+import json
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from PIL import Image, ImageDraw
+
+from evaluator.provenance.contamination import unknown_training
+from generator.base.files import write_json
+from generator.base.parquet import write_table
+from generator.dataset.reader import Dataset
+from generator.dataset.records import SCORES
+from generator.dataset.writer import WorldWriter, write_benchmark
+from tests.evaluator.report.conftest import GAP, ROW
+
+MODELS = {"scratch": 0.5, "finetuned": 0.8, "hard negatives": 1.4}
+"""How far each model tells a true text from a false one, in standard deviations of its scores."""
+COLORS, SHAPES = ("red", "blue", "green", "orange", "purple", "teal"), ("cube", "cone", "heart", "star", "arch", "ring")
+HELD_OUT = [list(each) for each in product(COLORS[:3], SHAPES[:3])]
+SPLITS = ("seen", "partial", "unseen")
+FALSE = {"binary": 1, "hard_positives": 1, "skill": 4, "retrieval": 0}
+"""How many false texts a question of each protocol has; those of retrieval are in a pool."""
+METRIC = {"binary": "accuracy", "hard_positives": "original accuracy", "skill": "R@1", "retrieval": "R@1"}
+EVIL = "a <script>alert(1)</script> & \u202ered\x1b cube"
+"""The caption of the first scene."""
+
+
+def write_many(folder: Path, items: int, scenes: int, seeds: int = 3) -> list[str]:
+    """Write folder/dataset and runs beside it; returns each run as MODEL=FOLDER, as `score report` takes it."""
+    rng = np.random.default_rng(0)
+    shown = [_scene(rng, SPLITS[i % 3]) for i in range(scenes)]
+    root = folder / "dataset"
+    _write_world(root, shown)
+    tables = _questions(rng, shown, items)
+    write_benchmark(root, "many", tables, {"kind": "color", "category": "shape", "bindings": HELD_OUT}, {})
+    sources = []
+    for model, sharpness in MODELS.items():
+        for seed in range(seeds):
+            run = folder / f"{model}-{seed}".replace(" ", "-")
+            _write_run(root, run, tables, np.random.default_rng(seed), sharpness)
+            sources.append(f"{model}={run}")
+    return sources
+
+
+def _scene(rng: np.random.Generator, split: str) -> list[tuple[str, str]]:
+    """Two objects, of which as many have a held-out binding as the split says."""
+    held_out = {"seen": (False, False), "partial": (True, False), "unseen": (True, True)}[split]
+    places = {
+        one: [pair for pair in product(COLORS, SHAPES) if (list(pair) in HELD_OUT) == one] for one in (True, False)
+    }
+    return [places[one][rng.integers(len(places[one]))] for one in held_out]
+
+
+def _write_world(root: Path, scenes: Sequence[Sequence[tuple[str, str]]]) -> None:
+    request = {"family": "none", "width": 64, "height": 64, "scenes": {}, "seed": 0, "block_seed": 0}
+    with WorldWriter(root, request) as writer:
+        for i, objects in enumerate(scenes):
+            image = Image.new("RGB", (64, 64), (225, 225, 225))
+            for k, (color, shape) in enumerate(objects):
+                size = 8 + 2 * SHAPES.index(shape)
+                ImageDraw.Draw(image).rectangle((6 + 30 * k, 32 - size, 26 + 30 * k, 24 + size), fill=color)
+            file = io.BytesIO()
+            image.save(file, "PNG")
+            (writer.images / f"{i:06d}.png").write_bytes(file.getvalue())
+            shown = [
+                {"category": shape, "attributes": {"color": color}, "amodal_box": [0, 0, 9, 9], "visible_fraction": 1.0}
+                for color, shape in objects
+            ]
+            digest = hashlib.sha256(file.getvalue()).hexdigest()
+            record = {"scene_id": f"{i:06d}", "cluster_id": f"k{i}", "objects": shown, "relations": [], "scene": "{}"}
+            writer.add({**record, "files": {f"images/{i:06d}.png": digest}})
+        writer.finish('category = "shape"\n')
+
+
+def _questions(rng: np.random.Generator, scenes: Sequence[Sequence[tuple[str, str]]], items: int) -> dict[str, Any]:
+    texts: dict[str, str] = {}
+    found: dict[str, Any] = {"texts": [], "items": [], "candidates": [], "pools": []}
+
+    def text_id(words: str) -> str:
+        return texts.setdefault(words, f"t{len(texts):06d}")
+
+    for i in range(items):
+        protocol, scene = list(FALSE)[i % 4], i // 4 % len(scenes)
+        (a, x), (b, y) = scenes[scene]
+        caption = EVIL if scene == 0 else f"a {a} {x} and a {b} {y}"
+        others = [f"a {b} {x} and a {a} {y}", *(f"a {c} {x} and a {b} {y}" for c in COLORS if c not in (a, b))]
+        said = [("c", True, caption), *(("n", False, words) for words in others[: FALSE[protocol]])]
+        if protocol == "hard_positives":
+            said.append(("p", True, f"a {b} {y} and a {a} {x}"))
+        kind = {"binary": "swap", "hard_positives": "replace", "skill": None, "retrieval": "grid"}[protocol]
+        item = {"item_id": f"{protocol}-{i:06d}", "protocol": protocol, "kind": kind, "split": SPLITS[scene % 3]}
+        item |= {"skill": ("attribute", "object")[i // 4 % 2], "cluster_id": f"k{scene}"}
+        found["items"].append(item | {"pool_id": "grid" if protocol == "retrieval" else None})
+        found["candidates"] += [
+            {
+                "item_id": item["item_id"],
+                "scene_id": f"{scene:06d}",
+                "text_id": text_id(words),
+                "slot": slot,
+                "truth": truth,
+            }
+            for slot, truth, words in said
+        ]
+    found["texts"] = [{"text_id": name, "text": words} for words, name in texts.items()]
+    return found
+
+
+def _write_run(root: Path, folder: Path, tables: dict[str, Any], rng: np.random.Generator, sharpness: float) -> None:
+    dataset = Dataset.open(root)
+    benchmark = dataset.benchmark("many")
+    items, candidates = pd.DataFrame(tables["items"]), pd.DataFrame(tables["candidates"])
+    names = benchmark.text_of
+    drop = items["split"].map({"seen": 1.0, "partial": 0.6, "unseen": 0.2}).to_numpy() * sharpness
+    of = candidates["item_id"].map(pd.Series(drop, items["item_id"])).to_numpy()
+    candidates["score"] = np.round(rng.normal(0.2, 0.05, len(candidates)) + 0.05 * of * candidates["truth"], 4)
+    folder.mkdir()
+    asked = candidates.drop_duplicates(["scene_id", "text_id"])
+    pairs = {"image_id": asked["scene_id"], "text_id": asked["text_id"], "channel": "cosine", "score": asked["score"]}
+    table = pa.Table.from_pandas(pd.DataFrame({**pairs, "unscored": None}), SCORES, preserve_index=False)
+    write_table(folder / "scores.parquet", table, SCORES)
+    key = ["scene_id", "text_id"]
+    candidates["score"] = candidates[key].merge(asked[[*key, "score"]], on=key)["score"].to_numpy()
+    shown = zip(*(dataset.world.scenes[name].to_pylist() for name in ("scene_id", "objects")), strict=True)
+    bindings = {
+        scene: ";".join(f"{dict(each['attributes'])['color']}:{each['category']}" for each in objects)
+        for scene, objects in shown
+    }
+    rows = _outcomes(items, candidates, names, rng, bindings)
+    (folder / "tables").mkdir()
+    rows.to_csv(folder / "tables" / "items.csv", index=False)
+    about = {"model": "given", "benchmark": "many", "certificate": "verified", "channel": "cosine"}
+    training = unknown_training()
+    write_json(
+        folder / "run.json",
+        {
+            **about,
+            "benchmark": benchmark.digest,
+            "world": dataset.world.digest,
+            "dataset": str(root),
+            "benchmark_name": "many",
+            "protocols": list(FALSE),
+            "training": training,
+            "indistinct_texts": {},
+            "info": {"weights": folder.name},
+            "python": "3",
+            "versions": {"numpy": np.__version__},
+        },
+    )
+    factors = {"model": "given", "treatment": {}, "training_seed": int(folder.name[-1]), "design": {}, "block": "k"}
+    write_json(
+        folder / "results.json",
+        {
+            **about,
+            "rules": {"tie_tolerance": 1e-5, "level": 0.95},
+            "factors": {**factors, "block_seed": 0, "benchmark": "b/w"},
+            "training": training,
+            "unknown_protocols": {},
+            "rows": _rows(rows),
+            "fits": [],
+            "cells": [],
+        },
+    )
+
+
+def _outcomes(
+    items: pd.DataFrame,
+    candidates: pd.DataFrame,
+    names: dict[str, str],
+    rng: np.random.Generator,
+    bindings: dict[str, str],
+) -> pd.DataFrame:
+    """tables/items.csv: a few items tie and a few have no score."""
+    best = {
+        side: candidates[candidates["truth"] == (side == "true")].sort_values("score").groupby("item_id").last()
+        for side in ("true", "false")
+    }
+    rows = items.rename(columns={"cluster_id": "cluster"}).drop(columns="pool_id")
+    for side, found in best.items():
+        rows[side] = rows["item_id"].map(found["score"])
+        rows[f"{side}_text"] = rows["item_id"].map(found["text_id"]).map(names)
+    pooled = rows["false"].isna().to_numpy()
+    rows.loc[pooled, "false"] = np.round(rng.normal(0.24, 0.04, pooled.sum()), 4)
+    rows.loc[pooled, "false_text"] = "a teal ring and a teal star"
+    rows["tie"] = (rows["true"] == rows["false"]).astype(str).str.lower()
+    rows["value"] = (rows["true"] > rows["false"]).astype(float)
+    unscored = rng.random(len(rows)) < 0.01
+    rows.loc[unscored, ["value", "true", "false"]] = np.nan
+    rows["unscored"] = np.where(unscored, "the model's score is not a number", "")
+    rows["metric"] = rows["protocol"].map(METRIC)
+    scene = candidates.drop_duplicates("item_id").set_index("item_id")["scene_id"]
+    rows["scene_id"] = rows["item_id"].map(scene)
+    rows["bindings"] = rows["scene_id"].map(bindings)
+    return rows
+
+
+def _rows(outcomes: pd.DataFrame) -> list[dict[str, Any]]:
+    """Main rows of results by split, and their gap, with normal intervals."""
+    found: list[dict[str, Any]] = []
+    for protocol, metric in METRIC.items():
+        of = outcomes[outcomes["protocol"] == protocol]
+        ends = {}
+        for split in SPLITS:
+            values = of[of["split"] == split]["value"]
+            mean, half = values.mean(), 1.96 * values.std() / np.sqrt(values.count())
+            ends[split] = (mean, half)
+            counts = {
+                "items": int(values.count()),
+                "unscored": int(values.isna().sum()),
+                "clusters": int(values.count()),
+            }
+            numbers = {"value": mean, "low": max(0.0, mean - half), "high": min(1.0, mean + half)}
+            numbers["chance"] = 1 / (1 + FALSE[protocol]) if FALSE[protocol] else 1 / 900
+            found.append({**ROW, "protocol": protocol, "metric": metric, "split": split, **numbers, **counts})
+        (seen, a), (unseen, b) = ends["seen"], ends["unseen"]
+        half, gap = float(np.hypot(a, b)), seen - unseen
+        numbers = {"value": gap, "low": gap - half, "high": gap + half, "chance": None}
+        found.append({**ROW, "protocol": protocol, "metric": metric, **GAP, **counts, **numbers})
+    return json.loads(json.dumps(found))  # numbers of numpy become plain
