@@ -101,7 +101,7 @@ class VectorCache:
                     f"SELECT input, vector FROM vectors WHERE input IN ({','.join('?' * len(part))})", part
                 ).fetchall()
             for name, kept in rows:
-                if kept[-_CHECK:] == _checksum(name, kept[:-_CHECK]):
+                if _is_whole(name, kept):
                     found[name] = np.frombuffer(kept[:-_CHECK], np.float32)
                 else:
                     damaged += 1
@@ -129,6 +129,11 @@ class VectorCache:
             raise UserError(
                 f"The cache {self._path} cannot be used ({error}); delete it, free some space, or set XDG_CACHE_HOME."
             ) from None
+
+
+def _is_whole(name: str, kept: object) -> bool:
+    """Whether an entry is a vector with its checksum; SQLite keeps a text or a number in any column."""
+    return isinstance(kept, bytes) and len(kept) % 4 == 0 and kept[-_CHECK:] == _checksum(name, kept[:-_CHECK])
 
 
 def _checksum(name: str, vector: bytes) -> bytes:

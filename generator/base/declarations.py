@@ -6,8 +6,10 @@ from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Finite = Annotated[float, Field(allow_inf_nan=False)]
+Positive = Annotated[float, Field(ge=1e-6, le=1e6)]
+Amount = Annotated[float, Field(ge=0, le=1e6)]
+Finite = Annotated[float, Field(ge=-1e6, le=1e6)]
+"""Numbers as worlds have them; products of larger ones would overflow."""
 Share = Annotated[float, Field(ge=0, le=1)]
 Words = Annotated[str, Field(pattern=r"^[a-z][a-z' -]*[a-z]$")]
 

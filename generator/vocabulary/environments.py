@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from generator.base.declarations import Declared, Finite, Hex, Positive, Share, Words
+from generator.base.declarations import Amount, Declared, Finite, Hex, Positive, Share, Words
 from generator.vocabulary.materials import linear_of
 
 Vector = tuple[Finite, Finite, Finite]
@@ -20,7 +20,7 @@ class LampSpec(Declared):
     size: Positive | None = None
     color: Vector
     position: Vector
-    jitter: Annotated[float, Field(ge=0)] = 0
+    jitter: Amount = 0
 
 
 class SkySpec(Declared):

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator
 
 from generator.assets.sets import BUILTIN, NAME
-from generator.base.declarations import Declared, Positive, Words
+from generator.base.declarations import Amount, Declared, Positive, Words
 from generator.vocabulary.environments import Environment, LampSpec, Vector
 from generator.vocabulary.materials import AttributeValue, FloorSpec
 from generator.vocabulary.relations import Relation
@@ -78,9 +78,9 @@ class Placement(Declared):
     extent: Positive
     frame: Literal["image", "square"]
     orders: Literal["planned", "free"] = "planned"
-    gap: Annotated[float, Field(ge=0)]
-    clearance: Annotated[float, Field(ge=0)]
-    min_pixels: Annotated[float, Field(ge=0)]
+    gap: Amount
+    clearance: Amount
+    min_pixels: Amount
     min_visible: Annotated[float, Field(ge=0, le=1)]
     most: Annotated[int, Field(ge=1)] | None = None
 
@@ -92,7 +92,7 @@ class CameraSpec(Declared):
     target: Vector
     lens: Positive
     sensor: Positive
-    jitter: Annotated[float, Field(ge=0)]
+    jitter: Amount
 
 
 class Tables(Declared):
@@ -112,7 +112,7 @@ class Tables(Declared):
     environments: dict[str, Environment]
     placement: Placement
     camera: CameraSpec
-    sky: Annotated[float, Field(ge=0)]
+    sky: Amount
     caustics: bool = False
     floor: FloorSpec = FloorSpec()
     lamps: dict[str, LampSpec]

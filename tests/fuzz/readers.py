@@ -24,6 +24,7 @@ from evaluator.runs.elsewhere import Source, measure_items
 from evaluator.runs.folder import open_run, read_named, read_results
 from evaluator.runs.measure import measure
 from evaluator.runs.parts import captions_digest, read_splits, write_splits
+from evaluator.scoring.store import VectorCache
 from generator.assets.importing import check_file, read_file
 from generator.assets.sets import read_asset, read_notes, write_asset
 from generator.assets.shapes import UnitMesh
@@ -173,6 +174,12 @@ def _parted(root: Path) -> None:
     measure(open_run(root / "parted").folder)
 
 
+def _cache(root: Path) -> None:
+    with VectorCache(root / "cache.sqlite") as cache:
+        for vector in cache.get(["a", "b", "c"]).values():
+            assert vector.dtype == np.float32
+
+
 def _compare(name: str) -> Read:
     def read(root: Path) -> None:
         match(read_answers(f"a={root / name}"))
@@ -270,6 +277,7 @@ READERS: dict[str, Reader] = {
     "tables of counts": Reader(("counts.csv", "counts.parquet"), _counts),
     "splits of a run": Reader(("parted/splits.json",), _parted),
     "exposure": Reader(("jackalope.json",), recorded_exposure),
+    "cache of scores": Reader(("cache.sqlite",), _cache),
 }
 
 
@@ -348,5 +356,7 @@ def make_files(folder: Path) -> None:
         tar(folder / name, members, mode)
     pq.write_table(next(read_table(folder / "counts.csv")), folder / "counts.parquet")
     measure_items(Source(folder / "items.csv", out=folder / "run"))
+    with VectorCache(folder / "cache.sqlite") as cache:
+        cache.put(["a", "b", "c"], np.eye(3, 4))
     parted = Path(shutil.copytree(folder / "run", folder / "parted"))
     write_splits(parted, read_splits(folder / "partitions", open_run(parted).benchmark))

@@ -137,6 +137,13 @@ def test_a_name_is_written_as_it_is(name: str, results: Row) -> None:
     assert name in words_of(figure)
 
 
+def test_control_characters_of_a_name_reach_no_warning(results: Row, recwarn: pytest.WarningsRecorder) -> None:
+    two = [{**results, "model": each} for each in ("\x1b[2Jclean", "another")]
+    for svg in by_complexity(two, "integration"):
+        assert "\\x1b[2Jclean" in "".join(ElementTree.fromstring(svg).itertext())
+    assert not [each for each in recwarn if "\x1b" in str(each.message)]
+
+
 def test_splits_of_other_designs_are_drawn_in_the_order_of_the_tables(results: Row) -> None:
     """Of class lists, and of tables of others; `val` is not drawn."""
     named = {"seen": "ood_test", "partial": "b", "unseen": "id_test"}

@@ -102,6 +102,15 @@ def test_markdown_has_title_mark_lines_and_notes() -> None:
     )
 
 
+def test_control_characters_are_shown_in_markdown_and_csv() -> None:
+    table = Table(
+        ["model"], [Column("x")], [Line(["\x1b[2Jclean\u202e"], [Cell("1", numbers={"value": 1.0})])], "", "\x1b"
+    )
+    shown = r"\x1b[2Jclean\u202e"
+    assert [row["model"] for row in csv_rows(table)] == [shown]
+    assert not {"\x1b", "\u202e"} & set(markdown(table))
+
+
 def test_latex_groups_span_their_columns() -> None:
     columns = [Column("x", "G"), Column("y", "G"), Column("z"), Column("x", "H & I")]
     cells = [Cell("-1.5", "[-2.0, 1.0]", "*", strong=True), Cell(reason="no run"), Cell("3"), Cell("4")]

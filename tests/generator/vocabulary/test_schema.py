@@ -12,6 +12,7 @@ from generator.vocabulary.environments import Environment, PropSpec, ReliefSpec,
 from generator.vocabulary.families import vocabulary_text
 from generator.vocabulary.schema import parse_vocabulary, read_vocabulary
 from generator.vocabulary.tables import ObjectSpec
+from tests.conftest import FEWEST, run_command
 
 CLEVR, RELATIONS = vocabulary_text("clevr"), vocabulary_text("clevr-relations")
 
@@ -184,3 +185,16 @@ def test_ranges_rise() -> None:
 def test_values_out_of_range_are_refused(keys: dict) -> None:
     with pytest.raises(ValidationError):
         ObjectSpec.model_validate(keys)
+
+
+NUMBERS = sorted(set(re.findall(r"\b(\w+) = -?[0-9.]+", CLEVR)))
+
+
+@pytest.mark.parametrize("key", NUMBERS)
+@pytest.mark.parametrize("number", ["1e308", "1e-308"])
+def test_numbers_that_no_world_has_are_no_traceback(tmp_path: Path, key: str, number: str) -> None:
+    """A family of someone else is refused in a sentence, or gives findings."""
+    path = tmp_path / "own.toml"
+    path.write_text(re.sub(rf"\b{key} = -?[0-9.]+", f"{key} = {number}", CLEVR, count=1))
+    run_command("gen vocab check", path)
+    run_command("gen plan --family", path, "--holdout", "3x3", *FEWEST, "--out", tmp_path / "world")
