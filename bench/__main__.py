@@ -26,6 +26,7 @@ BENCHMARKS = (
     "scale",
     "pairs",
     "familiarity",
+    "reporting",
 )
 # hours; half an hour; an installed asset set; hours; minutes; minutes; seconds
 ON_REQUEST = ("quality", "proof", "animals", "coverage", "comparing", "power", "size")
