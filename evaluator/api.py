@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -23,14 +23,22 @@ from evaluator.runs.measure import measure_protocols
 from evaluator.runs.parts import limit_said
 from evaluator.runs.request import Request
 from evaluator.runs.tables import COLUMNS, item_rows
+from evaluator.runs.thumbnails import image_row
 from generator.base.errors import UserError, did_you_mean
 from generator.base.extras import extras_named
 from generator.base.progress import SILENT, Callback, Progress
 
+if TYPE_CHECKING:
+    import altair
+
+_SHOWN = 4
+"""Images that a notebook shows."""
+
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """The results of a model on a dataset. Notebooks show its table.
+    """The results of a model on a dataset. Notebooks show its table, the gap as a drawing, and images
+    of failures.
 
     folder: the run's folder, which `score report` and `score compare` read. results: the contents of its
     results.json, empty in processes other than the main one.
@@ -65,14 +73,37 @@ class Evaluation:
         ]
         return pd.DataFrame(rows, columns=[*table.labels, *(column.head for column in table.columns)])
 
+    def figure(self, name: str = "gap") -> "altair.ConcatChart":
+        """A figure of the page (evaluator.report.figures) as a chart of Altair: `gap`, `gaps`, `split-binary` and so
+        on. Raises UserError for one that the results have no numbers for."""
+        from evaluator.report.figures import figures
+
+        found = {each.name: each for each in figures(pool_runs([self.results]))}
+        if name not in found:
+            raise UserError(f"The evaluation has no figure '{name}'; {did_you_mean(name, list(found))}")
+        return found[name].chart()
+
     def __repr__(self) -> str:
         if not self.results:
             return "<Evaluation of another process>"
         return "\n".join([*self._said, self.table().to_string(index=False)])
 
     def _repr_html_(self) -> str:
-        said = "".join(f"<p>{html.escape(line)}</p>" for line in self._said) if self.results else ""
-        return said + (self.table().to_html(index=False) if self.results else html.escape(repr(self)))
+        from evaluator.report.figures import gap
+
+        if not self.results:
+            return html.escape(repr(self))
+        said = "".join(f"<p>{html.escape(line)}</p>" for line in self._said)
+        drawn = "".join(each.svg() for each in gap(pool_runs([self.results])))
+        return said + self.table().to_html(index=False) + drawn + self._failures()
+
+    def _failures(self) -> str:
+        """A row of images that were answered wrongly, each with the false text that won; "" where there are none."""
+        from evaluator.report.gallery import failures
+
+        run = open_run(self.folder)
+        shown = failures(run, _SHOWN)
+        return f"<p>Wrong, with the false text that won:</p>{image_row(shown)}" if shown else ""
 
     @property
     def _said(self) -> list[str]:

@@ -6,6 +6,7 @@ from evaluator.cli.audit import audit
 from evaluator.cli.compare import compare
 from evaluator.cli.experiment import experiment
 from evaluator.cli.familiarity import familiarity
+from evaluator.cli.leaderboard import leaderboard
 from evaluator.cli.measure import measure
 from evaluator.cli.options import JSON
 from evaluator.cli.pictures import embeddings, generate
@@ -37,6 +38,7 @@ for command in (
     run,
     measure,
     report,
+    leaderboard,
     tables,
     compare,
     train,

@@ -1,7 +1,5 @@
 """The items of runs as the page shows them: every item with its image, candidates, scores and outcomes, by columns."""
 
-import base64
-import io
 import logging
 import os
 from collections.abc import Mapping, Sequence
@@ -20,6 +18,7 @@ from evaluator.benchmarks.registry import Source, read_external
 from evaluator.protocols.items import split_rank
 from evaluator.protocols.registry import find_protocol
 from evaluator.runs.folder import NamedRun, Run
+from evaluator.runs.thumbnails import data_url
 from evaluator.statistics.clusters import OF, SEPARATOR
 from generator.base.csv_tables import read_csv
 from generator.base.errors import UserError, visible
@@ -122,6 +121,16 @@ def _outcomes(run: Run) -> pd.DataFrame:
     return found.fillna(dict.fromkeys(labels, "")).reset_index(drop=True)
 
 
+def failures(run: Run, most: int) -> list[tuple[Image.Image, str]]:
+    """Images of items that are wrong, each of another scene, with the false text that won; none without images."""
+    images = run.world or pictures_of(run)
+    outcomes = _outcomes(run)
+    wrong = outcomes[(outcomes["value"] < 1) & (outcomes["split"] != "val")].drop_duplicates("scene_id")[:most]
+    if images is None:
+        return []
+    return [(images.image(row["scene_id"]), visible(row["false_text"])) for row in wrong.to_dict("records")]
+
+
 def _of_run(
     label: str,
     each: NamedRun,
@@ -210,14 +219,6 @@ def thumbnails(images: Images, scenes: Sequence[str], inline: bool = False) -> l
 
     with ThreadPoolExecutor() as pool:
         return list(pool.map(small, scenes))
-
-
-def data_url(image: Image.Image, side: int) -> str:
-    """An image of at most `side` pixels as a data URL."""
-    buffer = io.BytesIO()
-    image.thumbnail((side, side))
-    image.save(buffer, "WEBP", quality=80)
-    return "data:image/webp;base64," + base64.b64encode(buffer.getvalue()).decode()
 
 
 def _folder(images: Images | None, page: Path) -> str:

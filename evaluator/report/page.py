@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import vl_convert
@@ -27,6 +28,7 @@ from generator.base.files import write_text
 from generator.dataset.reader import Benchmark
 
 _GAP = ("seen", "unseen")
+_NO_LINKS: Mapping[str, str] = MappingProxyType({})
 
 
 def write_page(
@@ -45,10 +47,26 @@ def write_page(
     """
     results = [each.results for each in runs]
     entries = [{**each, "model": visible(each["model"])} for each in pool_runs(results)]
-    drawn = figures(entries)
-    entries = [{**each, "model": marked(each["model"], each)} for each in entries]
-    galleries, grids = _galleries(runs, entries, out, inline)
-    made = [*drawn, *grids, *more]
+    named = [{**each, "model": marked(each["model"], each)} for each in entries]
+    galleries, grids = _galleries(runs, named, out, inline)
+    made = [*figures(entries), *grids, *more]
+    own = [each.run.benchmark for each in runs if not splits_said(each.results["rules"])]
+    sentences = about_splits(own, all(each["training"]["status"] == CLEAN for each in entries))
+    of_runs = [(each.run, each.results) for each in runs]
+    page = render(named, made, galleries=galleries, unfinished=unfinished, sentences=sentences, runs=of_runs)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    write_text(out, page)
+    write_pooled(entries, out)
+    return results, made
+
+
+def render(
+    entries: Sequence[Results], made: Sequence[Figure], links: Mapping[str, str] = _NO_LINKS, **more: Any
+) -> str:
+    """The HTML of a page of pooled entries, whose models have their marks, and their figures.
+
+    links: the page of each model. more: `galleries`, `sentences`, `runs` and `unfinished`, where there are some.
+    """
     lines = main_lines(entries)
     board = side_by_side(entries, lines)
     environment = Environment(
@@ -64,36 +82,26 @@ def write_page(
         "sort_key": _sort_key,
         "question": lambda row: " ".join(str(row[name]) for name in LABELS[1:] if row[name]),
     }
-    own = [each.run.benchmark for each in runs if not splits_said(each.results["rules"])]
-    page = environment.get_template("page.html.jinja").render(
+    return environment.get_template("page.html.jinja").render(
         title="Does it compose, or remember?",
         finding=finding(lines),
-        marks=list(
-            dict.fromkeys(
-                f"{each['model']} on {each['benchmark']}: {mark_of(each)}" for each in entries if mark_of(each)
-            )
-        ),
-        unfinished=unfinished,
+        marks=list(dict.fromkeys(f"{each['model']}: {mark_of(each)}" for each in entries if mark_of(each))),
         figures=made,
         folded=_sections(made),
         board=board,
         lines=[(line, row.cells) for line, row in zip(lines, board.lines, strict=True)],
         several=len({entry["benchmark"] for entry in entries}) > 1,
-        sentences=about_splits(own, all(each["training"]["status"] == CLEAN for each in entries)),
-        galleries=galleries,
+        certificates=len({entry["certificate"] for entry in entries}) > 1,
+        links=links,
         entries=entries,
         tables=[_tables(entry) for entry in entries],
         population=population(row for entry in entries for row in entry["rows"]),
-        runs=[(each.run, each.results) for each in runs],
         figures_data=as_json({figure.name: figure.spec() for figure in made}),
-        items_data=as_json(galleries),
+        items_data=as_json(more.get("galleries", [])),
         vega=_vega(),
         **{name: asset(file) for name, file in _ASSETS.items()},
+        **more,
     )
-    out.parent.mkdir(parents=True, exist_ok=True)
-    write_text(out, page)
-    write_pooled(entries, out)
-    return results, made
 
 
 _ASSETS = {"css": "page.css", "script": "page.js", "gallery": "gallery.js", "datatables": "datatables.min.js"}

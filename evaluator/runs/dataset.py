@@ -1,5 +1,6 @@
 """`Dataset`: the questions of a benchmark, for `evaluate`, for torch's DataLoader and for Hugging Face datasets."""
 
+import html
 import io
 from collections.abc import Sequence
 from functools import cached_property
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evaluator.benchmarks.registry import Source, external_source, open_external
+from evaluator.runs.thumbnails import image_row
 from generator.base.errors import UserError, did_you_mean
 from generator.base.extras import extras_named
 from generator.dataset import reader
@@ -19,6 +21,8 @@ from generator.dataset.reader import Images
 if TYPE_CHECKING:
     import datasets
 
+_SHOWN = 4
+"""Images that a notebook shows."""
 _LABELS = ("item_id", "protocol", "split", "kind", "skill", "pool_id")
 
 
@@ -84,6 +88,14 @@ class Dataset:
 
     def __repr__(self) -> str:
         return f"<Dataset {self.source.path.name}, benchmark {self.benchmark.name}, {len(self):,} questions>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: how many questions of each protocol a split has, and the images of some with a true text."""
+        items = self._items.select(["protocol", "split"]).to_pandas()
+        counts = items.groupby(["protocol", "split"]).size().unstack(fill_value=0)
+        rows = range(0, len(self), max(1, len(self) // _SHOWN))[:_SHOWN]
+        shown = ((each["images"][0], each["texts"][each["truth"].index(True)]) for each in map(self.__getitem__, rows))
+        return f"<p>{html.escape(repr(self))}</p>{counts.to_html()}{image_row(list(shown))}"
 
     def pool(self, pool_id: str) -> list[str]:
         """The texts of a pool, such as `grid`: what `retrieval` asks every image against."""

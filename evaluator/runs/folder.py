@@ -124,12 +124,16 @@ def read_named(source: str, moved: Sequence[Path] = ()) -> NamedRun:
     """
     name, folder = split_name(source)
     run = open_run(folder, moved)
-    results = read_results(run)
+    return NamedRun(run, named_results(read_results(run), name))
+
+
+def named_results(results: dict[str, Any], name: str | None) -> dict[str, Any]:
+    """Results whose model is called `name`, as they are without one."""
     if name:
         factors = results["factors"]
         seed = results["model"] if factors["training_seed"] is None else factors["training_seed"]
         results |= {"model": name, "factors": {**factors, "model": name, "treatment": {}, "training_seed": seed}}
-    return NamedRun(run, results)
+    return results
 
 
 def is_unfinished(source: str) -> bool:

@@ -15,6 +15,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, sync_playwright
 
 from evaluator.report.page import write_page
+from evaluator.report.site import write_site
 from evaluator.report.table import number
 from evaluator.runs.folder import read_named
 from tests.evaluator.report.many import EVIL, write_many
@@ -210,3 +211,21 @@ def test_the_page_asks_the_network_for_nothing(browser: Any, report: tuple[Path,
     page.wait_for_selector(".chart svg")
     context.close()
     assert [url for url in asked if not re.match("data:|blob:|file:.*report.html", url)] == []
+
+
+def test_a_site_leads_to_each_model_and_back(browser: Any, tmp_path: Path) -> None:
+    write_site(write_many(tmp_path / "many", 240, 30, seeds=1), tmp_path / "site")
+    context = browser.new_context()
+    page, errors = context.new_page(), []
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(f"file://{tmp_path / 'site' / 'index.html'}")
+    page.wait_for_selector(".chart svg")
+    assert described(Axe().run(page).response["violations"]) == []
+    page.locator("#board a", has_text="finetuned").first.click()
+    page.wait_for_selector(".chart svg")
+    assert {*page.locator("#board th[scope=row]").all_inner_texts()} == {"finetuned"}
+    page.locator("nav a", has_text="All models").click()
+    page.wait_for_selector("#board tbody tr:nth-child(12)")
+    context.close()
+    assert errors == []

@@ -1,0 +1,60 @@
+"""What notebooks show of an evaluation and of a dataset: the table, the drawing, a row of images."""
+
+import base64
+import io
+import re
+from pathlib import Path
+
+import altair
+import pytest
+from PIL import Image
+
+from evaluator.api import Evaluation, evaluate
+from evaluator.runs.dataset import Dataset
+from generator.base.errors import UserError
+from tests.evaluator.encoders import WordBag, captions_by_image
+
+
+@pytest.fixture
+def evaluation(drawn: Path, tmp_path: Path) -> Evaluation:
+    """Of a model without word order, which is wrong on every swap."""
+    return evaluate(WordBag(captions_by_image(drawn)), drawn, out=tmp_path / "run", name="<bag>", protocols="binary")
+
+
+def images_of(text: str) -> list[Image.Image]:
+    return [Image.open(io.BytesIO(base64.b64decode(each))) for each in re.findall('base64,([^"]+)', text)]
+
+
+def test_an_evaluation_shows_its_table_the_gap_and_failures(evaluation: Evaluation, drawn: Path) -> None:
+    shown = evaluation._repr_html_()
+    assert "&lt;bag&gt;" in shown
+    assert "<bag>" not in shown
+    assert (shown.count("<table"), shown.count("<svg"), shown.count("<img")) == (1, 1, 4)
+    assert {image.size for image in images_of(shown)} == {(64, 64)}
+    texts = {text for text, true in _texts(drawn) if not true}
+    assert all(alt in texts for alt in re.findall('alt="([^"]+)"', shown))
+
+
+def _texts(drawn: Path) -> list[tuple[str, bool]]:
+    dataset = Dataset.open(drawn, protocols="binary")
+    return [pair for i in range(len(dataset)) for pair in zip(dataset[i]["texts"], dataset[i]["truth"], strict=True)]
+
+
+def test_a_figure_is_a_chart_that_altair_knows(evaluation: Evaluation) -> None:
+    chart = evaluation.figure("gap")
+    assert isinstance(chart, altair.ConcatChart)
+    (values,) = chart.to_dict()["datasets"].values()
+    rows = [row for row in evaluation.results["rows"] if row["is_main"] and not row["is_gap"] and row["split"] != "val"]
+    assert {each["value"] for each in values} <= {round(100 * row["value"], 4) for row in rows}
+    with pytest.raises(UserError, match="has no figure 'gpa'; did you mean 'gap'"):
+        evaluation.figure("gpa")
+
+
+def test_a_dataset_shows_its_questions_by_split_and_images(drawn: Path) -> None:
+    dataset = Dataset.open(drawn)
+    shown = dataset._repr_html_()
+    assert "questions&gt;" in shown
+    assert shown.count("<img") == 4
+    assert {"binary", "retrieval", "unseen"} <= set(re.findall(r">(\w+)</t[hd]>", shown))
+    true = {dataset[i]["texts"][dataset[i]["truth"].index(True)] for i in range(len(dataset))}
+    assert all(alt in true for alt in re.findall('alt="([^"]+)"', shown))
