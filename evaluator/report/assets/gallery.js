@@ -161,12 +161,12 @@ if (document.getElementById("gallery")) (() => {
 
   function scores(i, runs) {
     const own = candidates(i), several = new Set(own.map(k => set.candidates.scene[k])).size > 1;
-    const lines = new Map(own.map(k => [`${set.candidates.text[k]} ${set.candidates.scene[k]}`, {
+    const lines = new Map(own.map(k => [`${set.candidates.text[k]} ${set.candidates.scene[k]} ${set.candidates.truth[k]}`, {
       text: set.candidates.text[k], scene: set.candidates.scene[k], truth: set.candidates.truth[k],
       kind: set.candidates.kind.names[set.candidates.kind.codes[k]], of: runs.map(each => each.score[k]),
     }]));
     runs.forEach((each, r) => (each.best[i] ?? []).forEach(([text, truth, score]) => {
-      const key = `${text} ${own.length ? set.candidates.scene[own[0]] : 0}`;
+      const key = `${text} ${own.length ? set.candidates.scene[own[0]] : 0} ${truth}`;
       if (!lines.has(key)) lines.set(key, { text, truth, kind: "in the pool", of: runs.map(() => null) });
       lines.get(key).of[r] = score;
     }));

@@ -57,7 +57,10 @@ def _scene(rng: np.random.Generator, split: str) -> list[tuple[str, str]]:
     places = {
         one: [pair for pair in product(COLORS, SHAPES) if (list(pair) in HELD_OUT) == one] for one in (True, False)
     }
-    return [places[one][rng.integers(len(places[one]))] for one in held_out]
+    first, second = (places[one] for one in held_out)
+    a, x = first[rng.integers(len(first))]
+    apart = [(b, y) for b, y in second if b != a and y != x]  # or exchanging their colours would change nothing
+    return [(a, x), apart[rng.integers(len(apart))]]
 
 
 def _write_world(root: Path, scenes: Sequence[Sequence[tuple[str, str]]]) -> None:
