@@ -89,17 +89,31 @@ def _items(
     protocols = make_protocols(captioner, request, objects[1])
     measured = Request(statistics=parse_statistics("density=0.5,completeness=0.7,saliency=1"))
     trained = [make_training(captioner, each, objects[1]) for each in (Request(), measured)] if training else []
-    for n, planned in enumerate(plan_scenes(vocabulary, plan, counts, 0, objects)):
-        scene = place_scene(planned, vocabulary, 0, 0, 320, 240)
-        arrangement = tuple((thing.attributes[holdout.kind], thing.category) for thing in scene.objects)
-        split = plan.place(arrangement).split
-        assert split is not None
-        held_out = tuple(holdout.holds_out(*binding) for binding in arrangement)
-        salience = tuple(-thing.position[1] for thing in scene.objects)
-        described = DescribedScene(planned.scene_id, Facts(scene, vocabulary), split, held_out, salience)
-        for protocol in trained[n % 2 :][:1] if split == "train" else protocols:
-            for item in protocol.items(described, Stream("page", protocol.name, n)):
-                yield scene, item
+    scenes = [
+        place_scene(each, vocabulary, 0, 0, 320, 240) for each in plan_scenes(vocabulary, plan, counts, 0, objects)
+    ]
+    for survey in (True, False):
+        for n, scene in enumerate(scenes):
+            described = _described(scene, str(n), plan)
+            for protocol in trained[n % 2 :][:1] if described.split == "train" else protocols:
+                stream = Stream("page", protocol.name, n)
+                if not protocol.describes(described.split):
+                    continue
+                if survey:
+                    protocol.survey(described, stream)
+                    continue
+                for item in protocol.items(described, stream):
+                    yield scene, item
+
+
+def _described(scene: Scene, scene_id: str, plan: SplitPlan) -> DescribedScene:
+    holdout = plan.holdout
+    arrangement = tuple((thing.attributes[holdout.kind], thing.category) for thing in scene.objects)
+    split = plan.place(arrangement).split
+    assert split is not None
+    held_out = tuple(holdout.holds_out(*binding) for binding in arrangement)
+    salience = tuple(-thing.position[1] for thing in scene.objects)
+    return DescribedScene(scene_id, Facts(scene, plan.vocabulary), split, held_out, salience)
 
 
 def _entry(scene: Scene, item: Item, captioner: Captioner) -> str:

@@ -77,7 +77,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         manifest = json.loads((made / "d/world/manifest.json").read_text())
         manifest["request"] |= {"objects": [2, 2], "outputs": []}
         (made / "d/world/manifest.json").write_text(json.dumps(manifest))
-        scenes = "train=2,val=1,seen=1,partial=1,unseen=1"
+        scenes = "train=4,val=1,seen=1,partial=1,unseen=1"
         for call in (
             f"gen plan --scenes {scenes} --out p",
             f"{RUN} --protocol binary --out run",

@@ -17,10 +17,11 @@ from generator.describe.protocol import Protocol
 from generator.describe.protocols.gzsl import TrainingLabels
 from generator.describe.protocols.registry import find_protocol
 from generator.describe.request import Request, check_request, first_request, requested_protocols
-from generator.describe.scenes import most_objects, rendered_scenes
+from generator.describe.scenes import Trained, most_objects, rendered_scenes
 from generator.describe.tables import Tables
 from generator.describe.training import KINDS, TrainingTexts
 from generator.holdout.holdout import Holdout
+from generator.holdout.membership import CLAIMS
 from generator.holdout.request import design_of
 from generator.language.complexity import Cell, cells
 from generator.plan.store import Assigned, StoredPlan
@@ -74,14 +75,19 @@ def describe(
     equal_familiarity = request.equal_familiarity and design.equal_familiarity(holdout)
     made_by = _made_by(world, holdout, request, assigned, with_world)
     vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
-    captioner = Captioner(vocabulary, holdout, equal_familiarity, request.template)
+    rule = design.rule(vocabulary, holdout)
+    trained = None if design.label_captions else Trained.of(world, rule, assigned)
+    captioner = Captioner(vocabulary, holdout, equal_familiarity, request.template, trained=trained)
     n_objects = most_objects(world)
     protocols = make_protocols(captioner, request, n_objects)
     training = make_training(captioner, request, n_objects)
     with BenchmarkWriter(root, name) as writer:
         if not replace and (writer.folder / "manifest.json").exists():
             return _finished(root, Benchmark(writer.folder), made_by)
-        tables = Tables(writer, captioner, design.rule(vocabulary, holdout), request.seed, assigned, request.without)
+        tables = Tables(writer, captioner, rule, request.seed, assigned, request.without)
+        if surveying := [protocol for protocol in protocols if protocol.surveys]:
+            for row in rendered_scenes(world, with_salience=False):
+                tables.survey(row, surveying)
         rows = rendered_scenes(world, with_salience=request.statistics is not None)
         n_rendered = world.manifest["scenes"] - world.manifest["failed"]
         for row in progress.each(rows, "describing", n_rendered):
@@ -90,6 +96,7 @@ def describe(
         _check_splits(tables, design.may_lack(holdout))
         if request.protocols is not None and request.strict:
             _check_items(tables, protocols, request.template)
+        _check_questions(tables)
         for protocol in protocols:
             tables.add_pools(protocol.name, protocol.pools())
         declared = ["train negatives show held-out bindings (--exposed-negatives)"] * request.exposed_negatives
@@ -221,6 +228,15 @@ def _check_items(tables: Tables, protocols: Sequence[Protocol], template: str | 
         if protocol.name not in written:
             unsaid = f", or the template '{template}' cannot say it" if template else ""
             raise UserError(f"No scene gives an item of '{protocol.name}': {protocol.needs}{unsaid}.")
+
+
+def _check_questions(tables: Tables) -> None:
+    """Raises UserError for a split that a claim is about and that no item asks about."""
+    if silent := [split for split in CLAIMS if tables.scenes[split] and not tables.asked[split]]:
+        raise UserError(
+            f"No item asks about {' or '.join(silent)}: captions need two objects of a scene that are the only ones of "
+            f"their categories; take other --protocol, render more scenes, or fewer objects."
+        )
 
 
 def write_benchmarks(

@@ -8,8 +8,9 @@ from itertools import combinations, permutations
 from typing import TypeVar
 
 from generator.base.streams import Stream
-from generator.describe.scenes import DescribedScene
+from generator.describe.scenes import DescribedScene, Trained
 from generator.holdout.holdout import Holdout
+from generator.holdout.membership import Arrangement
 from generator.language.complexity import Cell
 from generator.language.familiarity import count_held_out, equally_familiar, names_absent, relations_fit_split
 from generator.language.foils import Atom, Foil, Foils, Substitutes
@@ -65,9 +66,9 @@ class Captioner:
 
     With `equal_familiarity` a foil must be as familiar as its caption. With `training` a foil must name nothing that is
     held out, or if `exposed` no value or object that training lacks, and no two equal objects: captions count those.
-    `template` is the one that all captions use, or
-    None to draw one. `dropped` counts, by protocol and kind, items that could not be made. `refused` counts foils by
-    reason: "true", "undecided", "never true" or "other familiarity".
+    `template` is the one that all captions use, or None to draw one. `trained` is what training shows; None for class
+    lists, which say it themselves. `dropped` counts, by protocol and kind, items that could not be made. `refused`
+    counts foils by reason: "true", "undecided", "never true" or "other familiarity".
     """
 
     vocabulary: Vocabulary
@@ -76,6 +77,7 @@ class Captioner:
     template: str | None = None
     training: bool = False
     exposed: bool = False
+    trained: Trained | None = None
     dropped: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
 
@@ -106,6 +108,11 @@ class Captioner:
         if self.training:
             return len({*foil.objects}) == len(foil.objects) and self.may_be_shown(foil, self.exposed)
         return not self.equal_familiarity or equally_familiar(foil, caption, self.holdout)
+
+    def trains_all(self, arrangement: Arrangement) -> bool:
+        """Whether training shows every binding of an arrangement that is not held out."""
+        trained = self.trained
+        return trained is None or all(self.holdout.holds_out(*each) or each in trained.bindings for each in arrangement)
 
     def may_be_shown(self, form: Form, exposed: bool = False) -> bool:
         """Whether training may name what a form names; with `exposed` also held-out combinations."""
@@ -177,6 +184,8 @@ class Draft:
         ]
         if scene.held_out_relations is not None:
             options = [each for each in options if self._relation(*each) in scene.held_out_relations]
+        elif self.holdout.triples and self.captioner.trained:
+            options = [each for each in options if self._trained(*each)]
         option = self.pick(options)
         found = option and self._relation(*option)
         if not found:
@@ -187,6 +196,11 @@ class Draft:
     def _relation(self, i: int, axis: int, j: int) -> tuple[int, str, int] | None:
         found = self.substitutes.axes.between(self.facts, axis, i, j)
         return found and (i, found[1], j)
+
+    def _trained(self, i: int, axis: int, j: int) -> bool:
+        """Whether training shows two objects of these categories in this relation."""
+        found, trained, categories = self._relation(i, axis, j), self.captioner.trained, self.facts.categories
+        return bool(found and trained and (categories[i], found[1], categories[j]) in trained.triples)
 
     def walk(
         self, cell: Cell, sayable: Sayable | None = None, apart: bool = False, within: Subgraph | None = None

@@ -9,6 +9,7 @@ from generator.base.streams import Stream
 from generator.describe.captioner import Captioner, Draft, Item, Text
 from generator.describe.scenes import DescribedScene
 from generator.holdout.holdout import Holdout
+from generator.holdout.membership import UNSEEN_ATOMS
 from generator.language.complexity import Quota
 
 
@@ -56,8 +57,10 @@ class Protocol:
     """What it needs of a world, for the message when no scene gives an item."""
     graded: ClassVar[bool] = False
     """Whether its captions have requested complexities; if so it is constructed with the option `cells`."""
-    unseen_atoms: ClassVar[bool] = False
-    """Whether it describes scenes with atoms that training lacks. They are measured by raw retrieval alone."""
+    splits: ClassVar[tuple[str, ...] | None] = None
+    """The splits whose scenes it describes; None for all but `unseen_atoms`."""
+    surveys: ClassVar[bool] = False
+    """Whether it chooses its items among those of all scenes, which are shown to `survey` first."""
     recipes: Mapping[str, Recipe]
     """By what they are about, such as a kind or a skill. With the option `kinds`, by their kind."""
 
@@ -81,6 +84,13 @@ class Protocol:
     def recipes_of(self, scene: DescribedScene) -> Mapping[str, Recipe]:
         """The recipes that apply to a scene."""
         return self.recipes
+
+    def describes(self, split: str) -> bool:
+        """Whether it describes the scenes of a split."""
+        return split in self.splits if self.splits else split != UNSEEN_ATOMS
+
+    def survey(self, scene: DescribedScene, stream: Stream) -> None:
+        """Note what a scene can be asked, with the stream of its items; called for all scenes before any item."""
 
     def items(self, scene: DescribedScene, stream: Stream) -> Iterator[Item]:
         """The items of a scene. What cannot be made is counted in the captioner's `dropped`."""

@@ -7,13 +7,14 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from generator.dataset.reader import World
-from generator.holdout.holdout import Holdout
-from generator.holdout.membership import Arrangement, Fact, Placing, Rule, cluster_of
+from generator.holdout.holdout import Binding, Holdout, Triple
+from generator.holdout.membership import Arrangement, Fact, Placing, Rule, cluster_of, named
 from generator.holdout.request import design_of
 from generator.language.form import Form
 from generator.language.truth import Facts, Truth, decide
 from generator.language.walk import Subgraph
 from generator.plan.power import SplitSize, told_split
+from generator.plan.store import Assigned
 from generator.scene.scene import Scene
 from generator.vocabulary.schema import parse_vocabulary
 
@@ -88,6 +89,26 @@ def place_scene(scene: Scene, scene_id: str, rule: Rule) -> PlacedScene:
     return PlacedScene(arrangement, facts, relations, rule.place(arrangement, relations, scene_id))
 
 
+class Trained(NamedTuple):
+    """The bindings and the relation triples that training scenes show."""
+
+    bindings: frozenset[Binding]
+    triples: frozenset[Triple]
+
+    @classmethod
+    def of(cls, world: World, rule: Rule, assigned: Mapping[str, Assigned] | None) -> "Trained":
+        """Those of a world's scenes that train by the rule, or that were made for `train`."""
+        bindings, triples = set[Binding](), set[Triple]()
+        for scene_id, _, scene, _ in rendered_scenes(world, with_salience=False):
+            if assigned is not None and not ((made_for := assigned.get(scene_id)) and made_for.split == "train"):
+                continue
+            placed = place_scene(scene, scene_id, rule)
+            if assigned is not None or placed.placing.split == "train":
+                bindings.update(placed.arrangement)
+                triples.update(named(placed.arrangement, placed.relations))
+        return cls(frozenset(bindings), frozenset(triples))
+
+
 @dataclass
 class DescribedScene:
     """A scene of a benchmark. Objects are numbered from 0, left one first."""
@@ -106,6 +127,7 @@ class DescribedScene:
     or the scene shows none of them."""
     label_order: tuple[int, ...] = ()
     """The objects in the order of the label that the scene was made for (design gzsl)."""
+    cluster: str = ""
     subgraph: Subgraph | None = None
     """What all captions of the scene are parts of, for protocols that ask for that (COMPASS, section 3.1)."""
     truths: dict[Form, Truth] = field(default_factory=dict)

@@ -9,7 +9,7 @@ from generator.dataset.writer import BenchmarkWriter
 from generator.describe.captioner import Captioner, Item, Text
 from generator.describe.protocol import Protocol
 from generator.describe.scenes import DescribedScene, RenderedScene, place_scene
-from generator.holdout.membership import UNSEEN_ATOMS, Rule, cluster_of, held_out_facts
+from generator.holdout.membership import FAMILIAR, Placing, Rule, cluster_of, held_out_facts
 from generator.language.familiarity import count_held_out
 from generator.plan.store import Assigned
 
@@ -20,10 +20,11 @@ TRAIN = "train"
 class Tables:
     """Writes the rows of a benchmark and counts them.
 
-    Scenes belong to the splits that `rule` gives them; with `assigned`, by scene_id, to those that they were made for.
+    Scenes belong to the splits that `rule` gives them; with `assigned`, by scene_id, to those that they were made for;
+    to none where training lacks one of their bindings that is not held out.
     Items whose id would be in `without` are left out and counted as dropped; the others are numbered without them.
-    `scenes` counts scenes by split, `items` items by
-    "protocol kind"; `left_out` are the items that were left out.
+    `scenes` counts scenes by split, `asked` items by split, `items` items by "protocol kind"; `left_out` are the items
+    that were left out.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class Tables:
         self._last: DescribedScene | None = None
         self.scenes: Counter[str] = Counter(dict.fromkeys(rule.splits, 0))
         self.items: Counter[str] = Counter()
+        self.asked: Counter[str] = Counter()
         self._words: defaultdict[str, set[str]] = defaultdict(set)
 
     @property
@@ -58,22 +60,44 @@ class Tables:
         known = words.pop(TRAIN, set())
         return {name: sorted(unknown) for name, tokens in sorted(words.items()) if (unknown := tokens - known)}
 
+    def survey(self, row: RenderedScene, protocols: Sequence[Protocol]) -> None:
+        """Show a scene to the protocols before any item is written."""
+        scene, _ = self._described(row)
+        if scene and scene.split != TRAIN:
+            for protocol in protocols:
+                if protocol.describes(scene.split):
+                    protocol.survey(scene, self._stream(protocol, scene))
+
     def add_scene(self, row: RenderedScene, training: Protocol, protocols: Sequence[Protocol]) -> None:
         """Add a scene to its split, with the items of `training` if the split is `train`, else of `protocols`.
 
         A twin must come right after its scene.
         """
+        scene, placing = self._described(row)
+        bindings, triples = ([" ".join(each) for each in group] for group in (placing.held_out, placing.triples))
+        self._writer.add("splits", (row.scene_id, scene.split if scene else None, bindings, triples))
+        if scene is None:
+            return
+        self.scenes[scene.split] += 1
+        for protocol in [training] if scene.split == TRAIN else protocols:
+            if protocol.describes(scene.split):
+                items = protocol.items(scene, self._stream(protocol, scene))
+                for n, item in enumerate(self._kept(items, f"{protocol.name}-{scene.scene_id}", scene)):
+                    self._add_item(f"{protocol.name}-{scene.scene_id}-{n}", scene, item)
+
+    def _stream(self, protocol: Protocol, scene: DescribedScene) -> Stream:
+        return Stream("texts", self._seed, protocol.name, scene.scene_id)
+
+    def _described(self, row: RenderedScene) -> tuple[DescribedScene | None, Placing]:
+        """A scene with all that its items need, None if it is in no split; and where it goes."""
         captioner, (scene_id, twin_of, scene, salience) = self._captioner, row
         holdout = captioner.holdout
         arrangement, facts, relations, placing = place_scene(scene, scene_id, self._rule)
         made_for = (self._assigned or {}).get(scene_id)
         split = placing.split if self._assigned is None else made_for.split if made_for else None
-        bindings, triples = ([" ".join(each) for each in group] for group in (placing.held_out, placing.triples))
-        self._writer.add("splits", (scene_id, split, bindings, triples))
-        if split is None:
-            return
-        self.scenes[split] += 1
-        described = self._last = DescribedScene(
+        if split is None or (split in FAMILIAR and not captioner.trains_all(arrangement)):
+            return None, placing
+        self._last = DescribedScene(
             scene_id,
             facts,
             split,
@@ -84,14 +108,9 @@ class Tables:
                 frozenset(held_out_facts(arrangement, relations, holdout)) if placing.triples else None
             ),
             label_order=made_for.named if made_for else (),
+            cluster=cluster_of(arrangement, placing.triples),
         )
-        cluster = cluster_of(arrangement, placing.triples)
-        for protocol in [training] if split == TRAIN else protocols:
-            if split == UNSEEN_ATOMS and not protocol.unseen_atoms:
-                continue
-            items = protocol.items(described, Stream("texts", self._seed, protocol.name, scene_id))
-            for n, item in enumerate(self._kept(items, f"{protocol.name}-{scene_id}", described)):
-                self._add_item(f"{protocol.name}-{scene_id}-{n}", described, cluster, item)
+        return self._last, placing
 
     def add_pools(self, protocol: str, pools: Mapping[str, Iterable[Text]]) -> None:
         """Add the retrieval pools of a protocol that items of the benchmark refer to."""
@@ -116,8 +135,9 @@ class Tables:
             else:
                 yield item
 
-    def _add_item(self, item_id: str, scene: DescribedScene, cluster: str, item: Item) -> None:
+    def _add_item(self, item_id: str, scene: DescribedScene, item: Item) -> None:
         self.items[f"{item.protocol} {item.kind}"] += 1
+        self.asked[scene.split] += 1
         if item.pool is not None:
             self._pools.add(item.pool)
         familiarity: dict[bool, set[int]] = {True: set(), False: set()}
@@ -146,7 +166,7 @@ class Tables:
         positive, negative = (next(iter(found)) if len(found) == 1 else None for found in familiarity.values())
         self._writer.add(
             "items",
-            (item_id, item.protocol, item.kind, item.skill, scene.split, cluster, item.pool, positive, negative),
+            (item_id, item.protocol, item.kind, item.skill, scene.split, scene.cluster, item.pool, positive, negative),
         )
 
     def _text_id(self, text: Text, protocol: str) -> str:

@@ -11,6 +11,10 @@ from generator.vocabulary.schema import Vocabulary
 
 SPLITS = ("train", "val", "seen", "partial", "unseen")
 UNSEEN_ATOMS = "unseen_atoms"
+FAMILIAR = ("val", "seen", "partial")
+"""The splits of which training shows every binding that is not held out."""
+CLAIMS = ("seen", "unseen", "id_test", "ood_test")
+"""The splits whose difference a benchmark is made for."""
 _VAL_SHARE, _SEEN_SHARE = 0.05, 0.15
 
 Arrangement = tuple[Binding, ...]

@@ -78,8 +78,11 @@ class HeldOut:
 
     def bindings_shown(self, shown: SceneGeometry) -> list[Binding]:
         """The held-out bindings of a scene, at most one per object."""
-        pairs = [(values[self.kind], category) for category, values in shown.objects if self.kind in values]
-        return [pair for pair in pairs if pair in self.bindings]
+        return [pair for pair in self.bindings_of(shown) if pair in self.bindings]
+
+    def bindings_of(self, shown: SceneGeometry) -> list[Binding]:
+        """The bindings of a scene, at most one per object."""
+        return [(values[self.kind], category) for category, values in shown.objects if self.kind in values]
 
     def facts_shown(self, shown: SceneGeometry) -> list[Fact]:
         """The relations that hold in a scene and whose triples are held out."""

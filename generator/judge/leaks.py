@@ -71,6 +71,24 @@ def undeclared_findings(benchmark: Benchmark) -> Iterator[Finding]:
         yield finding("undeclared leak", "familiarity may be unequal; the manifest does not declare it")
 
 
+def compound_findings(benchmark: Benchmark) -> Iterator[Finding]:
+    """Captions of systematicity in `unseen` that name nothing held out, which training shows alike (CREPE, appendix
+    A.5)."""
+    rows = benchmark.candidates
+    asked = (benchmark.protocols == "systematicity") & (benchmark.item_split == "unseen")
+    if not asked.any():
+        return
+    judged = np.flatnonzero((rows.item >= 0) & (rows.text >= 0) & (rows.slot == "c"))
+    for row in judged[asked[rows.item[judged]]].tolist():
+        named = benchmark.named[rows.text[row]]
+        if named is not None and not named.bindings and not named.triples:
+            yield finding(
+                "seen compound",
+                f"item {benchmark.item_id(rows.item[row])} of unseen says '{benchmark.text(rows.text[row])}' and names "
+                "nothing that is held out",
+            )
+
+
 _CAPTIONS = ("c", "n", "p")  # slots whose texts are compared with each other; every other slot is a separate question
 
 

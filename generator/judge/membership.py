@@ -11,7 +11,12 @@ from generator.judge.benchmark import TRAIN, Benchmark
 from generator.judge.certificate import Finding, finding
 from generator.judge.files import repeated
 from generator.judge.geometry import SceneGeometry
-from generator.judge.held_out import CLASSES, HeldOut, Triple, facts
+from generator.judge.held_out import CLASSES, Binding, HeldOut, Triple, facts
+
+_FAMILIAR = ("val", "seen", "partial")
+"""The splits of which training shows all that is not held out."""
+_CLAIMS = ("seen", "unseen", "id_test", "ood_test")
+"""The splits whose difference a benchmark is made for."""
 
 
 def world_findings(benchmark: Benchmark) -> Iterator[Finding]:
@@ -38,9 +43,30 @@ def split_findings(benchmark: Benchmark) -> Iterator[Finding]:
         if benchmark.held_out.design != CLASSES:
             clusters[benchmark.held_out.cluster(shown)].add(split)
             yield from _misplaced(scene_id, split, shown, benchmark.held_out)
+    yield from _untrained(benchmark)
     for cluster, splits in clusters.items():
         if len(splits) > 1:
             yield finding("shared group", f"scenes of {cluster} are in {' and '.join(sorted(splits))}")
+
+
+def _untrained(benchmark: Benchmark) -> Iterator[Finding]:
+    """Scenes of familiar splits that show a binding which is not held out and which no training scene shows."""
+    held_out, trained = benchmark.held_out, set[Binding]()
+    shown = {
+        scene_id: set(held_out.bindings_of(benchmark.world.shown[scene_id]))
+        for scene_id, split in benchmark.split_of.items()
+        if held_out.design != CLASSES and split in (TRAIN, *_FAMILIAR) and scene_id in benchmark.world.shown
+    }
+    for scene_id, bindings in shown.items():
+        if benchmark.split_of[scene_id] == TRAIN:
+            trained |= bindings
+    for scene_id, bindings in shown.items():
+        for binding in sorted(bindings - trained - held_out.bindings) if trained else ():
+            yield finding(
+                "untrained binding",
+                f"scene {scene_id} of {benchmark.split_of[scene_id]} shows {' '.join(binding)}, which is not held out "
+                "and which no training scene shows",
+            )
 
 
 def image_findings(benchmark: Benchmark) -> Iterator[Finding]:
@@ -98,6 +124,10 @@ def item_findings(benchmark: Benchmark) -> Iterator[Finding]:
             f"item {benchmark.item_id(rows.item[row])} is in {benchmark.item_split[rows.item[row]]}, its scene "
             f"{benchmark.scene_id(row)} in {split_of[rows.scene[row]] or 'no split'}",
         )
+    asked = {*benchmark.item_split.tolist()}
+    for split in _CLAIMS if asked & {*_CLAIMS} else ():
+        if split in benchmark.split_of.values() and split not in asked:
+            yield finding("no question", f"{split} has scenes and no item asks about them")
     true = np.bincount(rows.item[(rows.item >= 0) & rows.truth], minlength=len(items)) > 0
     for item in np.flatnonzero(~true).tolist():
         yield finding("missing row", f"item {benchmark.item_id(item)} has no true text")

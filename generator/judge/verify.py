@@ -34,7 +34,7 @@ from generator.judge.certificate import (
     guarded,
 )
 from generator.judge.files import file_faults, readable_table
-from generator.judge.leaks import leak_findings, symmetry_findings, undeclared_findings
+from generator.judge.leaks import compound_findings, leak_findings, symmetry_findings, undeclared_findings
 from generator.judge.membership import (
     class_findings,
     image_findings,
@@ -59,6 +59,7 @@ CHECKS: tuple[Callable[[Benchmark], Iterator[Finding]], ...] = (
     leak_findings,  # training neither shows nor names what is held out
     undeclared_findings,  # deviations from a clean benchmark are declared
     truth_findings,  # true texts are true, false texts are false
+    compound_findings,  # captions of unseen compounds name one
     symmetry_findings,  # true and false texts of an item are equally familiar
     pool_findings,  # pools list all their true texts
 )

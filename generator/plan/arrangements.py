@@ -1,5 +1,6 @@
 """Arrangements for the splits of a holdout: which values and objects each scene has, all of them equally often."""
 
+from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
 from functools import cache, cached_property
 from itertools import chain, combinations, cycle, product
@@ -34,11 +35,16 @@ _TRIALS = 40
 
 
 def no_scene(split: str, n: int) -> UserError:
-    """The error for a split that no scene of n objects can belong to."""
+    """The error for a split that no scene of n objects can belong to, or that could not be asked about."""
+    asked = " that has two objects that alone have their category" * (n > 2)
     return UserError(
-        f"This holdout leaves no scene of {n} object{'s' * (n > 1)} for the split {split}: try another --block-seed, "
-        f"hold out less, or add values or objects."
+        f"This holdout leaves no scene of {n} object{'s' * (n > 1)} for the split {split}{asked}: try another "
+        f"--block-seed, a block of more or of fewer objects, or add values or objects."
     )
+
+
+class UnshownError(Exception):
+    """Training scenes are too few to show the bindings that evaluation scenes need."""
 
 
 class Arrangements:
@@ -55,10 +61,14 @@ class Arrangements:
         self._names = (rule.vocabulary.values(rule.holdout.kind), list(rule.vocabulary.objects))
         self._kept_of: dict[tuple[int, frozenset[str], bool], dict[str, frozenset[str]]] = {}
 
-    def draw(self, split: str, numbers: Sequence[int], stream: Stream) -> Iterator[Arrangement]:
+    def draw(
+        self, split: str, numbers: Sequence[int], stream: Stream, needed: Set[Binding] = frozenset()
+    ) -> Iterator[Arrangement]:
         """An arrangement for each of the `numbers` of objects. Raises UserError when there is none.
 
-        Each takes names that are used least; the last thousands then change names until all are equally frequent.
+        Each takes names that are used least; the last thousands then change names until all are equally frequent. Where
+        there is room the first thousands of `train` show every binding that training may show, those that are `needed`
+        first; raises UnshownError if they cannot show these.
         """
         counts = _NameCounts(self._classes(split))
         pairs = iter(self._balanced_pairs(split, sum(n == 2 for n in numbers), counts, stream))
@@ -70,7 +80,72 @@ class Arrangements:
                 counts.add(counts.all_cells(made[-1]))
             if block == blocks - 1:
                 self._even_out(split, made, counts, stream)
+            if block == 0 and split == "train" and not self._show_all(made, counts, needed, stream):
+                raise UnshownError
             yield from made
+
+    def enough(self, needed: Set[Binding], n_objects: int) -> int:
+        """A number of training scenes of so many objects that can show the needed bindings."""
+        n = max(1, len(needed) // n_objects)
+        while True:
+            try:
+                for _ in self.draw("train", [n_objects] * n, Stream("enough", n), needed):
+                    pass
+                return n
+            except UnshownError:
+                n += max(1, n // 4)
+
+    def _show_all(self, made: list[Arrangement], counts: "_NameCounts", needed: Set[Binding], stream: Stream) -> bool:
+        """Change arrangements of `train` until they show all bindings that training may show; whether they show the
+        needed ones.
+
+        Two scenes exchange an object, so that values and objects stay as frequent as they are. Where that cannot show a
+        needed binding, it takes the place of one that is not needed.
+        """
+        shown = Counter(binding for arrangement in made for binding in arrangement)
+        missing = sorted(set(self._bindings["train"]) - set(shown), key=lambda each: (each not in needed, each))
+        for binding in missing:
+            if changes := self._showing(binding, made, shown, needed, stream):
+                for row, new in changes.items():
+                    shown.subtract(made[row])
+                    shown.update(new)
+                    counts.add(counts.all_cells(made[row]), -1)
+                    counts.add(counts.all_cells(new))
+                    made[row] = new
+        return all(shown[binding] > 0 for binding in needed)
+
+    def _showing(
+        self, binding: Binding, made: list[Arrangement], shown: Counter[Binding], needed: Set[Binding], stream: Stream
+    ) -> dict[int, Arrangement] | None:
+        """Changes of one or two arrangements that show a binding and hide no other; None if none is found."""
+        value, thing = binding
+        spots = [
+            (row, place, other)
+            for row, arrangement in enumerate(made)
+            for place, other in enumerate(arrangement)
+            if shown[other] > 1 or (binding in needed and other not in needed)
+        ]
+        ours = stream.shuffled([spot for spot in spots if spot[2][VALUE] == value])
+        theirs = stream.shuffled([spot for spot in spots if spot[2][OBJECT] == thing])
+        at_one_place = sorted(product(ours, theirs), key=lambda pair: pair[0][1] != pair[1][1])
+        for (row, place, (_, old)), (other, there, _) in at_one_place[:_TRIES]:
+            if row != other:
+                changes = {
+                    row: _renamed(made[row], place, OBJECT, thing),
+                    other: _renamed(made[other], there, OBJECT, old),
+                }
+                if all(self._trains(new) for new in changes.values()):
+                    return changes
+        for row, place, _ in stream.shuffled(spots) if binding in needed else ():
+            new = (*made[row][:place], binding, *made[row][place + 1 :])
+            if self._trains(new):
+                return {row: new}
+        return None
+
+    def _trains(self, made: Arrangement) -> bool:
+        """Whether an arrangement belongs to `train`; two objects differ in value and in category."""
+        alike = len(made) == 2 and any(one == other for one, other in zip(*made, strict=True))
+        return not alike and self._belongs(made, "train")
 
     def _balanced_pairs(self, split: str, n: int, counts: "_NameCounts", stream: Stream) -> list[Arrangement]:
         """`n` arrangements of two objects, all as often; `counts` learns of their clusters."""
@@ -112,7 +187,7 @@ class Arrangements:
         cells_of = cache(counts.all_cells)
         pick = _Pick(counts, stream)
         # val and seen mostly leave no room for even clusters; places are let loose in between to leave a dead end
-        tries = 0 if counts.n_clusters > _MOST_CLUSTERS else 1 if split in ("val", "seen") else 4
+        tries = 0 if counts.n_clusters > _MOST_CLUSTERS else 2 if split in ("val", "seen") else 4
         for loose in (*[(), ("place",)] * tries, *[()] * (tries > 0), *[("cluster",)] * 2):
             counts.let_loose(loose)
             even_out(made, counts, lambda _, each: cells_of(each), best, stream)
@@ -120,7 +195,9 @@ class Arrangements:
                 break
 
     def _belongs(self, made: Arrangement, split: str) -> bool:
-        """Whether an arrangement is in a split when no more relations are held out than must be."""
+        """Whether an arrangement is in a split when no more relations are held out than must be, and can be asked."""
+        if split not in ("train", UNSEEN_ATOMS) and not self._askable(made, split):
+            return False
         if not self.conflicts:
             return self._rule.place(made).split == split
         shown = [
@@ -130,6 +207,18 @@ class Arrangements:
             for name in self._vocabulary.pair_relations
         ]
         return self._rule.place(made, shown).split == split
+
+    def _askable(self, made: Arrangement, split: str) -> bool:
+        """Whether a caption can tell two of the objects apart from the others, by category, and from each other, by
+        value; in `partial` one of them is held out."""
+        numbers = Counter(category for _, category in made)
+        unique = [binding for binding in made if numbers[binding[OBJECT]] == 1]
+        held = {binding: self._holdout.holds_out(*binding) for binding in unique}
+        mixed = split == "partial" and self._holdout.bindings
+        return any(
+            one[VALUE] != other[VALUE] and (not mixed or held[one] != held[other])
+            for one, other in combinations(unique, 2)
+        )
 
     def _classes(self, split: str) -> tuple[dict[str, Hashable], dict[str, Hashable]]:
         """The class of each value and object: names of a class shall be equally frequent in the split.
@@ -170,8 +259,14 @@ class Arrangements:
         marks = stream.shuffled([True] * k + [False] * (n - k))
         if self._holdout.triples and k:
             return self._related(marks, pick, stream)
+        places = stream.shuffled(range(n))
+        lone = (
+            places[:2]
+            if split != "partial"
+            else [next(p for p in places if marks[p] == mark) for mark in (True, False)]
+        )
         first = stream.below(2)
-        return self._framed(marks, first, pick) or self._framed(marks, 1 - first, pick)
+        return self._framed(marks, first, pick, lone) or self._framed(marks, 1 - first, pick, lone)
 
     def _free(self, split: str, n: int, pick: "_Pick", stream: Stream) -> Arrangement | None:
         """Any bindings that are not held out; for `unseen_atoms` one with an absent atom among any."""
@@ -195,26 +290,33 @@ class Arrangements:
         shown = [binding for binding in every if binding not in absent and not self._holdout.holds_out(*binding)]
         return {"train": shown, "absent": absent, UNSEEN_ATOMS: every}
 
-    def _framed(self, marks: Sequence[bool], first: int, pick: "_Pick") -> Arrangement | None:
-        """Names of the role `first`, and names of the other: held out with the marked ones, seen with the rest."""
+    def _framed(self, marks: Sequence[bool], first: int, pick: "_Pick", lone: Sequence[int]) -> Arrangement | None:
+        """Names of the role `first`, and names of the other: held out with the marked ones, seen with the rest.
+
+        The objects at the two `lone` places differ in value and are the only ones of their categories.
+        """
         absent = {*self._holdout.absent_values, *self._holdout.absent_objects}
         left = frozenset(self._names[1 - first]) - absent
-        chosen: list[str] = []
-        for place, mark in enumerate(marks):
-            kept = self._kept(first, left, mark)
-            options = self._unclashing(list(kept), chosen) if first == OBJECT else list(kept)
-            if not options:
-                return None
-            chosen.append(pick.name(first, place, options, chosen))
-            left = kept[chosen[-1]]
-        others: list[str] = []
-        in_order = [name for name in self._names[1 - first] if name in left]
-        for place in range(len(marks)):
-            options = self._unclashing(in_order, others) if first == VALUE else in_order
-            if not options:
-                return None
-            others.append(pick.name(1 - first, place, options, others))
-        return tuple(zip(*((chosen, others) if first == VALUE else (others, chosen)), strict=True))
+        places = sorted(range(len(marks)), key=lambda place: place in lone)
+        names: tuple[dict[int, str], dict[int, str]] = ({}, {})
+        for role in (first, 1 - first):
+            chosen = names[role]
+            for place in places:
+                kept = self._kept(first, left, marks[place]) if role == first else {}
+                options = list(kept) if role == first else [name for name in self._names[role] if name in left]
+                beside = list(chosen.values())
+                if role == OBJECT:
+                    options = list(self._unclashing(options, beside))
+                    if place not in lone and len({*beside}) + len(lone) >= len(options):  # two are left for the lone
+                        options = [name for name in options if name in beside]
+                if place in lone:
+                    taken = beside if role == OBJECT else [chosen[other] for other in lone if other in chosen]
+                    options = [name for name in options if name not in taken]
+                if not options:
+                    return None
+                chosen[place] = pick.name(role, place, options, beside)
+                left = kept[chosen[place]] if role == first else left
+        return tuple((names[VALUE][place], names[OBJECT][place]) for place in range(len(marks)))
 
     def _kept(self, role: int, left: frozenset[str], mark: bool) -> dict[str, frozenset[str]]:
         """For each name of a role the names of the other, among `left`, that are held out with it (`mark`) or not.

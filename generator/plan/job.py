@@ -78,7 +78,7 @@ class Prepared:
     @cached_property
     def planned(self) -> list[Planned]:
         """The plan, in memory. Raises UserError if a split has no scene, or if the fullest scenes cannot be placed."""
-        plan = plan_parts(self.vocabulary, self.parts, self.job.seed, self.job.objects)
+        plan = plan_parts(self.vocabulary, self.parts, self.job.seed, self.job.objects, self.job.pairs)
         if self.job.pairs:
             plan = with_twins(plan, design_of(self.holdout).rule(self.vocabulary, self.holdout), self.job.seed)
         _check_room(plan, self.vocabulary, self.job)

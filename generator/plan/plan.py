@@ -1,16 +1,17 @@
 """The plan of a world: what each of its scenes holds, before anything has a place."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, product
 
 from generator.base.errors import UserError
 from generator.base.streams import Stream
 from generator.holdout.class_lists import OBJECTS, THREE_OBJECTS, ClassRule, list_of
 from generator.holdout.designs.base import GRID
-from generator.holdout.membership import Arrangement, Rule, arrangements, cluster_of
+from generator.holdout.holdout import Binding, Holdout
+from generator.holdout.membership import UNSEEN_ATOMS, Arrangement, Rule, arrangements, cluster_of
 from generator.holdout.request import WorldPart, design_of
-from generator.plan.arrangements import Arrangements, no_scene
+from generator.plan.arrangements import Arrangements, UnshownError, no_scene
 from generator.plan.balance import Cells, Counts, choose
 from generator.scene.layouts import Layout, consistent, draw_layout, facts
 from generator.scene.planned import Planned, scene_id
@@ -28,16 +29,21 @@ def plan_scenes(
 
 
 def plan_parts(
-    vocabulary: Vocabulary, parts: Sequence[WorldPart], seed: int, objects: tuple[int, int] = (2, 2)
+    vocabulary: Vocabulary,
+    parts: Sequence[WorldPart],
+    seed: int,
+    objects: tuple[int, int] = (2, 2),
+    pairs: bool = False,
 ) -> list[Planned]:
     """Draw what each scene holds: `counts[split]` scenes for each split of each part, each of so many `objects` (least,
     most).
 
-    Scenes of one object only train: they pose no question of binding. Within a split are balanced, up to one: the
-    number of objects, values and objects (see Arrangements), the environment, and for every value, object and place the
-    values of every attribute kind that is not under test, and of two objects which is in front. Scenes of all splits
-    are shuffled together, so that a number says nothing; the grid alone stands in order. Raises UserError when a split
-    has no scene.
+    Scenes of one object only train: they pose no question of binding. Training scenes show every binding of the
+    others that is not held out, and with `pairs` of the twins that they may get.
+    Within a split are balanced, up to one: the number of objects, values and objects (see Arrangements), the
+    environment, and for every value, object and place the values of every attribute kind that is not under test, and of
+    two objects which is in front. Scenes of all splits are shuffled together, so that a number says nothing; the grid
+    alone stands in order. Raises UserError when a split has no scene, or training scenes are too few.
     """
     made: list[Planned] = []
     for number, part in enumerate(parts):
@@ -47,22 +53,42 @@ def plan_parts(
             stream = Stream("plan", seed, GRID)
             made += _dressed(_grid(rule, stream), number, rule, stream)
             continue
-        for split in rule.splits:  # not in the order of the counts, which a manifest does not keep
+        splits: dict[str, list[Planned]] = {}
+        needed: set[Binding] = set()
+        for split in sorted(rule.splits, key=lambda split: split == "train"):
             if split not in part.counts:
                 continue
             stream = Stream("plan", seed, *((split,) if number == 0 else (split, number)))
             try:
-                made += _dressed(_drafts(rule, split, part.counts[split], objects, stream), number, rule, stream)
+                drafts = _drafts(rule, split, part.counts[split], objects, stream, needed)
+                splits[split] = [*_dressed(drafts, number, rule, stream)]
             except UserError:
                 if split not in design.may_lack(part.holdout):
                     raise
+                continue
+            if split != UNSEEN_ATOMS:
+                needed |= _familiar(splits[split], rule.holdout, pairs)
+        for split in rule.splits:  # not in the order of the counts, which a manifest does not keep
+            made += splits.get(split, ())
     if all(part.counts is not None for part in parts):
         made = Stream("order", seed).shuffled(made)
     return [replace(each, scene_id=scene_id(number)) for number, each in enumerate(made)]
 
 
-def _drafts(rule: Rule, split: str, n: int, objects: tuple[int, int], stream: Stream) -> Iterator[Planned]:
-    """Scenes of a split with the values under test alone, without a number and an environment."""
+def _familiar(scenes: Sequence[Planned], holdout: Holdout, pairs: bool) -> set[Binding]:
+    """The bindings of scenes that are not held out; with `pairs` also those of their twins."""
+    shown = {scene.arrangement(holdout.kind) for scene in scenes}
+    found = {
+        each for arrangement in shown for each in (product(*zip(*arrangement, strict=True)) if pairs else arrangement)
+    }
+    return {binding for binding in found if not holdout.holds_out(*binding)}
+
+
+def _drafts(
+    rule: Rule, split: str, n: int, objects: tuple[int, int], stream: Stream, needed: Set[Binding]
+) -> Iterator[Planned]:
+    """Scenes of a split with the values under test alone, without a number and an environment; if they train, they show
+    the `needed` bindings."""
     if isinstance(rule, ClassRule):
         if objects != (2, 2):
             raise UserError(
@@ -78,7 +104,7 @@ def _drafts(rule: Rule, split: str, n: int, objects: tuple[int, int], stream: St
             "would be nothing to evaluate; take 2 or more, or a range such as 1..3."
         )
     numbers = stream.balanced(range(least if split == "train" else max(least, 2), most + 1), n)
-    return split_scenes(rule, split, numbers, stream)
+    return split_scenes(rule, split, numbers, stream, needed)
 
 
 def _draft(
@@ -95,9 +121,24 @@ def _grid(rule: Rule, stream: Stream) -> Iterator[Planned]:
         yield _draft(rule, arrangement, layout, None)
 
 
-def split_scenes(rule: Rule, split: str, numbers: Sequence[int], stream: Stream) -> Iterator[Planned]:
-    """A scene of a split for each of the `numbers` of objects. Raises UserError when there is none."""
-    for arrangement in Arrangements(rule).draw(split, numbers, stream):
+def split_scenes(
+    rule: Rule, split: str, numbers: Sequence[int], stream: Stream, needed: Set[Binding] = frozenset()
+) -> Iterator[Planned]:
+    """A scene of a split for each of the `numbers` of objects; scenes that train show the `needed` bindings. Raises
+    UserError when there is none."""
+    drawn = Arrangements(rule)
+    try:
+        yield from _laid_out(rule, split, drawn.draw(split, numbers, stream, needed), stream)
+    except UnshownError:
+        raise UserError(
+            f"{len(numbers):,} training scenes cannot show the {len(needed):,} bindings that evaluation scenes need so "
+            f"that they are seen; take --scenes train={drawn.enough(needed, min(numbers)):,} or more, or fewer scenes "
+            f"of evaluation."
+        ) from None
+
+
+def _laid_out(rule: Rule, split: str, drawn: Iterator[Arrangement], stream: Stream) -> Iterator[Planned]:
+    for arrangement in drawn:
         categories = [category for _, category in arrangement]
         for _ in range(_LAYOUTS):
             layout = draw_layout(categories, stream, rule.vocabulary)

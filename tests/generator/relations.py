@@ -11,7 +11,7 @@ from generator.vocabulary.schema import read_vocabulary
 
 VOCABULARY = read_vocabulary("clevr-relations")
 BENCHMARK = "b"
-_COUNTS = {"train": 40, "val": 5, "seen": 60, "partial": 60, "unseen": 40}
+_COUNTS = {"train": 60, "val": 5, "seen": 60, "partial": 60, "unseen": 40}
 
 
 def prepared(times: int = 1) -> Prepared:

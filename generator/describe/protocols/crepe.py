@@ -1,10 +1,15 @@
 """The protocols of CREPE (Ma et al. 2023): systematicity (section 3.3) and productivity (section 3.4, appendix A.4)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
+from typing import Any
 
+from generator.base.streams import Stream
 from generator.describe.captioner import Captioner, Draft, Item
+from generator.describe.matching import matched
 from generator.describe.protocol import Protocol, Recipe
 from generator.describe.scenes import DescribedScene
 from generator.holdout.membership import UNSEEN_ATOMS
@@ -18,52 +23,102 @@ _ATOM, _COMP, _TRIES = 4, 6, 8
 
 
 class Systematicity(Protocol):
-    """Captions of one to three compounds of the tested kind, and where relations are held out also of one relation.
+    """Captions of one to three compounds of the tested kind where bindings are held out, and of one relation where
+    relations are. All of them are held out in `unseen`, and shown by training in `seen`.
 
-    Sets `atom` of 1 + 4 HN-ATOM, `comp` of 1 + 6 HN-COMP, and `both`. `raw` is the caption alone, for raw retrieval: a
-    caption has it even if it lacks foils (CREPE, appendix A.5). Captions that name unseen atoms have nothing else.
+    Sets `atom` of 1 + 4 HN-ATOM, `comp` of 1 + 6 HN-COMP, and `both`. `raw` is a caption alone, for raw retrieval: it
+    needs no foils (CREPE, appendix A.5). Captions that name unseen atoms have nothing else. The splits have as many
+    captions with each number of compounds, so that their difference is not one of length.
     """
 
     name = "systematicity"
     kinds = ("raw", "atom", "comp", "both")
-    unseen_atoms = True
+    splits = ("seen", "unseen", UNSEEN_ATOMS)
+    surveys = True
 
     def __init__(self, captioner: Captioner):
         super().__init__(captioner)
-        quota = Quota([Cell("OA", n, n, 0) for n in range(1, MOST_COMPOUNDS + 1)])
-        write = partial(_sets, skill="attribute")
-        self.recipes = {"attribute": Recipe(_compounds, write, quota, self.kinds, enough=len(self.kinds))}
-        if captioner.holdout.triples:
-            write = partial(_sets, skill="relation")
-            self.recipes["relation"] = Recipe(Draft.related_pair, write, kinds=self.kinds)
-        self._unseen_atoms = {"unseen atoms": Recipe(_unseen_compounds, _alone, quota)}
+        self._uncounted = replace(captioner, dropped=Counter(), refused=Counter())
+        self._options: dict[str, dict[str, dict[str, set[int]]]] = {}
+        self._chosen: dict[str, dict[str, int]] = {}
 
-    def recipes_of(self, scene: DescribedScene) -> Mapping[str, Recipe]:
-        return self._unseen_atoms if scene.split == UNSEEN_ATOMS else self.recipes
+    def survey(self, scene: DescribedScene, stream: Stream) -> None:
+        """Note what a scene can be asked."""
+        for about, n, items in self._questions(scene, stream, self._uncounted):
+            of_split = self._options.setdefault(about, {}).setdefault(scene.split, {})
+            if items():
+                of_split.setdefault(scene.scene_id, set()).add(n)
+
+    def items(self, scene: DescribedScene, stream: Stream) -> Iterator[Item]:
+        """The items that were chosen for a scene among those of all that were surveyed."""
+        if not self._chosen:
+            self._chosen = {about: matched(found, Stream(self.name, about)) for about, found in self._options.items()}
+        for about, n, items in self._questions(scene, stream, self.captioner):
+            if n == self._chosen[about].get(scene.scene_id):
+                yield from items()
+            elif n == 1 and scene.scene_id not in self._chosen[about]:
+                self.captioner.dropped[f"{self.name} {about}"] += 1
+
+    def _questions(
+        self, scene: DescribedScene, stream: Stream, captioner: Captioner
+    ) -> Iterator[tuple[str, int, Callable[[], list[Item]]]]:
+        """What a scene may be asked: what about, the number of compounds, and what makes the items."""
+        holdout = captioner.holdout
+        bound = holdout.bindings or scene.split == UNSEEN_ATOMS
+        draws: list[tuple[str, int, Callable[[Draft], Form | None]]] = [
+            ("attribute", n, partial(_compounds, n=n)) for n in range(1, MOST_COMPOUNDS + 1) if bound
+        ]
+        if holdout.triples and scene.split != UNSEEN_ATOMS:
+            draws.append(("relation", 1, Draft.related_pair))
+        for kinds, write in (("raw", _alone), ("sets", _sets)):
+            for skill, n, draw in draws:
+                own = Stream(kinds, skill, n, stream.below(2**31))
+                if kinds == "raw" or scene.split != UNSEEN_ATOMS:
+                    yield f"{skill} {kinds}", n, partial(_made, captioner, scene, own, draw, write, skill)
+
+    def report(self) -> Mapping[str, Any]:
+        """How many captions of each number of compounds each split has, by what they are about."""
+        return {
+            about: {
+                split: dict(sorted(Counter(chosen[each] for each in ids if each in chosen).items()))
+                for split, ids in self._options[about].items()
+            }
+            for about, chosen in self._chosen.items()
+        }
 
 
-def _compounds(draft: Draft, cell: Cell) -> Form | None:
-    return draft.walk(cell, lambda thing: [draft.tested])
+def _made(
+    captioner: Captioner,
+    scene: DescribedScene,
+    stream: Stream,
+    draw: Callable[[Draft], Form | None],
+    write: Callable[[Draft, Form, str], Iterator[Item]],
+    skill: str,
+) -> list[Item]:
+    draft = Draft(captioner, scene, stream, Systematicity.name)
+    form = draw(draft)
+    return [*write(draft, form, skill)] if form else []
 
 
-def _unseen_compounds(draft: Draft, cell: Cell) -> Form | None:
-    form = _compounds(draft, cell)
-    return form if form and names_absent(form, draft.holdout) else None
+def _compounds(draft: Draft, n: int) -> Form | None:
+    form = draft.walk(Cell("OA", n, n, 0), lambda thing: [draft.tested])
+    new = draft.scene.split != UNSEEN_ATOMS or (form is not None and names_absent(form, draft.holdout))
+    return form if new else None
 
 
-def _alone(draft: Draft, form: Form, skill: str = "attribute") -> Iterator[Item]:
+def _alone(draft: Draft, form: Form, skill: str) -> Iterator[Item]:
     if template := draft.captioner.draw_template([form], draft.stream):
         yield draft.said("raw", skill, form, [], template)
 
 
 def _sets(draft: Draft, form: Form, skill: str) -> Iterator[Item]:
-    """The caption alone and, if it has all foils, its sets."""
+    """The sets of a caption, if it has all foils."""
     atoms = draft.accepted(draft.atom_foils(form), form, _ATOM)
     comps = draft.accepted(_split_foils(draft, form), form, _COMP) if atoms else []
     if not comps:
-        yield from _alone(draft, form, skill)
-    elif template := draft.captioner.draw_template([form, *(foil.form for foil in atoms + comps)], draft.stream):
-        for kind, foils in (("raw", []), ("atom", atoms), ("comp", comps), ("both", atoms + comps)):
+        return
+    if template := draft.captioner.draw_template([form, *(foil.form for foil in atoms + comps)], draft.stream):
+        for kind, foils in (("atom", atoms), ("comp", comps), ("both", atoms + comps)):
             yield draft.said(kind, skill, form, foils, template)
 
 

@@ -118,7 +118,7 @@ def test_objects_of_one_family_can_come_from_several_sets(toys: Path) -> None:
     text = CLEVR.replace("\ncone = {", guests, 1)
     vocabulary = parse_vocabulary(text, "mixed.toml")
     assert vocabulary.asset_meshes == ["fox", "other/wedge", "toys/wedge"]
-    job = Job(str(toys / "mixed.toml"), "2x2", {"train": 2, "val": 1, "seen": 1, "partial": 1, "unseen": 1}, 64, 48)
+    job = Job(str(toys / "mixed.toml"), "2x2", {"train": 4, "val": 1, "seen": 1, "partial": 1, "unseen": 1}, 64, 48)
     (toys / "mixed.toml").write_text(text, encoding="utf-8")
     with pytest.raises(UserError, match="no asset set 'other' here"):
         prepare(job)
@@ -146,7 +146,7 @@ def test_a_world_records_its_meshes_and_is_rendered_again_from_the_same_only(
 ) -> None:
     family, out = tmp_path / "toys.toml", tmp_path / "world"
     family.write_text(FAMILY, encoding="utf-8")
-    command = render_arguments(out, "--family", family, "--scenes", "train=3,val=3,seen=3,partial=3,unseen=3")
+    command = render_arguments(out, "--family", family, "--scenes", "train=9,val=3,seen=3,partial=3,unseen=3")
     done = run_command(*command)
     assert done.returncode == 0, done.stderr
     recorded = json.loads((out / "world/manifest.json").read_text())["request"]["assets"]

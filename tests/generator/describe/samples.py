@@ -54,23 +54,32 @@ def samples(
     """The items of protocols (all, or those named) over `n` random scenes."""
     language = captioner(equal_familiarity=equal_familiarity)
     protocols = all_protocols(language) if names is None else [make(language, name) for name in names]
-    for number, scene in scenes(n, seed, least):
-        shown = described(scene, scene_id=f"{number:06d}")
-        shown.salience = tuple(float(i) for i in range(len(scene.objects)))
-        for protocol in protocols:
-            for item in protocol.items(shown, Stream("texts", seed, protocol.name, number)):
-                assert item.kind in protocol.kinds
-                yield Sample(scene, shown, item)
+    for survey in (True, False):
+        for number, scene in scenes(n, seed, least):
+            shown = described(scene, scene_id=f"{number:06d}")
+            shown.salience = tuple(float(i) for i in range(len(scene.objects)))
+            for protocol in protocols:
+                stream = Stream("texts", seed, protocol.name, number)
+                if survey:
+                    protocol.survey(shown, stream)
+                    continue
+                for item in protocol.items(shown, stream):
+                    assert item.kind in protocol.kinds
+                    yield Sample(scene, shown, item)
 
 
 def asked(
     protocol: Protocol, n: int, seed: int, least: int = 2, most: int = 9, split: str = "seen"
 ) -> Iterator[tuple[DescribedScene, Item]]:
     """The items of a protocol over `n` random scenes of a split, each with its scene."""
-    for number, scene in scenes(n, seed, least, most):
-        shown = described(scene, split, f"{number:06d}")
-        shown.salience = tuple(random.Random(number).random() for _ in scene.objects)
-        yield from ((shown, item) for item in protocol.items(shown, Stream("texts", number)))
+    for survey in (True, False):
+        for number, scene in scenes(n, seed, least, most):
+            shown = described(scene, split, f"{number:06d}")
+            shown.salience = tuple(random.Random(number).random() for _ in scene.objects)
+            if survey:
+                protocol.survey(shown, Stream("texts", number))
+            else:
+                yield from ((shown, item) for item in protocol.items(shown, Stream("texts", number)))
 
 
 def items_of(found: Sequence[Sample], protocol: str, kind: str | None = None) -> list[Item]:

@@ -239,7 +239,7 @@ def test_near_is_replaced_by_far_as_often_as_far_by_near(links: Links, relations
 
 
 def test_a_world_of_two_blocks_has_a_benchmark_of_each_with_scenes_of_its_own(tmp_path: Path) -> None:
-    job = Job("clevr", "2x2", {"train": 6, "val": 2, "seen": 4, "partial": 4, "unseen": 4}, 64, 48, block_seed=(0, 1))
+    job = Job("clevr", "2x2", {"train": 14, "val": 2, "seen": 4, "partial": 4, "unseen": 4}, 64, 48, block_seed=(0, 1))
     write_planned(tmp_path, prepare(job))
     done = write_benchmarks(tmp_path, Dataset.open(tmp_path).world, exposed_negatives=False)
     dataset = Dataset.open(tmp_path)

@@ -1,14 +1,24 @@
 from collections import Counter
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from bench.worlds import write_planned
+from generator.dataset.reader import Benchmark, Dataset, World
+from generator.dataset.records import SCENES
+from generator.describe.benchmark import describe
 from generator.describe.captioner import Candidate, Captioner
 from generator.describe.protocols.crepe import Systematicity
+from generator.describe.request import Request
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import UNSEEN_ATOMS
-from generator.language.familiarity import count_triples, names_absent
+from generator.judge.lexicon import Lexicon
+from generator.judge.verify import verify_dataset
+from generator.language.familiarity import count_held_out, count_triples, names_absent
+from generator.plan.job import Job, prepare
 from tests.generator.describe.samples import Sample, asked, by_slot, items_of, samples
-from tests.generator.scenes import HOLDOUT, VOCABULARY
+from tests.generator.scenes import HOLDOUT, VOCABULARY, form_of
 
 
 def test_captions_are_of_one_to_three_compounds_of_the_tested_kind(sampled: list[Sample]) -> None:
@@ -49,7 +59,67 @@ def test_held_out_relations_are_compounds_too(equal: bool) -> None:
                 assert "second" not in text  # which no training text has
             assert not equal or count_triples(form, holdout) == count_triples(caption, holdout)
     assert min(kinds["relation", kind] for kind in ("raw", "atom", "comp", "both")) > 10
-    assert not equal or kinds["relation", "raw"] > kinds["relation", "atom"]  # a caption may lack foils
+
+
+WORLDS: dict[str, dict[str, Any]] = {
+    "bindings": {"family": "clevr-many", "holdout": ("3x3", "atoms=1x2"), "objects": (3, 6)},
+    "relations": {"family": "clevr-relations", "holdout": ("relation:pair=2x3", "atoms=1x2")},
+    "both": {
+        "family": "clevr-relations",
+        "holdout": ("3x3", "relation:pair=2x3", "atoms=1x2"),
+        "objects": (2, 4),
+    },
+}
+COUNTS = {"train": 80, "val": 2, "seen": 20, "partial": 2, "unseen": 12, UNSEEN_ATOMS: 12}
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_splits_are_asked_alike_and_unseen_captions_name_what_is_held_out(name: str, tmp_path: Path) -> None:
+    """CREPE, appendix A.5: a caption of unseen compounds names one; a gap must not be one of numbers of compounds."""
+    prepared = prepare(Job(design="systematicity", scenes=COUNTS, width=64, height=48, **WORLDS[name]))
+    write_planned(tmp_path, prepared)
+    holdout = prepared.holdout
+    world = Dataset.open(tmp_path).world
+    describe(tmp_path, world, holdout, "made", Request(("systematicity",), equal_familiarity=False))
+    benchmark = Dataset.open(tmp_path).benchmark("made")
+    asked = {row["item_id"]: row for row in benchmark.items.to_pylist() if row["protocol"] == "systematicity"}
+    lexicon = Lexicon.of(prepared.text)
+    forms = {row["text_id"]: form_of(row["text"], lexicon) for row in benchmark.texts.to_pylist()}
+    sizes: dict[tuple[str, str], dict[str, Counter[int]]] = {}
+    triples = trained_triples(benchmark, world)
+    for row in benchmark.candidates.to_pylist():
+        if row["item_id"] in asked and row["slot"] == "c":
+            item, form = asked[row["item_id"]], forms[row["text_id"]]
+            of_split = sizes.setdefault((item["skill"], item["kind"]), {}).setdefault(item["split"], Counter())
+            of_split[form.n_objects] += 1
+            if item["split"] == "unseen":
+                assert count_held_out(form, holdout) == (1 if form.relations else form.n_objects)
+            for link in form.relations if item["split"] == "seen" else ():
+                assert (
+                    form.objects[link.subject].category,
+                    link.relation,
+                    form.objects[link.object].category,
+                ) in triples
+    for (skill, _), by_split in sizes.items():
+        if by_split.keys() != {UNSEEN_ATOMS}:
+            assert {"seen", "unseen"} <= by_split.keys() <= {"seen", "unseen", UNSEEN_ATOMS}
+            assert all(counts == by_split["seen"] for counts in by_split.values()), skill
+    assert {skill for skill, kind in sizes if kind == "both"} == {
+        skill for skill, held in (("attribute", holdout.bindings), ("relation", holdout.triples)) if held
+    }
+    (certificate,) = verify_dataset(tmp_path, None).values()
+    assert certificate["findings"] == []
+
+
+def trained_triples(benchmark: Benchmark, world: World) -> set[tuple[str, str, str]]:
+    """The relations that training scenes show, by category."""
+    train = {row["scene_id"] for row in benchmark.splits.to_pylist() if row["split"] == "train"}
+    found = set()
+    for row in world.table("scenes", SCENES).to_pylist():
+        if row["scene_id"] in train:
+            names = [thing["category"] for thing in row["objects"]]
+            found |= {(names[each["subject"]], each["relation"], names[each["object"]]) for each in row["relations"]}
+    return found
 
 
 def caption_atoms(form: object, k: int) -> dict[str, str]:

@@ -74,6 +74,15 @@ class Planted:
         row["split"] = self.choose(sorted(new - {row["split"]}))
         return row["scene_id"], row["split"]
 
+    def leave_out(self, scene_id: str) -> None:
+        """Take a scene out of its split, with its items."""
+        for row in self.tables["splits"]:
+            if row["scene_id"] == scene_id:
+                row["split"] = None
+        items = {row["item_id"] for row in self.tables["candidates"] if row["scene_id"] == scene_id}
+        for name in ("candidates", "items"):
+            self.tables[name] = [row for row in self.tables[name] if row["item_id"] not in items]
+
     def held_out(self) -> tuple[str, str]:
         """A held-out binding."""
         value, thing = self.choose(self.block["bindings"])

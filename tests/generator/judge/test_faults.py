@@ -35,14 +35,14 @@ from tests.generator.judge.datasets import seal
 from tests.generator.judge.planted import Fault, Planted, Row
 
 JOBS: dict[str, dict[str, Any]] = {
-    "files": {"holdout": "2x2", "objects": (2, 4), "pairs": True},
+    "files": {"holdout": "2x3", "objects": (2, 4), "pairs": True},
     "tars": {"holdout": "2x2"},
     "relations": {"holdout": ["relation:pair=2x2"], "scenes": "60"},
     "atoms": {"holdout": ["2x2", "atoms=1x1"], "design": "systematicity", "scenes": "60"},
     "published": {"holdout": ["pearson2025"], "design": "gzsl", "family": "pearson2025", "scenes": "900"},
     "three objects": {"holdout": ["objects=3"], "design": "gzsl", "scenes": "900"},
 }
-FIRST, ALL, TARS = ("files", "color-shape-2x2-b0"), ("files", "all"), ("tars", "tars")
+FIRST, ALL, TARS = ("files", "color-shape-2x3-b0"), ("files", "all"), ("tars", "tars")
 RELATIONS = "relations", "relation-pair-2x2-b0"
 ATOMS = "atoms", "systematicity-color-shape-2x2+atoms-1x1-b0"
 TWO, RELATED = ("published", "pearson2025-two-object"), ("published", "pearson2025-relational")
@@ -50,7 +50,7 @@ THREE = "three objects", "gzsl-three-object-b0"
 """Datasets, each with a benchmark."""
 
 AGAIN = "not reproduced"
-SMALL = {"train": 6, "val": 3, "seen": 5, "partial": 5, "unseen": 5}
+SMALL = {"train": 12, "val": 3, "seen": 5, "partial": 5, "unseen": 5}
 PHRASES = {"left": "to the left of", "right": "to the right of", "front": "in front of", "behind": "behind"}
 CONVERSES = {"left": "right", "right": "left", "front": "behind", "behind": "front"}
 
@@ -284,6 +284,24 @@ def a_scene_is_in_another_split_than_it_was_planned_for(data: Planted) -> Fault:
     data.move({"val"}, {"seen"})
     data.recount()
     return _again("splits", FIRST[1])
+
+
+@fault(FIRST)
+def a_seen_scene_shows_what_no_training_scene_shows(data: Planted) -> Fault:
+    row = data.scene("seen")
+    value, thing = dict(row["objects"][0]["attributes"])["color"], row["objects"][0]["category"]
+    for each in data.scenes:
+        shown = {(dict(other["attributes"])["color"], other["category"]) for other in each["objects"]}
+        if data.split[each["scene_id"]] == "train" and (value, thing) in shown:
+            data.leave_out(each["scene_id"])
+    return "untrained binding", f"scene {row['scene_id']} of seen shows {value} {thing}, which is not held out"
+
+
+@fault(ATOMS)
+def a_caption_of_unseen_compounds_names_seen_ones(data: Planted) -> Fault:
+    row = data.candidate("systematicity", split="unseen", slot="c", kind="raw")
+    row["text_id"] = next(data.candidates("systematicity", split="seen", slot="c", kind="raw"))["text_id"]
+    return "seen compound", f"item {row['item_id']} of unseen says"
 
 
 @fault()

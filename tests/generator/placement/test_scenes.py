@@ -58,7 +58,7 @@ def test_numbers_of_objects_are_balanced_in_every_split() -> None:
 
 
 def test_scenes_of_one_object_only_train() -> None:
-    counts = {"train": 30, "val": 3, "seen": 30, "partial": 30, "unseen": 30}
+    counts = {"train": 60, "val": 3, "seen": 30, "partial": 30, "unseen": 30}
     plan = plan_scenes(VOCABULARY, SPLITS, counts, 0, (1, 3))
     assert Counter(split_of(planned) for planned in plan) == counts
     assert {split_of(planned) for planned in plan if len(planned.objects) == 1} == {"train"}

@@ -25,7 +25,7 @@ def test_a_wrong_number_of_objects_is_refused(spec: str) -> None:
         parse_objects(spec)
 
 
-COUNTS = {"train": 6, "val": 2, "seen": 3, "partial": 3, "unseen": 3}
+COUNTS = {"train": 10, "val": 2, "seen": 3, "partial": 3, "unseen": 3}
 
 
 def job(**more: Any) -> Job:
@@ -71,7 +71,7 @@ def test_what_cannot_be_is_refused_before_anything_is_written(more: dict[str, An
 def test_a_plan_is_made_once_and_holds_what_was_asked_for(tmp_path: Path) -> None:
     prepared = prepare(job())
     stored = plan_world(prepared, tmp_path)
-    assert stored.counts() == {"train": 6, "partial": 3, "seen": 3, "unseen": 3, "val": 2}
+    assert stored.counts() == {"train": 10, "partial": 3, "seen": 3, "unseen": 3, "val": 2}
     assert stored.request["holdouts"] == [prepared.holdout.to_dict()]
     assert prepared.planned is prepared.planned
 

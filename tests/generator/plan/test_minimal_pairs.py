@@ -28,7 +28,7 @@ from tests.conftest import run_command
 from tests.generator.relations import VOCABULARY as RELATIONS
 from tests.generator.relations import prepared as related_scenes
 
-COUNTS = {"train": 30, "val": 9, "seen": 30, "partial": 30, "unseen": 30}
+COUNTS = {"train": 50, "val": 9, "seen": 30, "partial": 30, "unseen": 30}
 WORLDS = [("clevr", (2, 2)), ("clevr-many", (3, 6))]
 
 
@@ -117,7 +117,7 @@ def test_placed_twins_differ_in_the_exchange_alone_and_keep_the_rules(family: st
 
 
 def render(out: Path, *more: str | Path) -> Path:
-    scenes = "train=2,val=2,seen=2,partial=2,unseen=2"
+    scenes = "train=16,val=2,seen=2,partial=2,unseen=2"
     command = f"gen render --scenes {scenes} --resolution 64x64 --quality draft --pairs --out"
     done = run_command(*command.split(), out, *more)
     assert done.returncode == 0, done.stderr
@@ -138,7 +138,7 @@ def test_rendered_pairs_differ_where_the_objects_are(paired: Path) -> None:
     world = Dataset.open(paired).world
     rows = {row["scene_id"]: row for row in world.scenes.to_pylist()}
     twins = [row for row in rows.values() if row["twin_of"]]
-    assert (len(rows), len(twins)) == (18, 8)
+    assert (len(rows), len(twins)) == (32, 8)
     for row in twins:
         other = rows[row["twin_of"]]
         scene, before = Scene.from_json(row["scene"]), Scene.from_json(other["scene"])

@@ -21,9 +21,9 @@ def sizes(family: str, request: HoldoutRequest, objects: tuple[int, int] = (2, 2
 @pytest.mark.full
 def test_a_block_of_3x3_has_nine_groups_and_nine_bindings() -> None:
     block = SplitSize("unseen", 30, 9, 9, 2.0, (3, 3))
-    assert sizes("clevr", HoldoutRequest(holdout=("3x3",), scenes="train=40,unseen=30")) == [block]
-    assert sizes("clevr", HoldoutRequest(block_seeds=(0, 4), scenes="train=40,unseen=30")) == [block, block]
-    assert sizes("clevr", HoldoutRequest(holdout=("4x2",), scenes="train=40,unseen=30"))[0].clusters == 6
+    assert sizes("clevr", HoldoutRequest(holdout=("3x3",), scenes="train=60,unseen=30")) == [block]
+    assert sizes("clevr", HoldoutRequest(block_seeds=(0, 4), scenes="train=60,unseen=30")) == [block, block]
+    assert sizes("clevr", HoldoutRequest(holdout=("4x2",), scenes="train=60,unseen=30"))[0].clusters == 6
 
 
 def test_over_the_grid_the_rule_says_which_scenes_are_unseen() -> None:

@@ -14,7 +14,7 @@ from generator.plan.store import StoredPlan, is_planned
 from generator.scene.planned import Recorded, read_job
 from tests.generator.designs import family as small_family
 
-COUNTS = {"train": 9, "val": 2, "seen": 3, "partial": 3, "unseen": 3}
+COUNTS = {"train": 30, "val": 2, "seen": 3, "partial": 3, "unseen": 3}
 JOBS: dict[str, dict[str, Any]] = {
     "pairs": {"family": "clevr", "holdout": "3x3", "pairs": True},
     "many": {"family": "clevr-many", "holdout": "3x3", "objects": (3, 6), "pairs": True},

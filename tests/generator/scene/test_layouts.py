@@ -154,7 +154,7 @@ def test_orders_that_a_plan_does_not_keep_are_undecided() -> None:
 
 
 def test_more_objects_than_the_family_has_room_for_are_refused() -> None:
-    counts = {"train": 2, "val": 1, "seen": 1, "partial": 1, "unseen": 1}
+    counts = {"train": 4, "val": 1, "seen": 1, "partial": 1, "unseen": 1}
     with pytest.raises(UserError, match=r"--objects 5: the family 'clevr-relations' has room for 4 .* clevr-many"):
         prepare(Job("clevr-relations", "3x3", counts, 96, 96, 0, 0, (2, 5)))
     with pytest.raises(UserError, match="--objects: 30 objects can hardly all be near or far"):

@@ -86,7 +86,7 @@ def test_what_rests_touches_the_top_and_neither_enters_the_other(in_blender: Any
 
 def test_a_family_whose_tops_are_not_flat_is_refused_by_gen_render(tmp_path) -> None:
     (tmp_path / "mine.toml").write_text(with_object("cylinder", top={"height": 1.7, "radius": 0.99}), encoding="utf-8")
-    scenes = ["--scenes", "train=2,val=1,seen=1,partial=1,unseen=1", "--resolution", "32x32", "--quality", "draft"]
+    scenes = ["--scenes", "train=4,val=1,seen=1,partial=1,unseen=1", "--resolution", "32x32", "--quality", "draft"]
     done = run_command("gen", "render", "--family", tmp_path / "mine.toml", *scenes, "--out", tmp_path / "out")
     assert done.returncode == 2
     assert "objects.cylinder.top: height = 1.7 and radius = 0.99" in done.stderr
@@ -95,7 +95,7 @@ def test_a_family_whose_tops_are_not_flat_is_refused_by_gen_render(tmp_path) -> 
 
 def test_every_stack_finds_a_place() -> None:
     """The planner may ask for any of them in an image of any shape."""
-    counts = {"train": 2, "val": 1, "seen": 1, "partial": 1, "unseen": 1}
+    counts = {"train": 4, "val": 1, "seen": 1, "partial": 1, "unseen": 1}
     assert prepare(Job("clevr-relations", "3x3", counts, 96, 96, 0, 0, (2, 4))).planned
     for pair in STACKS:
         for size in ((320, 240), (96, 96), (240, 320)):

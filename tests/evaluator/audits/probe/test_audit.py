@@ -79,7 +79,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(conftest, "_SIDES", sides)
         patch.setattr(conftest, "small_vocabulary_text", lambda: vocabulary_text("clevr"))
-        scenes = {"train": 2, "val": 2, "seen": 200, "partial": 24, "unseen": 36}
+        scenes = {"train": 40, "val": 2, "seen": 200, "partial": 24, "unseen": 36}
         return conftest.build_dataset(tmp_path_factory.mktemp("probe") / "dataset", scenes)
 
 
