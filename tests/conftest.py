@@ -24,7 +24,7 @@ MODULES = {"gen": "generator.cli.main", "score": "evaluator.cli.main"}
 
 SCENES = "train=110,val=4,seen=20,partial=20,unseen=20"
 FEW = ["--scenes", "train=14,val=2,seen=4,partial=4,unseen=4"]
-FEWEST = ["--scenes", "train=4,val=1,seen=1,partial=1,unseen=1"]
+FEWEST = ["--scenes", "train=6,val=1,seen=1,partial=1,unseen=1"]
 
 
 def run_command(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:

@@ -157,8 +157,8 @@ def test_the_example_family_can_be_rendered_from() -> None:
     *_, text = blocks(DOCS / "vocabularies.md", "toml")
     vocabulary = parse_vocabulary(text, "vocabularies.md")
     plan = SplitPlan(vocabulary, draw_block("2x2", vocabulary, 0))
-    planned = plan_scenes(vocabulary, plan, dict.fromkeys(SPLITS, 4), 0)
-    assert len(planned) == 20
+    planned = plan_scenes(vocabulary, plan, {**dict.fromkeys(SPLITS, 4), "train": 12}, 0)
+    assert len(planned) == 28
     for each in planned:
         assert len(place_scene(each, vocabulary, 0, 0, 128, 128).objects) == 2
 

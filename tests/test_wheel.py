@@ -62,7 +62,11 @@ def test_it_carries_the_declarations_and_nothing_else(wheel: Path) -> None:
         "generator/dataset/card.md.jinja",
         "evaluator/experiments/recipes/pearson2025.py",
         "generator/_data/blender_assets/quality.toml",
-        "evaluator/report/page.html.jinja",
+        "evaluator/report/assets/page.html.jinja",
+        "evaluator/report/assets/page.js",
+        "evaluator/report/assets/datatables.min.js",
+        "evaluator/report/assets/datatables.LICENSE.txt",
+        "evaluator/report/charts/splits.json",
     } <= set(names)
     assert {name.split("/")[0].split("-")[0] for name in names} == {"generator", "evaluator", "jackalope"}
     assert not [name for name in names if "__pycache__" in name]

@@ -33,6 +33,15 @@ COLUMN, TEXT = 238, 500
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 
 
+def _shown(part: Any) -> Any:
+    """A part of a specification without control characters, at which the converter of charts aborts."""
+    if isinstance(part, dict):
+        return {name: _shown(value) for name, value in part.items()}
+    if isinstance(part, list):
+        return [*map(_shown, part)]
+    return visible(part) if isinstance(part, str) else part
+
+
 @dataclass(frozen=True)
 class Figure:
     """A figure. name: that of its files and its link. about: what it shows, for the caption and for who cannot see it.
@@ -56,7 +65,8 @@ class Figure:
             {"title": {"text": title.split("\n")}, "data": {"values": records}, **shared}
             for title, records in self.panels.items()
         ]
-        return {"$schema": _SCHEMA, "config": _chart("config"), "columns": columns, "spacing": 14, "concat": panels}
+        whole = {"config": _chart("config"), "columns": columns, "spacing": 14, "concat": panels}
+        return {"$schema": _SCHEMA, **_shown(whole)}
 
     def chart(self) -> "altair.ConcatChart":
         """The chart of Altair, which notebooks show."""
@@ -65,10 +75,11 @@ class Figure:
         return altair.ConcatChart.from_dict(self.spec())
 
     def svg(self) -> str:
-        """The figure as text of SVG, without characters that nothing shows."""
+        """The figure as text of SVG."""
         import vl_convert
 
-        return visible(vl_convert.vegalite_to_svg(self.spec()))
+        svg: str = vl_convert.vegalite_to_svg(self.spec())
+        return svg
 
     def files(self) -> dict[str, bytes]:
         """The contents of SVG, PDF and PNG, by suffix."""

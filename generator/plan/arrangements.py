@@ -84,9 +84,9 @@ class Arrangements:
                 raise UnshownError
             yield from made
 
-    def enough(self, needed: Set[Binding], n_objects: int) -> int:
-        """A number of training scenes of so many objects that can show the needed bindings."""
-        n = max(1, len(needed) // n_objects)
+    def enough(self, needed: Set[Binding], n_objects: int, tried: int) -> int:
+        """A number of training scenes of so many objects that can show the needed bindings, more than were tried."""
+        n = max(tried + 1, len(needed) // n_objects)
         while True:
             try:
                 for _ in self.draw("train", [n_objects] * n, Stream("enough", n), needed):
@@ -307,8 +307,8 @@ class Arrangements:
                 beside = list(chosen.values())
                 if role == OBJECT:
                     options = list(self._unclashing(options, beside))
-                    if place not in lone and len({*beside}) + len(lone) >= len(options):  # two are left for the lone
-                        options = [name for name in options if name in beside]
+                    if beside and place not in lone and len({*beside}) + len(lone) >= len(options):
+                        options = [name for name in options if name in beside]  # two are left for the lone
                 if place in lone:
                     taken = beside if role == OBJECT else [chosen[other] for other in lone if other in chosen]
                     options = [name for name in options if name not in taken]

@@ -16,7 +16,7 @@ from tests.generator.designs import Design, make
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make(Design(scenes=3), tmp_path_factory.mktemp("certificate") / "dataset")
+    return make(Design(), tmp_path_factory.mktemp("certificate") / "dataset")
 
 
 UNKNOWN = "not verified: the certificate in the folder has no known status and level, or contradicts its faults"

@@ -139,8 +139,8 @@ def test_a_name_is_written_as_it_is(name: str, results: Row) -> None:
 
 def test_control_characters_of_a_name_reach_no_warning(results: Row, recwarn: pytest.WarningsRecorder) -> None:
     two = [{**results, "model": each} for each in ("\x1b[2Jclean", "another")]
-    for svg in by_complexity(two, "integration"):
-        assert "\\x1b[2Jclean" in "".join(ElementTree.fromstring(svg).itertext())
+    for figure in by_complexity(two, "integration"):
+        assert "\\x1b[2Jclean" in "".join(ElementTree.fromstring(figure.svg()).itertext())
     assert not [each for each in recwarn if "\x1b" in str(each.message)]
 
 

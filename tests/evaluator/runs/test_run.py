@@ -228,7 +228,7 @@ def test_a_dataset_that_changed_is_refused(bags: None, drawn_copy: Path, tmp_pat
     assert_one_sentence(again, "holds a run of another benchmark", "choose another --out")
     assert (folder / "results.json").read_bytes() == results
     shutil.rmtree(drawn_copy)
-    assert_one_sentence(score_command("measure", folder), "is no dataset")
+    assert_one_sentence(score_command("measure", folder), "is not at")
 
 
 def test_a_benchmark_over_another_world_is_refused(bags: None, drawn_copy: Path, tmp_path: Path) -> None:

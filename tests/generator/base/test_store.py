@@ -213,7 +213,7 @@ def test_an_origin_counts_only_in_the_folder_of_its_url(rendered: Path, tmp_path
     """A sender's .origin named a place to write to, and the folder was removed once it was 'published'."""
     folder = shutil.copytree(rendered, tmp_path / place)
     (folder / ".origin").write_text(f"file://{tmp_path}/there")
-    done = succeed("gen split", folder, "--holdout", "3x3", "--block-seed", "1")
+    done = succeed("gen split", folder, "--holdout", "4x6", "--block-seed", "1")
     assert f"file://{tmp_path}/there" not in done.stdout + done.stderr
     fetch(folder)
     publish(folder)

@@ -39,7 +39,7 @@ def test_a_benchmark_that_is_there_is_kept_unless_it_is_to_be_replaced(copied: P
 
 
 def test_the_same_request_again_changes_nothing_and_says_so(copied: Path) -> None:
-    command = f"gen split {copied} --name mine --block-seed "
+    command = f"gen split {copied} --name mine --holdout 4x6 --block-seed "
     first = succeed(command + "1 --json")
     succeed("gen verify --benchmark mine", copied)
     before = contents(copied)
@@ -62,7 +62,19 @@ def test_a_benchmark_that_does_not_say_how_it_was_made_is_not_replaced_either(co
 def test_two_commands_for_one_name_end_as_one_would(copied: Path) -> None:
     """Once they removed one another's drafts and crashed."""
     code = f"import sys; from {MODULES['gen']} import main; main()"
-    command = [sys.executable, "-c", code, "split", str(copied), "--block-seed", "1", "--name", "both"]
+    command = [
+        sys.executable,
+        "-c",
+        code,
+        "split",
+        str(copied),
+        "--holdout",
+        "4x6",
+        "--block-seed",
+        "1",
+        "--name",
+        "both",
+    ]
     running = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(3)]
     said = [each.communicate(timeout=300)[1] for each in running]
     assert 0 in [each.returncode for each in running]

@@ -92,7 +92,7 @@ def test_images_are_compared_when_asked(undisturbed: Path, tmp_path: Path) -> No
     done = run_command("gen", "verify", root, "--images", "4", "--no-render", "--seed", "3", "--json")
     assert done.returncode == 0
     (certificate,) = json.loads(done.stdout).values()
-    assert certificate["level"] == "sampled images"
+    assert certificate["level"] == "sampled outlines"
     assert (certificate["images"]["scenes"], certificate["images"]["seed"]) == (4, 3)
     done = run_command("gen", "verify", root, "--seed", "3")
     assert done.returncode == 2

@@ -121,7 +121,7 @@ def test_scenes_without_a_split_are_written_as_the_split_none(rendered: Path, tm
     """Another block leaves asymmetric scenes without a split; every image is written all the same."""
     copied = tmp_path / "copied"
     shutil.copytree(rendered, copied)
-    made = run_command("gen", "split", copied, "--block-seed", 1, "--name", "other")
+    made = run_command("gen", "split", copied, "--holdout", "4x6", "--block-seed", 1, "--name", "other")
     assert made.returncode == 0, made.stderr
     done = run_command("gen", "export", "clevr", copied, "--out", tmp_path / "out", "--benchmark", "other", "--json")
     assert done.returncode == 0, done.stderr

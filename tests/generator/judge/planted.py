@@ -39,7 +39,7 @@ class Planted:
 
     def scene(self, *splits: str) -> Row:
         """A scene of one of the splits, which is no twin."""
-        rows = (row for row in self.scenes if self.split[row["scene_id"]] in splits and not row["twin_of"])
+        rows = (row for row in self.scenes if self.split.get(row["scene_id"]) in splits and not row["twin_of"])
         row: Row = self.choose(rows)
         return row
 

@@ -292,7 +292,7 @@ def a_seen_scene_shows_what_no_training_scene_shows(data: Planted) -> Fault:
     value, thing = dict(row["objects"][0]["attributes"])["color"], row["objects"][0]["category"]
     for each in data.scenes:
         shown = {(dict(other["attributes"])["color"], other["category"]) for other in each["objects"]}
-        if data.split[each["scene_id"]] == "train" and (value, thing) in shown:
+        if data.split.get(each["scene_id"]) == "train" and (value, thing) in shown:
             data.leave_out(each["scene_id"])
     return "untrained binding", f"scene {row['scene_id']} of seen shows {value} {thing}, which is not held out"
 
