@@ -203,7 +203,7 @@ def population(rows: Iterable[Mapping[str, Any]]) -> str:
     """Of what the intervals of some rows speak, and on which splits where that differs; without gaps and `val`.
 
     >>> population([{"split": "seen", "speaks_of": "a"}, {"split": "unseen", "speaks_of": "b"}])
-    'on seen: a; on unseen: b'
+    'a (on seen); b (on unseen)'
     """
     found: dict[str, dict[str, None]] = {}
     for row in rows:
@@ -211,7 +211,7 @@ def population(rows: Iterable[Mapping[str, Any]]) -> str:
             found.setdefault(row["speaks_of"], {})[row["split"] or "all items"] = None
     if len(found) == 1:
         return next(iter(found))
-    return "; ".join(f"on {', '.join(splits)}: {of}" for of, splits in found.items())
+    return "; ".join(f"{of} (on {', '.join(splits)})" for of, splits in found.items())
 
 
 def _deviation(sd: float, row: Row, decimals: int) -> str:

@@ -34,7 +34,7 @@ def test_each_number_says_of_what_it_speaks(run: Path, tmp_path: Path) -> None:
         assert text in page
     for row in rows:
         if not row["is_gap"] and row["split"] != "val":
-            assert re.search(rf"on [^:]*\b{row['split']}\b[^:]*: {re.escape(row['speaks_of'])}", terminal)
+            assert re.search(rf"{re.escape(row['speaks_of'])} \(on [^)]*\b{row['split']}\b", terminal)
     for value in ModelCard.load(tmp_path / "card.md").data.eval_results or pytest.fail("no values"):
         of = {row["speaks_of"] for row in rows if row["split"] == value.dataset_split and not row["is_gap"]}
         assert value.metric_args.get("speaks_of") in of or "low" not in value.metric_args
