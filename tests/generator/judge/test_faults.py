@@ -732,6 +732,19 @@ def a_text_has_an_id_that_is_not_its_hash(data: Planted) -> Fault:
 
 
 @fault()
+def no_text_has_its_form(data: Planted) -> Fault:
+    for row in data.tables["texts"]:
+        row["form"] = None
+    return _again("texts")
+
+
+@fault()
+def the_form_of_a_text_is_empty(data: Planted) -> Fault:
+    data.tables["texts"][0]["form"] = ""
+    return _again("texts")
+
+
+@fault()
 def a_table_has_a_column_more(data: Planted) -> Fault:
     def add() -> None:
         path = data.folder / "items.parquet"

@@ -9,7 +9,9 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from time import sleep
 
 import pytest
 
@@ -27,10 +29,12 @@ def rendered_at(root: Path, *arguments: str) -> Path:
 
 
 def children(process: int) -> list[int]:
-    try:
-        return [int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
-    except OSError:
-        return []
+    """The child processes of all its threads."""
+    found: list[int] = []
+    for listed in Path(f"/proc/{process}/task").glob("*/children"):
+        with suppress(OSError):
+            found += map(int, listed.read_text().split())
+    return found
 
 
 def render_with_kills(root: Path, arguments: list[str], rng: random.Random, kills: int, pause: float) -> int:
@@ -55,6 +59,31 @@ def render_with_kills(root: Path, arguments: list[str], rng: random.Random, kill
         if process.returncode == 0:
             return killed
         assert process.returncode in (-signal.SIGKILL, -signal.SIGTERM), errors
+
+
+def test_workers_end_with_a_killed_parent_while_an_image_is_rendered(tmp_path: Path) -> None:
+    """A frame of 1600x1200 takes far longer than the ten seconds in which the processes have to be gone."""
+    slow = [*FEWEST, "--resolution", "1600x1200", "--quality", "reference"]
+    process = start(*render_arguments(tmp_path / "d", *slow))
+    while not (workers := [each for each in children(process.pid) if processor_seconds(each) > 3]):
+        assert process.poll() is None
+        sleep(0.2)
+    process.kill()
+    process.communicate()
+    for _ in range(100):
+        if not any(Path(f"/proc/{each}").exists() for each in workers):
+            return
+        sleep(0.1)
+    pytest.fail(f"{workers} run on")
+
+
+def processor_seconds(process: int) -> float:
+    """Seconds of processor time that a process has used."""
+    try:
+        user = Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2].split()[11]
+    except OSError:
+        return 0
+    return int(user) / os.sysconf("SC_CLK_TCK")
 
 
 @pytest.mark.full
