@@ -96,7 +96,8 @@ def describe(
         _check_splits(tables, design.may_lack(holdout))
         if request.protocols is not None and request.strict:
             _check_items(tables, protocols, request.template)
-        _check_questions(tables)
+        if protocols:
+            _check_questions(tables)
         for protocol in protocols:
             tables.add_pools(protocol.name, protocol.pools())
         declared = ["train negatives show held-out bindings (--exposed-negatives)"] * request.exposed_negatives

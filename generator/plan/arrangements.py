@@ -117,7 +117,8 @@ class Arrangements:
     def _showing(
         self, binding: Binding, made: list[Arrangement], shown: Counter[Binding], needed: Set[Binding], stream: Stream
     ) -> dict[int, Arrangement] | None:
-        """Changes of one or two arrangements that show a binding and hide no other; None if none is found."""
+        """Changes of one or two arrangements that show a binding and hide no other, or for a needed one none that is
+        needed; None if none is found."""
         value, thing = binding
         spots = [
             (row, place, other)

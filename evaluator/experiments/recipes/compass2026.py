@@ -15,7 +15,7 @@ class Scale:
 
     taught: Sequence[str] = tuple(_TAUGHT)
     world: str = "--scenes train=4000,val=100,seen=500,partial=500,unseen=500"
-    elsewhere: str = "--scenes train=10,val=10,seen=100,partial=100,unseen=100"
+    elsewhere: str = "--scenes train=60,val=10,seen=100,partial=100,unseen=100"
     resolution: str = "96x96"
     quality: str = "draft"
     blocks: Sequence[int] = (0, 1, 2)

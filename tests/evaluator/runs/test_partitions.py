@@ -110,7 +110,10 @@ def test_measure_gives_a_finished_run_other_splits_and_keeps_them(
     assert score_command("report", out, "--out", tmp_path / "page.html").exit_code == 0
     page = (tmp_path / "page.html").read_text()
     assert "Splits are by familiarity with" in page
-    assert '"unseen"' in page
+    figures = json.loads(page.partition('id="figures-data">')[2].partition("</script>")[0])
+    (drawn,) = (panel["data"]["values"] for panel in figures["gap"]["concat"])
+    shown = {point["x"]: point["value"] for point in drawn}
+    assert shown == {"full": 80, "seen": 100, "mixed": None, "unseen": pytest.approx(200 / 3, abs=1e-3)}
 
 
 def test_full_less_seen_has_the_interval_of_the_rest_against_the_seen(tmp_path: Path) -> None:

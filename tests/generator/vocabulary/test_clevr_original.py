@@ -11,6 +11,7 @@ from scipy import ndimage
 
 from generator.assets.sets import BUILTIN, mesh_height
 from generator.assets.shapes import unit_mesh
+from generator.base.errors import UserError
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import SplitPlan
 from generator.placement.scenes import place_scene
@@ -70,7 +71,10 @@ def test_a_size_is_half_of_what_an_object_measures_along_every_axis(shape: str) 
 @pytest.mark.parametrize("n", [3, 8, 10])
 def test_so_many_objects_find_places_that_keep_the_rules(n: int) -> None:
     plan = SplitPlan(CLEVR, draw_block("3x2", CLEVR, 0))
-    planned = [p for p in plan_scenes(CLEVR, plan, {"train": 12}, 0, (n, n)) if len(p.objects) == n]
+    counts = {"train": 12, "val": 4, "seen": 4, "partial": 4}
+    with pytest.raises(UserError, match="two objects that alone have their category"):  # of two held-out shapes
+        plan_scenes(CLEVR, plan, {**counts, "unseen": 4}, 0, (n, n))
+    planned = [p for p in plan_scenes(CLEVR, plan, counts, 0, (n, n)) if len(p.objects) == n]
     assert planned
     for each in planned[:3]:
         scene = place_scene(each, CLEVR, 0, 0, 320, 240)
