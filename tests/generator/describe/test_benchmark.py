@@ -5,6 +5,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -252,6 +253,29 @@ def test_a_world_of_two_blocks_has_a_benchmark_of_each_with_scenes_of_its_own(tm
     assert used[0].isdisjoint(used[1])
     assert all(dataset.benchmark(name).manifest["with_world"] for name in done)
     assert all(sum(summary.scenes.values()) == len(scenes) for summary, scenes in zip(done.values(), used, strict=True))
+
+
+def test_scenes_with_what_training_lacks_are_in_no_split_and_silent_splits_are_refused(tmp_path: Path) -> None:
+    prepared = prepare(Job("clevr", "3x3", "160", 64, 48))
+    write_planned(tmp_path, prepared)
+    world, holdout = Dataset.open(tmp_path).world, draw_block("4x6", prepared.vocabulary, 1)
+    describe(tmp_path, world, holdout, "another", first_request(holdout))
+    split_of = {row["scene_id"]: row["split"] for row in Dataset.open(tmp_path).benchmark("another").splits.to_pylist()}
+    rule, shown = SplitPlan(prepared.vocabulary, holdout), {}
+    for each in prepared.planned:
+        shown[each.scene_id] = each.arrangement(holdout.kind)
+    trained = {binding for scene, split in split_of.items() if split == "train" for binding in shown[scene]}
+    left_out = 0
+    for scene, arrangement in shown.items():
+        lacking = [each for each in arrangement if not holdout.holds_out(*each) and each not in trained]
+        familiar = rule.place(arrangement).split in ("val", "seen", "partial")
+        left_out += bool(lacking) and familiar
+        assert split_of[scene] == (None if lacking and familiar else rule.place(arrangement).split)
+    assert left_out > 3
+    assert verify_dataset(tmp_path, "another")["another"]["status"] == "clean"
+    with pytest.raises(UserError, match="No item asks about seen or unseen"):  # the world has no twins
+        describe(tmp_path, world, holdout, "silent", replace(first_request(holdout), protocols=("pairs",)))
+    describe(tmp_path, world, holdout, "trains", replace(first_request(holdout), protocols=()))
 
 
 def test_the_size_is_that_of_the_benchmark(rendered: Path) -> None:
