@@ -18,7 +18,8 @@ from tests.generator.inspection.scenes import CLEVR, SIZE, scene, thing
 @pytest.mark.full
 @pytest.mark.parametrize("family", ["clevr", "pug"])
 def test_outlines_are_the_masks_of_the_renderer(tmp_path: Path, family: str) -> None:
-    render_into(tmp_path / "d", *FEWEST, "--with", "masks", "--family", family)
+    # An object of a hundred pixels misses 2% by a pixel or two of its rim; these have several hundred.
+    render_into(tmp_path / "d", *FEWEST, "--resolution", "192x192", "--with", "masks", "--family", family)
     world = Dataset.open(tmp_path / "d").world
     vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
     for row in world.scenes.to_pylist():
@@ -26,7 +27,8 @@ def test_outlines_are_the_masks_of_the_renderer(tmp_path: Path, family: str) -> 
         drawn = outlines(Scene.from_json(row["scene"]), vocabulary, (mask.shape[1], mask.shape[0]))
         for i, each in enumerate(drawn):
             ours, theirs = each.visible, mask == i + 1
-            assert (ours & theirs).sum() / theirs.sum() > 0.97
+            assert (ours & theirs).sum() / theirs.sum() > 0.98
+            assert not (theirs & ~ndimage.binary_dilation(ours, np.ones((3, 3)))).any()
             assert not (ours & ~ndimage.binary_dilation(theirs, np.ones((3, 3)))).sum() > 0.02 * theirs.sum()
 
 
