@@ -78,7 +78,8 @@ class CrossedMeans:
     Satterthwaite's degrees of freedom take the variances as they were found. A variance that was found to be 0 then
     counts as known, and intervals hold too rarely. Those of the sums of squares themselves count the uncertainty of
     every effect, and are too few where there is no effect. The geometric mean of both is used, the latter with twice
-    the weight (`python -m bench --only comparing` says how often intervals hold).
+    the weight (`python -m bench --only comparing` says how often intervals hold). Squares that are subtracted can leave
+    the latter near 0, and an interval without end; the mean has at least the one of a single difference.
     """
 
     def __init__(self, clusters: Clusters, weights: np.ndarray | None = None, enough: int = ENOUGH):
@@ -124,7 +125,7 @@ class CrossedMeans:
         parts[used] = components * factors[used]
         of_squares = np.linalg.lstsq(expected.T, factors[used], rcond=None)[0] * (expected @ components)
         df = np.cbrt(satterthwaite(parts[used], freedom) * satterthwaite(of_squares, freedom) ** 2)
-        return MeanEstimate(mean, tuple(parts.tolist()), float(df))
+        return MeanEstimate(mean, tuple(parts.tolist()), max(1.0, float(df)))
 
     def interval(self, outcomes: np.ndarray, level: float) -> tuple[float, float]:
         """Mean ± t · standard error of outcomes (n,); nan where nothing varies."""

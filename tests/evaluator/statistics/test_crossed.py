@@ -52,3 +52,16 @@ def test_intervals_hold_with_effects_of_bindings_and_clusters(of_binding: float,
         low, high = means.interval(np.repeat(cell, 6) + rng.normal(0, 1, 108), 0.95)
         held += low <= 0 <= high
     assert held / 400 >= 0.92
+
+
+def test_degrees_of_freedom_are_never_below_those_of_one_difference() -> None:
+    """Unlike clusters and bindings of a few scenes; squares that are subtracted once left 0.1, and intervals of 10^12."""
+    found = []
+    for seed in (1557, 552, 2700, 394, 576):
+        rng = np.random.default_rng(seed)
+        n, bindings = int(rng.integers(8, 40)), int(rng.integers(2, 6))
+        shown = rng.integers(0, bindings, n)
+        clusters = rng.integers(0, max(2, n // 3), n).astype(str)
+        names = Clusters.of(clusters.tolist(), [f"v{each % 3}:o{each % 2}" for each in shown])
+        found.append(CrossedMeans(names).estimate(rng.normal(size=n)).freedom)
+    assert min(found) >= 1
