@@ -279,6 +279,8 @@ def result_row(
     """A row of results from a mean; `measure` adds the model, the benchmark, the protocol, and whether the metric is
     the main one."""
     found = mean.estimate
+    if outcome.unit == "difference":
+        found = found.moved(lambda low, high: (max(low, -1.0), min(high, 1.0)))
     row: Any = {
         "metric": outcome.metric,
         "error": outcome.error or None,

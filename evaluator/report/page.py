@@ -283,8 +283,10 @@ def _about_benchmark(benchmark: Benchmark, never_shown: bool) -> list[str]:
             "bindings of an attribute value and an object": holdout.get("bindings"),
             "relations between two objects": holdout.get("triples"),
         }
-        what = " and ".join(name for name, found in of.items() if found) or "combinations"
+        what = " and ".join(name for name, found in of.items() if found)
         splits = f"In seen, partial and unseen scenes no, some and all objects show {what} {lacking}."
+        if not what:
+            splits = "Nothing is held out: all scenes are of one split."
         equal = benchmark.manifest.get("equal_familiarity") is not False
         told = (
             "The true text and its foil are equally familiar."

@@ -48,7 +48,7 @@ _CONTENT_OPTIONS = (
         "--scenes",
         help="Number of scenes: in all, by split as train=2000,seen=300,..., or grid for every arrangement of two "
         "objects once.  "
-        "[default: train=2000, val=100, seen, partial, unseen=300]",
+        "[default: train=2000, val=100, seen, partial, unseen=300; 1000 where nothing is held out]",
     ),
     click.option(
         "--resolution", default="320x240", help="Width x height in pixels. Objects are placed to fit into this image."
@@ -134,7 +134,8 @@ def print_power(holdouts: "Sequence[Holdout]", sizes: "Sequence[SplitSize]", as_
         name = design_of(holdout).benchmark_name(holdout)
         if not size.scenes:
             raise UserError(f"{name} has no scene of the split {size.split}, so it tells nothing; hold out more.")
-        designs.append({"benchmark": name, **asdict(size), "rows": [asdict(row) for row in expected(size)]})
+        rows = expected(size, [1]) if holdout.is_empty else expected(size)
+        designs.append({"benchmark": name, **asdict(size), "rows": [asdict(row) for row in rows]})
     assumed = {
         "main_effect": MAIN_EFFECT,
         "binding_effect": BINDING_EFFECT,

@@ -56,6 +56,8 @@ class Tables:
     def unknown_words(self) -> dict[str, list[str]]:
         """The words of each protocol's texts that no training text has, sorted, in lower case and without
         punctuation."""
+        if TRAIN not in self._rule.splits:
+            return {}
         words = {name: {token.strip(".,").lower() for token in tokens} for name, tokens in self._words.items()}
         known = words.pop(TRAIN, set())
         return {name: sorted(unknown) for name, tokens in sorted(words.items()) if (unknown := tokens - known)}

@@ -63,6 +63,11 @@ class Holdout:
         return _partners((thing, value) for value, thing in self.bindings)
 
     @cached_property
+    def is_empty(self) -> bool:
+        """Whether nothing is held out: all scenes are of one split, for models that were trained elsewhere."""
+        return not (self.bindings or self.triples or self.absent_values or self.absent_objects or self.classes)
+
+    @cached_property
     def is_block(self) -> bool:
         """Whether every value of `values` is held out with every object of `objects`."""
         return self._bindings == frozenset(product(self.values, self.objects))

@@ -11,10 +11,12 @@ from generator.vocabulary.schema import Vocabulary
 
 SPLITS = ("train", "val", "seen", "partial", "unseen")
 UNSEEN_ATOMS = "unseen_atoms"
+ALL = "all"
+"""The only split where nothing is held out."""
 FAMILIAR = ("val", "seen", "partial")
 """The splits of which training shows every binding that is not held out."""
-CLAIMS = ("seen", "unseen", "id_test", "ood_test")
-"""The splits whose difference a benchmark is made for."""
+CLAIMS = ("seen", "unseen", "id_test", "ood_test", ALL)
+"""The splits whose accuracies or difference a benchmark is made for."""
 _VAL_SHARE, _SEEN_SHARE = 0.05, 0.15
 
 Arrangement = tuple[Binding, ...]
@@ -93,13 +95,14 @@ class SplitPlan:
     change the number of held-out bindings. It does not exactly when exchanging any two values does not. Such a cluster
     is symmetric and goes to one split whole; of the others the scenes without anything held out train, the rest are in
     no split (Peng et al. 2026, section 4.1). A scene with a value or object that is absent from training is in
-    `unseen_atoms` (Ma et al. 2023, section 3.3).
+    `unseen_atoms` (Ma et al. 2023, section 3.3). Where nothing is held out, every scene is in `all`.
     """
 
     def __init__(self, vocabulary: Vocabulary, holdout: Holdout):
         self.vocabulary = vocabulary
         self.holdout = holdout
-        self.splits = (*SPLITS, UNSEEN_ATOMS) if holdout.absent_values or holdout.absent_objects else SPLITS
+        atoms = (UNSEEN_ATOMS,) if holdout.absent_values or holdout.absent_objects else ()
+        self.splits = (ALL,) if holdout.is_empty else (*SPLITS, *atoms)
 
     def place(self, arrangement: Arrangement, facts: Sequence[Fact] = (), scene_id: str = "") -> Placing:
         """Split and familiarity of a scene with these bindings, left object first, and relations."""
@@ -111,7 +114,9 @@ class SplitPlan:
         if any(holdout.absent(*binding) for binding in arrangement):
             return Placing(UNSEEN_ATOMS, held_out, even, triples)
         split: str | None = None
-        if not held_out and not shown:
+        if holdout.is_empty:
+            split = ALL
+        elif not held_out and not shown:
             split = self._familiar_split(arrangement) if even else "train"
         elif even:
             split = "unseen" if self._all_held_out(len(arrangement), held_out, shown) else "partial"

@@ -38,11 +38,16 @@ class HoldoutRequest:
 
     def holdouts(self, vocabulary: Vocabulary) -> list[Holdout]:
         """Every holdout, each of which becomes a benchmark. Raises UserError for what is impossible."""
-        return [
+        drawn = [
             holdout
             for block_seed in self.block_seeds
             for holdout in draw_holdouts(self.holdout, self.design, vocabulary, block_seed, self.opposites)
         ]
+        if len({*drawn}) < len(drawn):
+            raise UserError(
+                f"--block-seed: --holdout {' '.join(self.holdout)} is the same for every seed; give one block seed."
+            )
+        return drawn
 
     def parts(self, holdouts: Sequence[Holdout], vocabulary: Vocabulary) -> list[WorldPart]:
         """The scenes that are made for each holdout; over the grid, all holdouts share the same scenes."""

@@ -76,6 +76,11 @@ class HeldOut:
             opposites,
         )
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is held out."""
+        return not (self.bindings or self.triples or self.values or self.objects or self.labels)
+
     def bindings_shown(self, shown: SceneGeometry) -> list[Binding]:
         """The held-out bindings of a scene, at most one per object."""
         return [pair for pair in self.bindings_of(shown) if pair in self.bindings]

@@ -15,8 +15,10 @@ from generator.judge.held_out import CLASSES, Binding, HeldOut, Triple, facts
 
 _FAMILIAR = ("val", "seen", "partial")
 """The splits of which training shows all that is not held out."""
-_CLAIMS = ("seen", "unseen", "id_test", "ood_test")
-"""The splits whose difference a benchmark is made for."""
+_ALL = "all"
+"""The split of every scene where nothing is held out."""
+_CLAIMS = ("seen", "unseen", "id_test", "ood_test", _ALL)
+"""The splits whose accuracies or difference a benchmark is made for."""
 
 
 def world_findings(benchmark: Benchmark) -> Iterator[Finding]:
@@ -94,9 +96,10 @@ def _misplaced(scene_id: str, split: str, shown: SceneGeometry, held_out: HeldOu
     related = not held_out.triples or len(ends) == len(shown.objects)
     whole = bool(bindings or facts) and bound and related
     fits = {
-        "train": True,
-        "val": not bindings and not facts,
-        "seen": not bindings and not facts,
+        _ALL: held_out.is_empty,
+        "train": not held_out.is_empty,
+        "val": not bindings and not facts and not held_out.is_empty,
+        "seen": not bindings and not facts and not held_out.is_empty,
         "partial": bool(bindings or facts) and not whole,
         "unseen": whole,
         "unseen_atoms": bool(absent),

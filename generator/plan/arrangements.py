@@ -39,7 +39,8 @@ def no_scene(split: str, n: int) -> UserError:
     asked = " that has two objects that alone have their category" * (n > 2)
     return UserError(
         f"This holdout leaves no scene of {n} object{'s' * (n > 1)} for the split {split}{asked}: try another "
-        f"--block-seed, a block of more or of fewer objects, or add values or objects."
+        f"--block-seed, a block of more or of fewer objects, or add values or objects; --holdout none makes one split "
+        f"for models that were trained elsewhere."
     )
 
 

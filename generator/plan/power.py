@@ -13,7 +13,7 @@ from math import sqrt
 from scipy.special import expit, logit, ndtri, stdtrit
 
 from generator.holdout.holdout import Holdout
-from generator.holdout.membership import Arrangement, Rule, cluster_of
+from generator.holdout.membership import ALL, Arrangement, Rule, cluster_of
 from generator.holdout.request import WorldPart, design_of
 from generator.plan.plan import plan_parts
 from generator.scene.layouts import facts
@@ -158,10 +158,11 @@ def difference(split: SplitSize, accuracy: float) -> float | None:
 def sentence(split: SplitSize) -> str:
     """What a split will be able to tell, in one line for people."""
     one, five = (_points(half_width(split, 0.75, seeds)) for seeds in (1, 5))
+    more = "" if split.split == ALL else f"; with 5 block seeds ±{five}"
     return (
         f"{split.clusters:,} group{'s' * (split.clusters > 1)} of {split.bindings:,} bindings: an {split.split} "
         f"accuracy of 75% will have "
-        f"an interval of about ±{one} points; with 5 block seeds ±{five}."
+        f"an interval of about ±{one} points{more}."
     )
 
 

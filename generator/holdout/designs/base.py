@@ -7,13 +7,16 @@ from typing import ClassVar
 
 from generator.base.declarations import whole_number
 from generator.base.errors import UserError
+from generator.holdout.blocks import NONE
 from generator.holdout.holdout import Holdout
-from generator.holdout.membership import Rule, SplitPlan
+from generator.holdout.membership import ALL, Rule, SplitPlan
 from generator.vocabulary.schema import Vocabulary
 
 MOST_SCENES = 10_000_000
 GRID = "grid"
 """What `--scenes` takes for every arrangement of two objects once."""
+UNDIVIDED_COUNTS = {ALL: 1000}
+"""Scenes of a world of which nothing is held out."""
 DEFAULT_COUNTS = {"train": 2000, "val": 100, "seen": 300, "partial": 300, "unseen": 300}
 _SHOWN = 3  # triples that a summary spells out
 
@@ -68,15 +71,17 @@ class Design(ABC):
         Raises UserError for a malformed number, or where a split would have no scene.
         """
         if asked is None or isinstance(asked, str):
-            asked = parse_scenes(asked, self.counts)
+            asked = parse_scenes(asked, UNDIVIDED_COUNTS if holdouts[0].is_empty else self.counts)
         return [dict(asked) for _ in holdouts]
 
     def may_lack(self, holdout: Holdout) -> tuple[str, ...]:
         """Splits that need not have a scene. Of two objects, a held-out relation concerns both or neither."""
-        return () if holdout.bindings else ("partial",)
+        return () if holdout.bindings or holdout.is_empty else ("partial",)
 
     def benchmark_name(self, holdout: Holdout) -> str:
         """The default name of a benchmark: what is held out, and the seed of the block."""
+        if holdout.is_empty:
+            return NONE
         words = []
         for spec in holdout.asked:
             whole = spec if ":" in spec or "=" in spec else f"{holdout.kind}:{holdout.category}={spec}"
@@ -97,7 +102,7 @@ class Design(ABC):
             parts.append(f"{len(holdout.triples)} relation triples ({', '.join(first)}{more})")
         if absent := (*holdout.absent_values, *holdout.absent_objects):
             parts.append(f"every {', '.join(absent)}")
-        return "; ".join(parts)
+        return "; ".join(parts) or "nothing"
 
     def first_texts(self, holdout: Holdout) -> FirstTexts:
         """The texts of the benchmark that is made with its world."""
@@ -128,7 +133,7 @@ def parse_scenes(spec: str | None, defaults: Mapping[str, int] = DEFAULT_COUNTS)
     whole = whole_number(spec)
     if whole is not None:
         counts = {split: whole * n // total for split, n in defaults.items()}
-        counts["train"] += whole - sum(counts.values())
+        counts[next(iter(counts))] += whole - sum(counts.values())
     else:
         pairs = [part.partition("=") for part in spec.split(",")]
         asked = {name.strip(): whole_number(number.strip()) for name, _, number in pairs}

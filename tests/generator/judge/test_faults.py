@@ -41,12 +41,14 @@ JOBS: dict[str, dict[str, Any]] = {
     "atoms": {"holdout": ["2x2", "atoms=1x1"], "design": "systematicity", "scenes": "60"},
     "published": {"holdout": ["pearson2025"], "design": "gzsl", "family": "pearson2025", "scenes": "900"},
     "three objects": {"holdout": ["objects=3"], "design": "gzsl", "scenes": "900"},
+    "undivided": {"holdout": "none", "scenes": "12"},
 }
 FIRST, ALL, TARS = ("files", "color-shape-2x3-b0"), ("files", "all"), ("tars", "tars")
 RELATIONS = "relations", "relation-pair-2x2-b0"
 ATOMS = "atoms", "systematicity-color-shape-2x2+atoms-1x1-b0"
 TWO, RELATED = ("published", "pearson2025-two-object"), ("published", "pearson2025-relational")
 THREE = "three objects", "gzsl-three-object-b0"
+UNDIVIDED = "undivided", "none"
 """Datasets, each with a benchmark."""
 
 AGAIN = "not reproduced"
@@ -277,6 +279,25 @@ def a_scene_of_class_lists_is_in_another_split(data: Planted) -> Fault:
 @fault(THREE)
 def a_scene_of_three_objects_is_in_another_split(data: Planted) -> Fault:
     return a_scene_of_class_lists_is_in_another_split(data)
+
+
+@fault(UNDIVIDED)
+def a_scene_trains_where_nothing_is_held_out(data: Planted) -> Fault:
+    scene_id, _ = data.move({"all"}, {"train"})
+    return "wrong split", f"scene {scene_id} is in train and shows 0 held-out bindings"
+
+
+@fault(FIRST)
+def a_scene_is_in_the_split_of_worlds_that_hold_nothing_out(data: Planted) -> Fault:
+    scene_id, _ = data.move({"seen"}, {"all"})
+    return "wrong split", f"scene {scene_id} is in all and shows"
+
+
+@fault(UNDIVIDED)
+def nothing_is_asked_where_nothing_is_held_out(data: Planted) -> Fault:
+    data.tables["items"], data.tables["candidates"] = [], []
+    data.tables["items"].append({"item_id": "binary-x-0", "protocol": "binary", "kind": "swap", "split": "seen"})
+    return "no question", "all has scenes and no item asks about them"
 
 
 @fault(FIRST)

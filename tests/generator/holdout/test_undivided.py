@@ -1,0 +1,89 @@
+"""Worlds of which nothing is held out (`--holdout none`): one split, for models that were trained elsewhere."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from bench.worlds import write_planned
+from evaluator.api import evaluate
+from evaluator.report.page import write_page
+from evaluator.runs.dataset import Dataset as Questions
+from evaluator.runs.folder import read_named
+from generator.base.errors import UserError
+from generator.dataset.reader import Dataset
+from generator.describe.benchmark import describe, write_benchmarks
+from generator.describe.request import Request
+from generator.holdout.blocks import draw_block
+from generator.holdout.membership import SplitPlan, arrangements
+from generator.holdout.request import HoldoutRequest
+from generator.judge.verify import verify_dataset
+from generator.plan.job import Job, prepare
+from generator.vocabulary.schema import read_vocabulary
+
+VOCABULARY = read_vocabulary("clevr")
+COUNTS = {"train": 200, "val": 3, "seen": 5, "partial": 5, "unseen": 5}
+
+
+def test_every_arrangement_is_in_the_one_split() -> None:
+    rule = SplitPlan(VOCABULARY, draw_block("none", VOCABULARY, 0))
+    places = [rule.place(each) for each in arrangements(VOCABULARY, "color")]
+    assert rule.splits == ("all",)
+    assert {(each.split, each.symmetric, len(each.held_out)) for each in places} == {("all", True, 0)}
+
+
+def test_crowded_scenes_of_three_shapes_can_be_asked_about_two_of_their_objects() -> None:
+    """A block leaves the family of CLEVR itself no unseen scene of three objects or more."""
+    with pytest.raises(UserError, match="--holdout none makes one split for models that were trained elsewhere"):
+        assert prepare(Job("clevr-original", (), "100", 64, 48, objects=(3, 6))).planned
+    planned = prepare(Job("clevr-original", "none", "60", 64, 48, objects=(3, 6))).planned
+    assert [each.split for each in planned] == ["all"] * 60
+    numbers = Counter(len(each.objects) for each in planned)
+    assert set(numbers) == {3, 4, 5, 6}
+    assert max(numbers.values()) - min(numbers.values()) <= 1
+    for each in planned:
+        shapes = Counter(category for category, _ in each.objects)
+        lone = {attributes["color"] for category, attributes in each.objects if shapes[category] == 1}
+        assert len(lone) > 1
+
+
+def test_it_is_one_benchmark_whatever_the_seed_and_no_block_stands_beside_it() -> None:
+    request = HoldoutRequest("bindsplit", ("none",), (3,))
+    assert request.holdouts(VOCABULARY) == HoldoutRequest("bindsplit", ("none",)).holdouts(VOCABULARY)
+    with pytest.raises(UserError, match="--holdout none is the same for every seed; give one block seed"):
+        HoldoutRequest("bindsplit", ("none",), (0, 1)).holdouts(VOCABULARY)
+    with pytest.raises(UserError, match="got 'none'"):
+        draw_block(["3x3", "none"], VOCABULARY, 0)
+
+
+@pytest.mark.parametrize("objects", [(2, 2), (3, 6)])
+def test_protocols_are_asked_verified_and_measured_in_one_row(objects: tuple[int, int], tmp_path: Path) -> None:
+    prepared = prepare(Job("clevr-many", "none", "30", 64, 48, objects=objects))
+    write_planned(tmp_path, prepared)
+    (first,) = write_benchmarks(tmp_path, Dataset.open(tmp_path).world, False).values()
+    assert first.scenes == {"all": 30}
+    assert not first.unknown_words
+    protocols = ("binary", "integration", "skill")[: 3 if objects[1] > 2 else 1]
+    describe(tmp_path, Dataset.open(tmp_path).world, prepared.holdout, "texts", Request(protocols))
+    certificates = verify_dataset(tmp_path, None)
+    assert {name: each["findings"] for name, each in certificates.items()} == {"none": [], "texts": []}
+    questions = Questions.open(tmp_path, "texts")
+    rows = evaluate("blind:length", questions, out=tmp_path / "run").results["rows"]
+    assert {row["protocol"] for row in rows} == {*protocols}
+    assert {(row["split"], row["minus"]) for row in rows} == {("all", None)}
+    differences = [row for row in rows if row["unit"] == "difference" and row["low"] is not None]
+    assert all(-1 <= row["low"] <= row["high"] <= 1 for row in differences)
+    write_page([read_named(str(tmp_path / "run"))], tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Nothing is held out: all scenes are of one split." in page
+    assert re.search(r">\s*all %\s*<", page)
+
+
+def test_a_world_of_splits_becomes_one_of_one_split(tmp_path: Path) -> None:
+    prepared = prepare(Job("clevr", "3x3", COUNTS, 64, 48))
+    write_planned(tmp_path, prepared)
+    (nothing,) = HoldoutRequest("bindsplit", ("none",)).holdouts(prepared.vocabulary)
+    made = describe(tmp_path, Dataset.open(tmp_path).world, nothing, "none", Request(("binary",)))
+    assert made.scenes == {"all": 218}
+    assert verify_dataset(tmp_path, "none")["none"]["findings"] == []
