@@ -23,9 +23,9 @@ from evaluator.runs.measure import measure_protocols
 from evaluator.runs.parts import limit_said
 from evaluator.runs.request import Request
 from evaluator.runs.tables import COLUMNS, item_rows
-from evaluator.runs.thumbnails import image_row
 from generator.base.errors import UserError, did_you_mean
 from generator.base.extras import extras_named
+from generator.base.pages import image_row
 from generator.base.progress import SILENT, Callback, Progress
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import chdir
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -120,3 +121,12 @@ def cluster() -> Iterator[str]:
     context = ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     yield context.address_info["gcs_address"]
     ray.shutdown()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium, for pages."""
+    from tests.browser import chromium
+
+    with chromium() as opened:
+        yield opened

@@ -67,6 +67,8 @@ def test_it_carries_the_declarations_and_nothing_else(wheel: Path) -> None:
         "evaluator/report/assets/datatables.min.js",
         "evaluator/report/assets/datatables.LICENSE.txt",
         "evaluator/report/charts/splits.json",
+        "generator/base/pages/gallery.js",
+        "generator/inspection/assets/world.html.jinja",
     } <= set(names)
     assert {name.split("/")[0].split("-")[0] for name in names} == {"generator", "evaluator", "jackalope"}
     assert not [name for name in names if "__pycache__" in name]

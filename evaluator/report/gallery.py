@@ -3,7 +3,6 @@
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +17,10 @@ from evaluator.benchmarks.registry import Source, read_external
 from evaluator.protocols.items import split_rank
 from evaluator.protocols.registry import find_protocol
 from evaluator.runs.folder import NamedRun, Run
-from evaluator.runs.thumbnails import data_url
 from evaluator.statistics.clusters import OF, SEPARATOR
 from generator.base.csv_tables import read_csv
 from generator.base.errors import UserError, visible
+from generator.base.pages import coded, thumbnails
 from generator.base.parquet import read_table
 from generator.dataset.reader import Images, World
 from generator.dataset.records import SCORES
@@ -29,12 +28,6 @@ from generator.dataset.records import SCORES
 logger = logging.getLogger(__name__)
 _LABELS = ("protocol", "item_id", "metric", "split", "kind", "skill", "bindings", "scene_id", "unscored")
 _NUMBERS = ("value", "true", "false")
-_SIDES = (192, 128, 96, 64, 48)
-"""Widths and heights of thumbnails, in pixels: the largest at which all fit in _ROOM."""
-_INLINE = 512
-_ROOM = 4_500_000
-"""Bytes of all thumbnails of a page, about."""
-_BYTES_A_PIXEL = 0.16
 
 
 def benchmark_items(runs: Sequence[tuple[str, NamedRun]], page: Path, inline: bool = False) -> dict[str, Any]:
@@ -62,21 +55,22 @@ def benchmark_items(runs: Sequence[tuple[str, NamedRun]], page: Path, inline: bo
     images = runs[0][1].run.world or pictures_of(runs[0][1].run)
     found = {
         "benchmark": runs[0][1].results["benchmark"],
-        "items": {name: _coded(items[name]) for name in ("protocol", "metric", "split", "kind", "skill")}
-        | {"id": items["item_id"].tolist(), "bindings": _coded(items["bindings"])},
+        "id": items["item_id"].tolist(),
+        "labels": {name: coded(items[name].astype(str)) for name in ("protocol", "split", "kind", "skill")},
+        "bindings": coded(items["bindings"].astype(str)),
         "candidates": {
             "start": np.searchsorted(candidates["item"], np.arange(len(items) + 1)).tolist(),
             "scene": candidates["scene_id"].map({name: i for i, name in enumerate(scenes)}).tolist(),
             "text": [texts.setdefault(text_of[each], len(texts)) for each in candidates["text_id"]],
             "truth": candidates["truth"].astype(int).tolist(),
-            "kind": _coded(candidates["kind"].fillna("")),
+            "kind": coded(candidates["kind"].fillna("").astype(str)),
         },
         "scenes": scenes,
         "runs": [_of_run(label, each, outcomes, row_of, candidates, texts) for label, each, outcomes in read],
     }
     return found | {
         "texts": [visible(text) for text in texts],
-        "images": [] if images is None else thumbnails(images, scenes, inline),
+        "images": [] if images is None else thumbnails(images.image, scenes, inline),
         "folder": _folder(images, page),
     }
 
@@ -86,7 +80,8 @@ def grid_cells(
 ) -> list[dict[str, Any]]:
     """A cell (evaluator.report.figures.grid) for each model, value and object: the mean over the runs of the model of
     the share of right answers, on items whose scene shows both. model_of: the model of each run of `data`."""
-    names, splits, bindings = (_labels(data["items"][name]) for name in ("protocol", "split", "bindings"))
+    labels = data["labels"]
+    names, splits, bindings = (_labels(each) for each in (labels["protocol"], labels["split"], data["bindings"]))
     shown: dict[str, list[int]] = {}
     for row in np.flatnonzero((names == protocol) & (splits != "val")):
         for binding in {*filter(None, bindings[row].split(SEPARATOR))}:
@@ -199,26 +194,9 @@ def _pooled(run: Run, outcomes: pd.DataFrame, candidates: pd.DataFrame) -> dict[
     return {item: sorted(found, key=lambda each: -each[2]) for item, found in best.items()}
 
 
-def _coded(values: pd.Series) -> dict[str, Any]:
-    codes, names = pd.factorize(values.astype(str))
-    return {"names": [visible(name) for name in names], "codes": codes.tolist()}
-
-
 def _rounded(values: np.ndarray) -> list[float | None]:
     """Numbers with five digits that matter, None where there is none."""
     return [float(f"{value:.5g}") if np.isfinite(value) else None for value in values.tolist()]
-
-
-def thumbnails(images: Images, scenes: Sequence[str], inline: bool = False) -> list[str]:
-    """Each image as a data URL of WebP, made smaller."""
-    fitting = (side for side in _SIDES if len(scenes) * side**2 * _BYTES_A_PIXEL <= _ROOM)
-    side = _INLINE if inline else next(fitting, _SIDES[-1])
-
-    def small(scene: str) -> str:
-        return data_url(images.image(scene), side)
-
-    with ThreadPoolExecutor() as pool:
-        return list(pool.map(small, scenes))
 
 
 def _folder(images: Images | None, page: Path) -> str:

@@ -1,16 +1,13 @@
 """One self-contained HTML page for measured runs: what was found, a leaderboard, figures, every item, every row."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import vl_convert
-from jinja2 import Environment, PackageLoader
 
 from evaluator.analysis.pooling import pool_runs
 from evaluator.protocols.records import LABELS, Results
@@ -25,6 +22,7 @@ from evaluator.runs.folder import NamedRun
 from evaluator.runs.parts import splits_said
 from generator.base.errors import visible
 from generator.base.files import write_text
+from generator.base.pages import as_json, asset, page_environment
 from generator.dataset.reader import Benchmark
 
 _GAP = ("seen", "unseen")
@@ -69,13 +67,7 @@ def render(
     """
     lines = main_lines(entries)
     board = side_by_side(entries, lines)
-    environment = Environment(
-        loader=PackageLoader("evaluator", "report/assets"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_shown,
-    )
+    environment = page_environment("evaluator", "report/assets")
     environment.filters |= {
         "mark_of": mark_of,
         "training_said": training_said,
@@ -99,17 +91,10 @@ def render(
         figures_data=as_json({figure.name: figure.spec() for figure in made}),
         items_data=as_json(more.get("galleries", [])),
         vega=_vega(),
-        **{name: asset(file) for name, file in _ASSETS.items()},
+        script=asset("evaluator.report", "assets/page.js"),
+        datatables=asset("evaluator.report", "assets/datatables.min.js"),
         **more,
     )
-
-
-_ASSETS = {"css": "page.css", "script": "page.js", "gallery": "gallery.js", "datatables": "datatables.min.js"}
-
-
-def asset(name: str) -> str:
-    """The text of a file that pages contain."""
-    return (files("evaluator.report") / "assets" / name).read_text(encoding="utf-8")
 
 
 @cache
@@ -117,12 +102,6 @@ def _vega() -> str:
     """Vega-Embed, Vega-Lite and Vega in JavaScript. The bundle's own names stay inside a function."""
     bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
     return f"(() => {{{bundle}}})();".replace("</script", r"<\/script")
-
-
-def as_json(data: Any) -> str:
-    """JSON as it can stand in a script element of a page: no text of it ends the element or begins another."""
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", r"\u003c")
 
 
 def figures_of_audits(audits: Sequence[Audit]) -> list[Figure]:
@@ -203,7 +182,7 @@ def _galleries(
         model_of = [
             entry["model"] for _, each in own for entry in entries if each in [runs[i] for i in entry["members"]]
         ]
-        for protocol in data["items"]["protocol"]["names"]:
+        for protocol in data["labels"]["protocol"]["names"]:
             title = protocol if len(of_benchmark) == 1 else f"{protocol}, {name}"
             grids += grid(title, grid_cells(data, model_of, held_out, protocol))
     return galleries, grids
@@ -247,11 +226,6 @@ def _tables(entry: Results) -> list[Table]:
         if fits := [fit for fit in entry["fits"] if fit["protocol"] == protocol]:
             made.append(replace(loads(fits), title=f"{protocol}, load of each count", mark=mark_of(entry)))
     return made
-
-
-def _shown(value: Any) -> Any:
-    """What the page prints for a value: a text, or HTML, without characters that nothing shows."""
-    return type(value)(visible(value)) if isinstance(value, str) else value
 
 
 _CLASSES = "gzsl"

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evaluator.benchmarks.registry import Source, external_source, open_external
-from evaluator.runs.thumbnails import image_row
 from generator.base.errors import UserError, did_you_mean
 from generator.base.extras import extras_named
+from generator.base.pages import image_row
 from generator.dataset import reader
 from generator.dataset.reader import Images
 

@@ -25,31 +25,42 @@ def draw_preview(root: Path, benchmark: str | None, splits: tuple[str, ...], num
     """
     dataset = Dataset.open(root)
     chosen = dataset.benchmark(benchmark)
-    numbers = chosen.manifest["scenes"]
-    known = dict.fromkeys((*SPLITS, UNSEEN_ATOMS, *ClassRule.splits, *numbers))
-    there = [split for split in known if numbers.get(split)]
-    for split in splits:
-        if split not in there:
-            raise UserError(f"{chosen.name} has no scene of a split '{split}'; {did_you_mean(split, there)}")
     rows = [
         (
             split,
             [
                 (dataset.world.image(scene), [caption, f"not: {foil}" if foil else ""])
-                for scene, caption, foil in _examples(chosen, split, number, seed)
+                for scene, caption, foil in _examples(chosen, scenes)
             ],
         )
-        for split in splits or there
+        for split, scenes in scenes_of(chosen, splits, number, seed).items()
     ]
     out.parent.mkdir(parents=True, exist_ok=True)
     contact_sheet(rows, _CELL, chosen.name).save(out)
     return out
 
 
-def _examples(benchmark: Benchmark, split: str, number: int, seed: int) -> list[tuple[str, str, str]]:
-    """(scene_id, true caption, foil) of some scenes; the foil is empty where the scene has none."""
+def scenes_of(benchmark: Benchmark, splits: tuple[str, ...], number: int | None, seed: int) -> dict[str, list[str]]:
+    """Scenes by split: `number` of each, chosen by seed, or all; of all splits where none are given.
+
+    Raises UserError when the benchmark has no scene of a split.
+    """
     pairs = zip(benchmark.splits["scene_id"].to_pylist(), benchmark.splits["split"].to_pylist(), strict=True)
-    scenes = Stream("preview", seed, split).sample([scene for scene, of in pairs if of == split], number)
+    of = [(scene, split) for scene, split in pairs if split is not None]
+    numbers = benchmark.manifest["scenes"]
+    known = dict.fromkeys((*SPLITS, UNSEEN_ATOMS, *ClassRule.splits, *numbers))
+    there = [split for split in known if numbers.get(split)]
+    for split in splits:
+        if split not in there:
+            raise UserError(f"{benchmark.name} has no scene of a split '{split}'; {did_you_mean(split, there)}")
+    found = {split: [scene for scene, its in of if its == split] for split in splits or there}
+    if number is None:
+        return found
+    return {split: Stream("preview", seed, split).sample(scenes, number) for split, scenes in found.items()}
+
+
+def _examples(benchmark: Benchmark, scenes: Sequence[str]) -> list[tuple[str, str, str]]:
+    """(scene_id, true caption, foil) of some scenes; the foil is empty where the scene has none."""
     wanted = set(scenes)
     texts: dict[str, dict[str, str]] = {scene: {"c": "", "n": ""} for scene in scenes}
     columns = (benchmark.candidates[name].to_pylist() for name in ("scene_id", "text_id", "slot"))
@@ -101,7 +112,7 @@ _GRID_FAINT, _HELD_OUT = (205, 205, 205), (230, 90, 0)
 
 
 @dataclass(frozen=True)
-class _Shown:
+class Shown:
     """An object in an image: its box (left, top, right, bottom) and its visible area, pixels."""
 
     scene_id: str
@@ -119,7 +130,7 @@ def draw_grid(root: Path, benchmark: str | None, out: Path) -> Path:
     holdout = Holdout.from_dict(dataset.block(benchmark))
     vocabulary = parse_vocabulary(dataset.world.vocabulary_text, "vocabulary.toml")
     values, objects = vocabulary.values(holdout.kind), list(vocabulary.objects)
-    shown = _best(dataset.world, holdout.kind)
+    shown = clearest(dataset.world, holdout.kind)
     font, bold = ImageFont.load_default(14), ImageFont.load_default(20)
     side = max(round(font.getlength(value)) for value in values) + 2 * _TILE_GAP
     step = _TILE + _TILE_GAP
@@ -134,7 +145,7 @@ def draw_grid(root: Path, benchmark: str | None, out: Path) -> Path:
         for j, thing in enumerate(objects):
             left = side + j * step
             found = shown.get((value, thing))
-            sheet.paste(_cut(dataset.world, found) if found else _hatched(), (left, top))
+            sheet.paste(cut_out(dataset.world, found) if found else _hatched(), (left, top))
             if holdout.holds_out(value, thing) or holdout.absent(value, thing):
                 edge = (left - _FRAME, top - _FRAME, left + _TILE + _FRAME - 1, top + _TILE + _FRAME - 1)
                 pen.rectangle(edge, outline=_HELD_OUT, width=_FRAME)
@@ -143,9 +154,9 @@ def draw_grid(root: Path, benchmark: str | None, out: Path) -> Path:
     return out
 
 
-def _best(world: World, kind: str) -> dict[Binding, _Shown]:
+def clearest(world: World, kind: str) -> dict[Binding, Shown]:
     """For each combination the object with the largest visible area; of several the first scene's."""
-    best: dict[Binding, _Shown] = {}
+    best: dict[Binding, Shown] = {}
     for batch in world.batches("scenes", ("scene_id", "status", "objects")):
         for row in batch.to_pylist():
             for thing in row["objects"] if row["status"] == "ok" else ():
@@ -153,11 +164,11 @@ def _best(world: World, kind: str) -> dict[Binding, _Shown]:
                 left, top, right, bottom = thing["amodal_box"]
                 size = (right - left) * (bottom - top) * thing["visible_fraction"]
                 if binding not in best or size > best[binding].size:
-                    best[binding] = _Shown(row["scene_id"], (left, top, right, bottom), size)
+                    best[binding] = Shown(row["scene_id"], (left, top, right, bottom), size)
     return best
 
 
-def _cut(world: World, shown: _Shown) -> Image.Image:
+def cut_out(world: World, shown: Shown) -> Image.Image:
     """The square around an object, with a margin."""
     image = world.image(shown.scene_id)
     left, top, right, bottom = shown.box

@@ -1,12 +1,5 @@
-// Charts, tables and folded sections of the page. Everything that is shown is set as text, never as HTML.
+// Charts, tables and folded sections of the page.
 "use strict";
-const read = id => JSON.parse(document.getElementById(id).textContent);
-const make = (tag, properties = {}, ...children) => {
-  const made = Object.assign(document.createElement(tag), properties);
-  made.append(...children);
-  return made;
-};
-
 // Charts: each is drawn when its section is opened, in the colours and the width of the page.
 const figures = read("figures-data");
 const style = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();

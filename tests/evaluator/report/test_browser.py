@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
 from evaluator.report.page import write_page
 from evaluator.report.site import write_site
 from evaluator.report.table import number
 from evaluator.runs.folder import read_named
+from tests.browser import barriers
 from tests.evaluator.report.many import EVIL, write_many
 
 WIDTHS = {390: 844, 1400: 900, 1920: 1080}
@@ -31,16 +31,6 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[st
     named = [read_named(source) for source in write_many(folder, ITEMS, 300)]
     results, _ = write_page(named, folder / "report.html")
     return folder / "report.html", results
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Debian's Chromium, which .ci/run installs."""
-    with sync_playwright() as playwright:
-        arguments = ["--no-sandbox", "--headless", "--disable-gpu", "--disable-background-networking"]
-        opened = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=arguments)
-        yield opened
-        opened.close()
 
 
 @pytest.fixture
@@ -86,7 +76,7 @@ def test_failures_of_one_binding_an_item_its_scores_and_back(opened: Page) -> No
     opened.locator("#item-filters select[name=binding]").select_option("red:cube")
     opened.locator("#item-filters select[name=outcome]").select_option("wrong")
     data = items_of(opened)
-    shows = [data["items"]["bindings"]["names"][code].split(";") for code in data["items"]["bindings"]["codes"]]
+    shows = [data["bindings"]["names"][code].split(";") for code in data["bindings"]["codes"]]
     wanted = [i for i, each in enumerate(shows) if "red:cube" in each and data["runs"][0]["outcome"][i] == "w"]
     assert found(opened) == len(wanted) > 0
     assert "binding=red%3Acube" in opened.url
@@ -94,7 +84,7 @@ def test_failures_of_one_binding_an_item_its_scores_and_back(opened: Page) -> No
     opened.locator(".card").nth(1).click()
     opened.wait_for_selector("dialog[open]")
     item = opened.evaluate("new URLSearchParams(location.hash.slice(9)).get('item')")
-    i = data["items"]["id"].index(item)
+    i = data["id"].index(item)
     assert i == wanted[1]
     start = data["candidates"]["start"][i]
     said = opened.locator("dialog tbody tr").first.locator("td").all_inner_texts()
@@ -110,7 +100,7 @@ def test_failures_of_one_binding_an_item_its_scores_and_back(opened: Page) -> No
 
 def test_a_link_to_an_item_opens_it_with_its_filters(opened: Page, report: tuple[Path, Any]) -> None:
     data = items_of(opened)
-    item = data["items"]["id"][41]
+    item = data["id"][41]
     opened.goto("about:blank")
     opened.goto(f"file://{report[0]}#gallery?split=seen&item={item}")
     opened.wait_for_selector("dialog[open]")
@@ -135,7 +125,7 @@ def test_one_model_right_and_the_other_wrong(opened: Page) -> None:
 def test_the_last_of_all_items_is_reached_by_scrolling(opened: Page) -> None:
     opened.wait_for_function("document.querySelectorAll('.card').length > 0")
     opened.evaluate("list = document.getElementById('list'); list.scrollTop = list.scrollHeight")
-    last = items_of(opened)["items"]["id"][-1]
+    last = items_of(opened)["id"][-1]
     opened.wait_for_selector(f".card[href*='{last}']")
     assert opened.locator(".card").count() < 60
 
@@ -189,18 +179,11 @@ def test_nothing_bars_a_reader(browser: Any, report: tuple[Path, Any], scheme: s
     page.evaluate("document.querySelectorAll('main > details').forEach(each => { each.open = true })")
     page.wait_for_function("[...document.querySelectorAll('.chart')].every(each => each.querySelector('svg'))")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert described(Axe().run(page).response["violations"]) == []
+    assert barriers(page) == []
     page.locator(".card").first.click()
     page.wait_for_selector("dialog[open]")
-    assert described(Axe().run(page).response["violations"]) == []
+    assert barriers(page) == []
     context.close()
-
-
-def described(violations: list[dict[str, Any]]) -> list[str]:
-    """What axe-core found, and where first."""
-    return [
-        f"{each['id']}: {each['nodes'][0]['html'][:200]} {each['nodes'][0]['failureSummary']}" for each in violations
-    ]
 
 
 def test_the_page_asks_the_network_for_nothing(browser: Any, report: tuple[Path, Any]) -> None:
@@ -221,7 +204,7 @@ def test_a_site_leads_to_each_model_and_back(browser: Any, tmp_path: Path) -> No
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto(f"file://{tmp_path / 'site' / 'index.html'}")
     page.wait_for_selector(".chart svg")
-    assert described(Axe().run(page).response["violations"]) == []
+    assert barriers(page) == []
     page.locator("#board a", has_text="finetuned").first.click()
     page.wait_for_selector(".chart svg")
     assert {*page.locator("#board th[scope=row]").all_inner_texts()} == {"finetuned"}

@@ -16,12 +16,12 @@ from PIL import Image
 
 from evaluator.api import evaluate
 from evaluator.protocols.records import split_of
-from evaluator.report.gallery import thumbnails
 from evaluator.report.page import write_page
 from evaluator.report.table import interval, number, p_value
 from evaluator.runs.folder import read_named
 from evaluator.runs.measure import measure
 from generator.base.files import read_json, write_json
+from generator.base.pages import thumbnails
 from generator.dataset.reader import Dataset
 from tests.evaluator.conftest import assert_one_sentence, score_command
 from tests.evaluator.encoders import Sharp, captions_by_image
@@ -115,8 +115,8 @@ def test_a_page_has_every_item_with_its_image_texts_scores_and_outcome(half_righ
     (data,) = items_of(path)
     (run,) = data["runs"]
     asked = dataset.benchmark().items.filter(pc.field("protocol") != "train")
-    assert sorted(data["items"]["id"]) == sorted(asked["item_id"].to_pylist())
-    protocols = [data["items"]["protocol"]["names"][code] for code in data["items"]["protocol"]["codes"]]
+    assert sorted(data["id"]) == sorted(asked["item_id"].to_pylist())
+    protocols = [data["labels"]["protocol"]["names"][code] for code in data["labels"]["protocol"]["codes"]]
     for i, protocol in enumerate(protocols):
         own = range(*data["candidates"]["start"][i : i + 2])
         (scene,) = {data["scenes"][data["candidates"]["scene"][k]] for k in own}
@@ -221,7 +221,7 @@ def test_names_from_outside_are_text_and_no_markup(scored: Scored, tmp_path: Pat
     name = "x:<script>alert(1)</script>&"
     write_page([read_named(str(scored(name, protocols="binary")))] * 2, tmp_path / "page.html")
     page = _Page((tmp_path / "page.html").read_text(encoding="utf-8"))
-    assert page.tags.count("script") == 6
+    assert page.tags.count("script") == 7
     assert name in page.words
     assert "<script>alert" not in (tmp_path / "page.html").read_text(encoding="utf-8")
 
@@ -264,13 +264,13 @@ def test_figures_are_written_for_papers(half_right: Path, tmp_path: Path) -> Non
 
 
 def test_inline_images_are_larger_than_thumbnails_of_many(monkeypatch: pytest.MonkeyPatch, drawn: Path) -> None:
-    monkeypatch.setattr("evaluator.report.gallery._ROOM", 1)
+    monkeypatch.setattr("generator.base.pages._ROOM", 1)
     world = Dataset.open(drawn).world
     scenes = world.scenes["scene_id"].to_pylist()[:2]
     sizes = [
         [
             Image.open(io.BytesIO(base64.b64decode(each.split(",")[1]))).size
-            for each in thumbnails(world, scenes, inline)
+            for each in thumbnails(world.image, scenes, inline)
         ]
         for inline in (False, True)
     ]

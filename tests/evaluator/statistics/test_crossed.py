@@ -55,7 +55,7 @@ def test_intervals_hold_with_effects_of_bindings_and_clusters(of_binding: float,
 
 
 def test_degrees_of_freedom_are_never_below_those_of_one_difference() -> None:
-    """Unlike clusters and bindings of a few scenes; squares that are subtracted once left 0.1, and intervals of 10^12."""
+    """Unlike clusters and bindings of a few scenes. Without a bound 0.1 were left, and intervals of 10^12."""
     found = []
     for seed in (1557, 552, 2700, 394, 576):
         rng = np.random.default_rng(seed)

@@ -1,11 +1,12 @@
 // The gallery: filters in the address, a list that makes only the cards in view, and an item with all its scores.
+// An item has labels, images, texts and, of each run, an outcome; a world alone is shown as items without runs.
 "use strict";
 if (document.getElementById("gallery")) (() => {
   const list = document.getElementById("list"), cards = document.getElementById("cards");
   const form = document.getElementById("item-filters"), dialog = document.getElementById("item");
   const OUTCOMES = { r: "right", w: "wrong", t: "tie", u: "unscored" };
   const SIGNS = { r: "✓", w: "✗", t: "=", u: "?", "-": "·" };
-  const WIDE = 228, HIGH = 268, GAP = 8;
+  const WIDE = 228, HIGH = 292, GAP = 8;
   let sets, set, found = [], columns = 1;
   const made = new Map();
 
@@ -16,7 +17,8 @@ if (document.getElementById("gallery")) (() => {
     for (const [name, value] of Object.entries(changes)) value ? now.set(name, value) : now.delete(name);
     return `#gallery?${now}`;
   };
-  const label = (name, i) => set.items[name].names[set.items[name].codes[i]];
+  const label = (name, i) => set.labels[name].names[set.labels[name].codes[i]];
+  const labels = i => Object.keys(set.labels).map(name => [name, label(name, i)]).filter(([, value]) => value);
 
   function choices(name, title, values) {
     const choice = make("select", { name, onchange: () => { location.hash = address({ [name]: choice.value, item: "" }); } });
@@ -30,26 +32,28 @@ if (document.getElementById("gallery")) (() => {
     form.replaceChildren();
     const of = names => [["", "all"], ...names.map(each => [each, each])];
     const runs = set.runs.map(each => each.label);
-    const bindings = [...new Set(set.items.bindings.names.flatMap(each => each.split(";")))].filter(Boolean).sort();
+    const bindings = [...new Set(set.bindings.names.flatMap(each => each.split(";")))].filter(Boolean).sort();
     if (sets.length > 1) choices("set", "benchmark", sets.map((each, i) => [String(i), each.benchmark]));
-    for (const name of ["protocol", "split", "kind", "skill"]) {
-      const names = set.items[name].names.filter(Boolean);
+    for (const [name, coded] of Object.entries(set.labels)) {
+      const names = coded.names.filter(Boolean);
       if (names.length > 1) choices(name, name, of(names));
     }
     if (bindings.length) choices("binding", "scene shows", of(bindings));
     const outcomes = of(Object.values(OUTCOMES));
-    choices("run", "model", runs.map(each => [each, each]));
-    choices("outcome", "is", outcomes);
+    if (runs.length) {
+      choices("run", "model", runs.map(each => [each, each]));
+      choices("outcome", "is", outcomes);
+      choices("order", "order", [["", "as asked"], ["worst", "worst margin first"], ["best", "best margin first"]]);
+    }
     if (runs.length > 1) {
       choices("other", "and model", [["", "none"], ...runs.map(each => [each, each])]);
       choices("otherwise", "is", outcomes);
     }
-    choices("order", "order", [["", "as asked"], ["worst", "worst margin first"], ["best", "best margin first"]]);
     const words = make("input", { type: "search", value: asked().get("words") ?? "", onchange: () => { location.hash = address({ words: words.value, item: "" }); } });
     form.append(make("label", { textContent: "words of a text" }, words));
   }
 
-  const run = name => set.runs.find(each => each.label === asked().get(name)) ?? (name === "run" ? set.runs[0] : null);
+  const run = name => set.runs.find(each => each.label === asked().get(name)) ?? (name === "run" ? set.runs[0] : undefined);
   const candidates = i => {
     const [start, end] = [set.candidates.start[i], set.candidates.start[i + 1]];
     return Array.from({ length: end - start }, (_, k) => start + k);
@@ -64,26 +68,26 @@ if (document.getElementById("gallery")) (() => {
     const is = name => Object.keys(OUTCOMES).find(key => OUTCOMES[key] === wanted.get(name));
     const [outcome, otherwise] = [is("outcome"), is("otherwise")];
     const code = {};
-    for (const name of ["protocol", "split", "kind", "skill"]) {
-      if (wanted.get(name)) code[name] = set.items[name].names.indexOf(wanted.get(name));
+    for (const [name, coded] of Object.entries(set.labels)) {
+      if (wanted.get(name)) code[name] = coded.names.indexOf(wanted.get(name));
     }
     const binding = wanted.get("binding"), words = wanted.get("words")?.toLowerCase();
-    const showing = binding && set.items.bindings.names.map(each => each.split(";").includes(binding));
+    const showing = binding && set.bindings.names.map(each => each.split(";").includes(binding));
     const said = words && set.texts.map(each => each.toLowerCase().includes(words));
     found = [];
-    for (let i = 0; i < set.items.id.length; i++) {
-      if (Object.entries(code).some(([name, value]) => set.items[name].codes[i] !== value)) continue;
-      if (showing && !showing[set.items.bindings.codes[i]]) continue;
-      if (first.outcome[i] === "-" || outcome && first.outcome[i] !== outcome) continue;
+    for (let i = 0; i < set.id.length; i++) {
+      if (Object.entries(code).some(([name, value]) => set.labels[name].codes[i] !== value)) continue;
+      if (showing && !showing[set.bindings.codes[i]]) continue;
+      if (first?.outcome[i] === "-" || outcome && first.outcome[i] !== outcome) continue;
       if (other && otherwise && other.outcome[i] !== otherwise) continue;
       if (said && !candidates(i).some(k => said[set.candidates.text[k]])) continue;
       found.push(i);
     }
     const sign = { worst: 1, best: -1 }[wanted.get("order")];
     if (sign) found.sort((a, b) => sign * ((first.margin[a] ?? 1e9 * sign) - (first.margin[b] ?? 1e9 * sign)));
-    const total = set.items.id.length;
+    const total = set.id.length;
     document.getElementById("count").textContent =
-      `${found.length.toLocaleString("en")} of ${total.toLocaleString("en")} items. A card opens all scores of its item.`;
+      `${found.length.toLocaleString("en")} of ${total.toLocaleString("en")} ${set.runs.length ? "items. A card opens all scores of its item." : "images. A card opens all texts of its image."}`;
   }
 
   // Only cards near the visible part of the list exist.
@@ -128,13 +132,15 @@ if (document.getElementById("gallery")) (() => {
   function card(i) {
     const first = run("run"), models = [first, run("other")].filter(Boolean);
     const box = make("div", { className: "pictures" }, ...pictures(i).map(([, image]) => image));
-    const kinds = ["protocol", "split", "kind", "skill"].map(name => label(name, i)).filter(Boolean).join(" · ");
+    const kinds = labels(i).filter(([name]) => set.labels[name].names.length > 1).map(([, value]) => value).join(" · ");
+    const foil = !first && candidates(i).find(k => !set.candidates.truth[k]);
     const signs = models.map(each => make("span", {
       className: each.outcome[i], textContent: `${SIGNS[each.outcome[i]]} ${OUTCOMES[each.outcome[i]] ?? "not asked"}` + (models.length > 1 ? ` ${each.label}` : ""),
     }));
-    if (first.margin[i] !== null) signs.push(make("span", { className: "of", textContent: `margin ${first.margin[i].toPrecision(3)}` }));
-    return make("a", { className: "card", href: address({ item: set.items.id[i] }) }, box,
+    if (first && first.margin[i] !== null) signs.push(make("span", { className: "of", textContent: `margin ${first.margin[i].toPrecision(3)}` }));
+    return make("a", { className: "card", href: address({ item: set.id[i] }) }, box,
       make("span", { className: "of", textContent: kinds }), make("span", { className: "said", textContent: caption(i) }),
+      ...(foil ? [make("span", { className: "said of", textContent: `not: ${set.texts[set.candidates.text[foil]]}` })] : []),
       make("span", { className: "outcomes" }, ...signs));
   }
 
@@ -145,19 +151,39 @@ if (document.getElementById("gallery")) (() => {
     const place = found.indexOf(i);
     const step = (by, text) => make("button", {
       type: "button", textContent: text, disabled: place < 0 || found[place + by] === undefined,
-      onclick: () => { location.hash = address({ item: set.items.id[found[place + by]] }); },
+      onclick: () => { location.hash = address({ item: set.id[found[place + by]] }); },
     });
-    const figures = pictures(i).map(([scene, image]) => make("figure", {}, image, make("figcaption", { className: "note" },
+    const figures = pictures(i).map(([scene, image]) => make("figure", {}, framed(scene, image), make("figcaption", { className: "note" },
       ...(set.folder ? [make("a", { href: encodeURI(`${set.folder}/${set.scenes[scene]}.png`), textContent: `image ${set.scenes[scene]}` })] : [`image ${set.scenes[scene]}`]))));
-    const facts = ["protocol", "split", "kind", "skill"].filter(name => label(name, i)).map(name => `${name} ${label(name, i)}`);
-    const shows = label("bindings", i).split(";").filter(Boolean).map(each => each.replace(":", " ")).join(", ");
+    const facts = labels(i).map(([name, value]) => `${name} ${value}`);
+    const shows = set.bindings.names[set.bindings.codes[i]].split(";").filter(Boolean).map(each => each.replace(":", " ")).join(", ");
     dialog.replaceChildren(
       make("div", { className: "bar" }, step(-1, "← previous"), step(1, "next →"), make("button", { type: "button", textContent: "close", onclick: () => dialog.close() })),
-      make("h2", { id: "item-title", textContent: caption(i) || set.items.id[i] }),
-      make("p", { className: "note", textContent: [`item ${set.items.id[i]}`, ...facts, shows && `the scene shows ${shows}`].filter(Boolean).join(" · ") }),
+      make("h2", { id: "item-title", textContent: caption(i) || set.id[i] }),
+      make("p", { className: "note", textContent: [`${set.runs.length ? "item" : "image"} ${set.id[i]}`, ...facts, shows && `the scene shows ${shows}`].filter(Boolean).join(" · ") }),
       ...figures, make("div", { className: "wide", tabIndex: 0, role: "region", ariaLabel: "Scores" }, scores(i, runs)));
     if (!dialog.open) dialog.showModal();
   }
+
+  // An image under what was recorded of it: a box around each object, and the pixels that show one.
+  function framed(scene, image) {
+    const parts = [image];
+    if (set.masks?.[scene]) parts.push(make("img", { src: set.masks[scene], alt: "", className: "mask", hidden: !shownParts.masks }));
+    for (const [name, left, top, width, height] of set.boxes?.[scene] ?? []) {
+      const box = make("span", { className: "box", title: name, hidden: !shownParts.boxes });
+      Object.assign(box.style, { left: `${100 * left}%`, top: `${100 * top}%`, width: `${100 * width}%`, height: `${100 * height}%` });
+      parts.push(box);
+    }
+    const frame = make("div", { className: "framed" }, ...parts);
+    const toggle = (part, of) => set[part] ? [make("label", { className: "note" }, make("input", {
+      type: "checkbox", checked: shownParts[part], onchange: event => {
+        shownParts[part] = event.target.checked;
+        dialog.querySelectorAll(of).forEach(each => { each.hidden = !shownParts[part]; });
+      },
+    }), ` ${part} `)] : [];
+    return make("div", {}, frame, make("div", {}, ...toggle("boxes", ".box"), ...toggle("masks", ".mask")));
+  }
+  const shownParts = { boxes: false, masks: false };
 
   function scores(i, runs) {
     const own = candidates(i), several = new Set(own.map(k => set.candidates.scene[k])).size > 1;
@@ -179,8 +205,8 @@ if (document.getElementById("gallery")) (() => {
         cell(line.truth ? "✓ true" : "✗ false", `name ${line.truth ? "r" : "w"}`), cell(set.texts[line.text], "name"),
         ...(several ? [cell(set.scenes[line.scene] ?? "", "name")] : []), cell(line.kind, "name"),
         ...line.of.map((score, r) => cell(score === null ? "–" : score.toPrecision(4), score !== null && score === best[r] ? "best" : "")))),
-      foot("margin", each => cell(each.margin[i] === null ? "–" : each.margin[i].toPrecision(3))),
-      foot("outcome", each => cell(`${SIGNS[each.outcome[i]]} ${OUTCOMES[each.outcome[i]]}`, each.outcome[i]))));
+      ...(runs.length ? [foot("margin", each => cell(each.margin[i] === null ? "–" : each.margin[i].toPrecision(3))),
+      foot("outcome", each => cell(`${SIGNS[each.outcome[i]]} ${OUTCOMES[each.outcome[i]]}`, each.outcome[i]))] : [])));
   }
 
   let filters = null;
@@ -195,7 +221,7 @@ if (document.getElementById("gallery")) (() => {
       list.scrollTop = 0;
       layOut();
     }
-    const i = set.items.id.indexOf(item);
+    const i = set.id.indexOf(item);
     if (i >= 0) open(i);
     else if (dialog.open) dialog.close();
     if (location.hash.startsWith("#gallery?")) document.getElementById("gallery").scrollIntoView({ block: "nearest" });
