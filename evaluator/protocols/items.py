@@ -22,7 +22,9 @@ FULL, MIXED, EXCLUDED, UNPARSED = "full", "mixed", "excluded", "unparsed"
 PARTITIONS = ("seen", MIXED, "unseen")
 """The splits of partitioned items (evaluator.runs.parts). FULL is all of these and EXCLUDED; UNPARSED are in
 neither."""
-SPLITS = (FULL, "seen", "partial", MIXED, "unseen")
+ASYMMETRIC = ("asymmetric_seen", "asymmetric_unseen")
+"""The splits in which a true text names nothing held out and its foil does, and the reverse."""
+SPLITS = (FULL, "seen", "partial", MIXED, "unseen", *ASYMMETRIC)
 """The splits that are reported, in their order, with those that designs or tables of others have."""
 SPLIT_ORDER = ("val", *SPLITS)
 _LEFT_OUT = ("val", EXCLUDED, UNPARSED)

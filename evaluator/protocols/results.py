@@ -12,7 +12,7 @@ import pandas as pd
 from evaluator.metrics.averages import category_weights
 from evaluator.metrics.comparison import chance, recall_at_k, wrong_choices
 from evaluator.metrics.questions import Won
-from evaluator.protocols.items import COUNTS, FULL, MIXED, PARTITIONS, UNPARSED, Items, split_rank
+from evaluator.protocols.items import ASYMMETRIC, COUNTS, FULL, MIXED, PARTITIONS, UNPARSED, Items, split_rank
 from evaluator.protocols.pools import Fold
 from evaluator.protocols.records import Row
 from evaluator.protocols.scores import Scores
@@ -35,6 +35,8 @@ GAPS = (
     (FULL, "seen"),
     (MIXED, "seen"),
     (FULL, "unseen"),
+    ASYMMETRIC,
+    *((split, "partial") for split in ASYMMETRIC),
 )
 TIE, UNNAMED = "tie", "unnamed"
 OVER_CATEGORIES = "macro (over categories)"

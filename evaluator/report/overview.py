@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evaluator.analysis.pooling import differences, spread_notes
-from evaluator.protocols.items import FULL, reported_splits
+from evaluator.protocols.items import ASYMMETRIC, FULL, reported_splits
 from evaluator.protocols.records import LABELS, Results, Row, split_of
 from evaluator.provenance.contamination import UNKNOWN, is_stand_in, mark_of, unknown_training
 from evaluator.report.table import (
@@ -25,7 +25,8 @@ from evaluator.report.table import (
 from evaluator.report.table import Line as TableLine
 from evaluator.runs.parts import splits_said
 
-_GAP = ("seen", "unseen")
+_GAPS = (("seen", "unseen"), ASYMMETRIC)
+"""The gaps that a table shows by default."""
 
 
 @dataclass(frozen=True)
@@ -69,14 +70,14 @@ def main_lines(entries: Sequence[Results]) -> list[Line]:
 def side_by_side(
     entries: Sequence[Results], lines: Sequence[Line], decimals: int = 1, every_gap: bool = False
 ) -> Table:
-    """A table of lines: a column for each reported split, and for the gap between seen and unseen, or for every gap.
+    """A table of lines: a column for each reported split, and for the gaps of _GAPS, or for every gap.
 
     Without reported splits it has all. Of chance levels that differ it has the least and the greatest. items, groups,
     ties and unscored items are of all splits.
     """
     found = list(dict.fromkeys(split for line in lines for split in line.rows))
     splits = reported_splits(found) or sorted(found)
-    gaps = {gap: split_of(row) for line in lines for gap, row in line.gaps.items() if every_gap or gap == _GAP}
+    gaps = {gap: split_of(row) for line in lines for gap, row in line.gaps.items() if every_gap or gap in _GAPS}
     labels = ["protocol", "metric", *varying((line.first for line in lines), (*LABELS[2:], "n"))]
     of_entry = varying(entries, ("model", "benchmark")) or (["model"] if len(entries) > 1 else [])
     pooled = ["blocks", "runs"] if any(entry["runs"] > 1 for entry in entries) else []

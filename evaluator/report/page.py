@@ -10,6 +10,7 @@ from typing import Any
 import vl_convert
 
 from evaluator.analysis.pooling import pool_runs
+from evaluator.protocols.items import ASYMMETRIC
 from evaluator.protocols.records import LABELS, Results
 from evaluator.provenance.contamination import CLEAN, mark_of, marked, training_said
 from evaluator.report.figures import Figure, by_overlap, by_probe, differences, embedding_maps, figures, grid
@@ -146,7 +147,21 @@ def finding(lines: Sequence[Line]) -> str:
         apart = unseen["low"] is not None and (others[0].rows["unseen"]["high"] or 1) < unseen["low"]
         overlap = "" if apart else " (their intervals overlap)"
         said += f"; on unseen combinations it leads {others[0].entry['model']} by {lead} points{overlap}"
-    return f"{said}."
+    return f"{said}.{_tax(lines, best.entry)}"
+
+
+def _tax(lines: Sequence[Line], entry: Results) -> str:
+    """A sentence on how much a model gains where the true text is the familiar one, if it was asked."""
+    line = next((line for line in lines if line.entry is entry and ASYMMETRIC in line.gaps), None)
+    if line is None:
+        return ""
+    familiar, other = (_said(line.rows[split]) for split in ASYMMETRIC)
+    tax = line.gaps[ASYMMETRIC]
+    chance = "; this may be chance" if tax["low"] is None or tax["low"] <= 0 <= tax["high"] else ""
+    return (
+        f" Where training shows what the true text names and not what its foil does, it is right in {familiar}, the "
+        f"other way round in {other}: {number(tax['value'], 'share')} points {interval(tax)}{chance}."
+    )
 
 
 def _question(line: Line) -> list[Any]:

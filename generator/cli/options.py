@@ -25,8 +25,8 @@ HOLDOUT = click.option(
     default=(),
     help="What to hold out: values x objects such as 3x3 or color:shape=2x4, relations x pairs such as "
     "relation:pair=2x3 (you "
-    "can give both), k1..7 (coverage), atoms=1x2 (systematicity), objects=3 (gzsl), a holdout.json, or none for one "
-    "split without training.  [default: 3x3, or the design's own]",
+    "can give both), k1..7 (coverage), atoms=1x2 (systematicity), objects=3 (gzsl), asymmetric (beside a block), a "
+    "holdout.json, or none for one split without training.  [default: 3x3, or the design's own]",
 )
 DESIGN = click.option(
     "--design",

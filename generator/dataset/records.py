@@ -262,6 +262,7 @@ class HoldoutRecord(TypedDict, total=False):
     asked: list[str]
     classes: list[ClassRecord]
     task: str | None
+    asymmetric: bool
 
 
 class RequestRecord(TypedDict, total=False):

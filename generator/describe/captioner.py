@@ -10,7 +10,7 @@ from typing import TypeVar
 from generator.base.streams import Stream
 from generator.describe.scenes import DescribedScene, Trained
 from generator.holdout.holdout import Holdout
-from generator.holdout.membership import Arrangement
+from generator.holdout.membership import ASYMMETRIC, Arrangement, asymmetric
 from generator.language.complexity import Cell
 from generator.language.familiarity import count_held_out, equally_familiar, names_absent, relations_fit_split
 from generator.language.foils import Atom, Foil, Foils, Substitutes
@@ -97,16 +97,18 @@ class Captioner:
             reason = "true" if truth else "undecided"
         elif not self.foils.possible(foil):
             reason = "never true"
-        elif not self._familiar(foil, caption):
+        elif not self._familiar(foil, caption, scene):
             reason = "other familiarity"
         else:
             return True
         self.refused[reason] += 1
         return False
 
-    def _familiar(self, foil: Form, caption: Form) -> bool:
+    def _familiar(self, foil: Form, caption: Form, scene: DescribedScene) -> bool:
         if self.training:
             return len({*foil.objects}) == len(foil.objects) and self.may_be_shown(foil, self.exposed)
+        if scene.split in ASYMMETRIC:
+            return (count_held_out(foil, self.holdout) == 0) != (count_held_out(caption, self.holdout) == 0)
         return not self.equal_familiarity or equally_familiar(foil, caption, self.holdout)
 
     def trains_all(self, arrangement: Arrangement) -> bool:
@@ -163,10 +165,16 @@ class Draft:
         pairs = [
             (i, j)
             for i, j in combinations(self.scene.unique_objects, 2)
-            if values[i][self.tested] != values[j][self.tested] and self.scene.objects_fit_split((i, j))
+            if values[i][self.tested] != values[j][self.tested]
+            and self.scene.objects_fit_split((i, j))
+            and (self.scene.split not in ASYMMETRIC or self._asymmetric(i, j))
         ]
         pair = self.pick(pairs)
         return pair and self.name_objects(pair if self.stream.below(2) else pair[::-1], (self.tested,))
+
+    def _asymmetric(self, *objects: int) -> bool:
+        one, other = ((self.facts.values[i][self.tested], self.facts.categories[i]) for i in objects)
+        return asymmetric(one, other, self.holdout)
 
     def related_pair(self, directed: bool = False) -> Form | None:
         """Two random unique objects and a relation in which the first stands to the second.

@@ -9,7 +9,7 @@ from generator.base.streams import Stream
 from generator.describe.captioner import Captioner, Draft, Item, Text
 from generator.describe.scenes import DescribedScene
 from generator.holdout.holdout import Holdout
-from generator.holdout.membership import UNSEEN_ATOMS
+from generator.holdout.membership import ASYMMETRIC, UNSEEN_ATOMS
 from generator.language.complexity import Quota
 
 
@@ -58,7 +58,7 @@ class Protocol:
     graded: ClassVar[bool] = False
     """Whether its captions have requested complexities; if so it is constructed with the option `cells`."""
     splits: ClassVar[tuple[str, ...] | None] = None
-    """The splits whose scenes it describes; None for all but `unseen_atoms`."""
+    """The splits whose scenes it describes; None for all but `unseen_atoms` and the asymmetric ones."""
     surveys: ClassVar[bool] = False
     """Whether it chooses its items among those of all scenes, which are shown to `survey` first."""
     recipes: Mapping[str, Recipe]
@@ -87,7 +87,7 @@ class Protocol:
 
     def describes(self, split: str) -> bool:
         """Whether it describes the scenes of a split."""
-        return split in self.splits if self.splits else split != UNSEEN_ATOMS
+        return split in self.splits if self.splits else split not in (UNSEEN_ATOMS, *ASYMMETRIC)
 
     def survey(self, scene: DescribedScene, stream: Stream) -> None:
         """Note what a scene can be asked, with the stream of its items; called for all scenes before any item."""

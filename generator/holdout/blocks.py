@@ -12,6 +12,8 @@ from generator.vocabulary.schema import Vocabulary
 
 RELATION_BLOCK = ("relation", "pair")
 ATOMS = "atoms"
+ASYMMETRIC = "asymmetric"
+"""What `--holdout` takes, beside a block of bindings, for splits in which truth and foil are not equally familiar."""
 NONE = "none"
 """What `--holdout` takes for a world with one split, `all`, for models that were trained elsewhere."""
 _SPEC = re.compile(r"(?:(?P<kind>[^:=]+):(?P<category>[^:=]+)=)?(?P<rows>\d+)x(?P<columns>\d+)")
@@ -29,9 +31,9 @@ def draw_block(asked: str | Sequence[str], vocabulary: Vocabulary, block_seed: i
     """Draw by seed the blocks that `asked` describes; all of them are held out together.
 
     A description is `3x3` or `color:shape=2x4` (bindings), `relation:pair=2x3` (triples, closed under converse, and
-    with `opposites` under opposite), or `atoms=1x2` (values and objects that training never shows); `none` alone holds
-    out nothing, whatever the seed. Raises UserError when one is malformed, or when the blocks would leave a value or an
-    object without a seen binding, or a split without a scene.
+    with `opposites` under opposite), `atoms=1x2` (values and objects that training never shows) or `asymmetric`; `none`
+    alone holds out nothing, whatever the seed. Raises UserError when one is malformed, or when the blocks would leave a
+    value or an object without a seen binding, or a split without a scene.
     """
     kinds = f"{vocabulary.tested}:{vocabulary.category}"
     specs = tuple(
@@ -41,7 +43,7 @@ def draw_block(asked: str | Sequence[str], vocabulary: Vocabulary, block_seed: i
     if specs == (NONE,):
         return Holdout(vocabulary.tested, vocabulary.category, asked=specs)
     holdout = Holdout(vocabulary.tested, vocabulary.category, block_seed=block_seed, opposites=opposites, asked=specs)
-    for spec in specs:
+    for spec in [spec for spec in specs if spec != ASYMMETRIC]:
         relations = spec.startswith(f"{RELATION_BLOCK[0]}:")
         add = _add_atoms if spec.startswith(ATOMS) else _add_relations if relations else _add_bindings
         holdout = add(holdout, spec, vocabulary)
@@ -50,7 +52,9 @@ def draw_block(asked: str | Sequence[str], vocabulary: Vocabulary, block_seed: i
             f"--holdout {' '.join(specs)} holds out no combination; add a block such as 3x3, or "
             f"give --holdout {NONE} alone for one split without training."
         )
-    return holdout
+    if ASYMMETRIC in specs and not holdout.bindings:
+        raise UserError(f"--holdout {ASYMMETRIC} needs a block of bindings; add one such as 3x3.")
+    return replace(holdout, asymmetric=ASYMMETRIC in specs)
 
 
 def _add_bindings(holdout: Holdout, spec: str, vocabulary: Vocabulary) -> Holdout:

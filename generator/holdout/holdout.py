@@ -23,7 +23,8 @@ class Holdout:
     `kind` is the attribute kind under test. `bindings` are pairs (value, object), e.g. ("red", "cube"); `triples` are
     (subject, relation, object), closed under converse, and under opposite where `opposites`. `values` and `objects`
     are the rows and columns of the block; of the design coverage, everything. `absent_values` and `absent_objects`
-    occur nowhere in training (design systematicity). `classes` are the labels of the splits of the design gzsl. `asked`
+    occur nowhere in training (design systematicity). `asymmetric`: whether clusters in which truth and foil are not
+    equally familiar have splits of their own. `classes` are the labels of the splits of the design gzsl. `asked`
     is what the user wrote, `block_seed` what chose among the blocks of that description.
     """
 
@@ -41,6 +42,7 @@ class Holdout:
     asked: tuple[str, ...] = ()
     classes: tuple["Class", ...] = ()
     task: str | None = None
+    asymmetric: bool = False
 
     @cached_property
     def _bindings(self) -> frozenset[Binding]:

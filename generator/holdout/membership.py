@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import Protocol
 
 from generator.base.streams import Stream
@@ -13,11 +13,14 @@ SPLITS = ("train", "val", "seen", "partial", "unseen")
 UNSEEN_ATOMS = "unseen_atoms"
 ALL = "all"
 """The only split where nothing is held out."""
-FAMILIAR = ("val", "seen", "partial")
+ASYMMETRIC = ("asymmetric_seen", "asymmetric_unseen")
+"""The splits of the clusters that are kept apart with `asymmetric`: a true caption names nothing held out and its foil
+does, and the reverse."""
+FAMILIAR = ("val", "seen", "partial", *ASYMMETRIC)
 """The splits of which training shows every binding that is not held out."""
 CLAIMS = ("seen", "unseen", "id_test", "ood_test", ALL)
 """The splits whose accuracies or difference a benchmark is made for."""
-_VAL_SHARE, _SEEN_SHARE = 0.05, 0.15
+_VAL_SHARE, _SEEN_SHARE, _ASYMMETRIC_SHARE = 0.05, 0.15, 0.2
 
 Arrangement = tuple[Binding, ...]
 Fact = tuple[int, str, int]
@@ -94,15 +97,18 @@ class SplitPlan:
     Evaluation needs truth and foil equally familiar: pairing the same values with the same objects otherwise must not
     change the number of held-out bindings. It does not exactly when exchanging any two values does not. Such a cluster
     is symmetric and goes to one split whole; of the others the scenes without anything held out train, the rest are in
-    no split (Peng et al. 2026, section 4.1). A scene with a value or object that is absent from training is in
-    `unseen_atoms` (Ma et al. 2023, section 3.3). Where nothing is held out, every scene is in `all`.
+    no split (Peng et al. 2026, section 4.1). If the holdout is `asymmetric`, a fifth of these clusters are in splits of
+    their own: `asymmetric_seen` without anything held out, and `asymmetric_unseen`. A scene with a value or object that
+    is absent from training is in `unseen_atoms` (Ma et al. 2023, section 3.3). Where nothing is held out, every scene
+    is in `all`.
     """
 
     def __init__(self, vocabulary: Vocabulary, holdout: Holdout):
         self.vocabulary = vocabulary
         self.holdout = holdout
         atoms = (UNSEEN_ATOMS,) if holdout.absent_values or holdout.absent_objects else ()
-        self.splits = (ALL,) if holdout.is_empty else (*SPLITS, *atoms)
+        uneven = ASYMMETRIC if holdout.asymmetric else ()
+        self.splits = (ALL,) if holdout.is_empty else (*SPLITS, *uneven, *atoms)
 
     def place(self, arrangement: Arrangement, facts: Sequence[Fact] = (), scene_id: str = "") -> Placing:
         """Split and familiarity of a scene with these bindings, left object first, and relations."""
@@ -116,6 +122,9 @@ class SplitPlan:
         split: str | None = None
         if holdout.is_empty:
             split = ALL
+        elif holdout.asymmetric and not even and self._draw("asymmetric", arrangement) < _ASYMMETRIC_SHARE:
+            if not shown and any(asymmetric(*pair, holdout) for pair in combinations(arrangement, 2)):
+                split = ASYMMETRIC[bool(held_out)]
         elif not held_out and not shown:
             split = self._familiar_split(arrangement) if even else "train"
         elif even:
@@ -127,11 +136,14 @@ class SplitPlan:
         related = not self.holdout.triples or len({end for i, _, j in shown for end in (i, j)}) == n
         return bound and related
 
-    def _familiar_split(self, arrangement: Arrangement) -> str:
+    def _draw(self, name: str, arrangement: Arrangement) -> float:
+        """A number in 0..1 that is the same for all arrangements of a cluster."""
         block = self.holdout
         key = [*block.values, *block.objects, *(" ".join(triple) for triple in block.triples)]
-        stream = Stream("splits", block.block_seed, block.kind, *key, cluster_of(arrangement))
-        draw = stream.uniform(0, 1)
+        return Stream(name, block.block_seed, block.kind, *key, cluster_of(arrangement)).uniform(0, 1)
+
+    def _familiar_split(self, arrangement: Arrangement) -> str:
+        draw = self._draw("splits", arrangement)
         if draw < _VAL_SHARE:
             return "val"
         return "seen" if draw < _VAL_SHARE + _SEEN_SHARE else "train"
@@ -148,6 +160,14 @@ def symmetric(arrangement: Arrangement, holdout: Holdout) -> bool:
     values, objects = map(frozenset, zip(*arrangement, strict=True))
     held_out = {holdout.objects_with(value) & objects for value in values}
     return len(held_out) == 1 or held_out == {frozenset(), objects}
+
+
+def asymmetric(one: Binding, other: Binding, holdout: Holdout) -> bool:
+    """Whether of two bindings and the two that an exchange of their values makes, one pair has nothing held out and the
+    other pair has."""
+    exchanged = (other[0], one[1]), (one[0], other[1])
+    own, others = (any(holdout.holds_out(*each) for each in pair) for pair in ((one, other), exchanged))
+    return own != others
 
 
 def named(arrangement: Arrangement, facts: Sequence[Fact]) -> tuple[Triple, ...]:

@@ -3,6 +3,7 @@
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, NamedTuple
 
 from generator.judge.geometry import RULES, SceneGeometry
@@ -35,7 +36,8 @@ class HeldOut:
     `kind`, `category`: the tested attribute kind and the vocabulary's word for categories. `bindings`: held-out (value,
     object) pairs. `listed`: held-out (subject, relation, object) triples as listed; `triples`: these and all that the
     vocabulary makes equivalent. `values`, `objects`: atoms that training lacks altogether. `labels`: class lists of the
-    design gzsl, by list. `converses`, `opposites`: of each relation.
+    design gzsl, by list. `converses`, `opposites`: of each relation. `asymmetric`: whether there are splits in which a
+    true text names something held out and its foil nothing, or the reverse.
     """
 
     kind: str
@@ -50,6 +52,7 @@ class HeldOut:
     labels: Mapping[str, Sequence[tuple[str, ...]]]
     converses: Mapping[str, str]
     opposites: Mapping[str, str]
+    asymmetric: bool
 
     @classmethod
     def of(cls, data: Mapping[str, Any], vocabulary_toml: str) -> "HeldOut":
@@ -74,6 +77,7 @@ class HeldOut:
             labels,
             converses,
             opposites,
+            bool(data.get("asymmetric", False)),
         )
 
     @property
@@ -88,6 +92,15 @@ class HeldOut:
     def bindings_of(self, shown: SceneGeometry) -> list[Binding]:
         """The bindings of a scene, at most one per object."""
         return [(values[self.kind], category) for category, values in shown.objects if self.kind in values]
+
+    def uneven(self, shown: SceneGeometry) -> bool:
+        """Whether two objects could exchange their values so that of them and the two that this makes, only one pair
+        shows something held out."""
+        for (value, thing), (other_value, other) in combinations(self.bindings_of(shown), 2):
+            own = not {(value, thing), (other_value, other)}.isdisjoint(self.bindings)
+            if own == {(other_value, thing), (value, other)}.isdisjoint(self.bindings):
+                return True
+        return False
 
     def facts_shown(self, shown: SceneGeometry) -> list[Fact]:
         """The relations that hold in a scene and whose triples are held out."""

@@ -8,7 +8,7 @@ import numpy as np
 from generator.judge.benchmark import TRAIN, Benchmark
 from generator.judge.certificate import Finding, finding
 from generator.judge.held_out import CLASSES, Named
-from generator.judge.membership import shared_arrangements, shared_triples
+from generator.judge.membership import ASYMMETRIC, shared_arrangements, shared_triples
 
 
 def leak_findings(benchmark: Benchmark) -> Iterator[Finding]:
@@ -104,12 +104,29 @@ def symmetry_findings(benchmark: Benchmark) -> Iterator[Finding]:
     rows = benchmark.candidates
     judged = np.flatnonzero((rows.item >= 0) & (rows.text >= 0))
     judged = judged[
-        (benchmark.item_split[rows.item[judged]] != TRAIN) & (benchmark.familiarity[rows.text[judged]] >= 0)
+        ~np.isin(benchmark.item_split[rows.item[judged]], (TRAIN, *ASYMMETRIC))
+        & (benchmark.familiarity[rows.text[judged]] >= 0)
     ]
     slots = sorted(set(rows.slot.tolist()))
     group_of = {slot: 0 if slot in _CAPTIONS else n for n, slot in enumerate(slots, 1)}
     group = np.array([group_of[slot] for slot in rows.slot[judged].tolist()], np.int64)
     yield from _unequal(benchmark, rows.item[judged], group, len(slots) + 1, rows.text[judged], rows.truth[judged])
+
+
+def asymmetry_findings(benchmark: Benchmark) -> Iterator[Finding]:
+    """Items of asymmetric splits whose true texts name what the split's true texts shall not, or its false ones."""
+    rows = benchmark.candidates
+    for split, familiar in zip(ASYMMETRIC, (True, False), strict=True):
+        judged = np.flatnonzero((rows.item >= 0) & (rows.text >= 0))
+        judged = judged[benchmark.item_split[rows.item[judged]] == split]
+        named = benchmark.familiarity[rows.text[judged]]
+        for row in judged[(named >= 0) & ((named == 0) != (rows.truth[judged] == familiar))].tolist():
+            which = "true" if rows.truth[row] else "false"
+            yield finding(
+                "wrong familiarity",
+                f"item {benchmark.item_id(rows.item[row])} of {split}: its {which} text "
+                f"'{benchmark.text(rows.text[row])}' names {_in_words({benchmark.named[rows.text[row]]})}",
+            )
 
 
 def _unequal(

@@ -13,7 +13,9 @@ from generator.judge.files import repeated
 from generator.judge.geometry import SceneGeometry
 from generator.judge.held_out import CLASSES, Binding, HeldOut, Triple, facts
 
-_FAMILIAR = ("val", "seen", "partial")
+ASYMMETRIC = ("asymmetric_seen", "asymmetric_unseen")
+"""The splits that share groups: in one the true texts name nothing held out, in the other the false ones."""
+_FAMILIAR = ("val", "seen", "partial", *ASYMMETRIC)
 """The splits of which training shows all that is not held out."""
 _ALL = "all"
 """The split of every scene where nothing is held out."""
@@ -43,7 +45,7 @@ def split_findings(benchmark: Benchmark) -> Iterator[Finding]:
             continue
         shown = benchmark.world.shown[scene_id]
         if benchmark.held_out.design != CLASSES:
-            clusters[benchmark.held_out.cluster(shown)].add(split)
+            clusters[benchmark.held_out.cluster(shown)].add(ASYMMETRIC[0] if split in ASYMMETRIC else split)
             yield from _misplaced(scene_id, split, shown, benchmark.held_out)
     yield from _untrained(benchmark)
     for cluster, splits in clusters.items():
@@ -95,7 +97,10 @@ def _misplaced(scene_id: str, split: str, shown: SceneGeometry, held_out: HeldOu
     bound = not held_out.bindings or len(bindings) == len(shown.objects)
     related = not held_out.triples or len(ends) == len(shown.objects)
     whole = bool(bindings or facts) and bound and related
+    uneven = held_out.asymmetric and not facts and held_out.uneven(shown)
     fits = {
+        ASYMMETRIC[0]: uneven and not bindings,
+        ASYMMETRIC[1]: uneven and bool(bindings),
         _ALL: held_out.is_empty,
         "train": not held_out.is_empty,
         "val": not bindings and not facts and not held_out.is_empty,

@@ -34,7 +34,13 @@ from generator.judge.certificate import (
     guarded,
 )
 from generator.judge.files import file_faults, readable_table
-from generator.judge.leaks import compound_findings, leak_findings, symmetry_findings, undeclared_findings
+from generator.judge.leaks import (
+    asymmetry_findings,
+    compound_findings,
+    leak_findings,
+    symmetry_findings,
+    undeclared_findings,
+)
 from generator.judge.membership import (
     class_findings,
     image_findings,
@@ -61,6 +67,7 @@ CHECKS: tuple[Callable[[Benchmark], Iterator[Finding]], ...] = (
     truth_findings,  # true texts are true, false texts are false
     compound_findings,  # captions of unseen compounds name one
     symmetry_findings,  # true and false texts of an item are equally familiar
+    asymmetry_findings,  # in asymmetric splits one of them names what is held out, the other nothing
     pool_findings,  # pools list all their true texts
 )
 

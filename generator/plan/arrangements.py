@@ -14,11 +14,13 @@ from generator.base.errors import UserError
 from generator.base.streams import Stream
 from generator.holdout.holdout import Binding
 from generator.holdout.membership import (
+    ASYMMETRIC,
     UNSEEN_ATOMS,
     Arrangement,
     Fact,
     Rule,
     arrangements,
+    asymmetric,
     cluster_of,
     held_out_facts,
 )
@@ -212,13 +214,15 @@ class Arrangements:
 
     def _askable(self, made: Arrangement, split: str) -> bool:
         """Whether a caption can tell two of the objects apart from the others, by category, and from each other, by
-        value; in `partial` one of them is held out."""
+        value; in `partial` one of them is held out, and asymmetric are both."""
         numbers = Counter(category for _, category in made)
         unique = [binding for binding in made if numbers[binding[OBJECT]] == 1]
         held = {binding: self._holdout.holds_out(*binding) for binding in unique}
         mixed = split == "partial" and self._holdout.bindings
         return any(
-            one[VALUE] != other[VALUE] and (not mixed or held[one] != held[other])
+            one[VALUE] != other[VALUE]
+            and (not mixed or held[one] != held[other])
+            and (split not in ASYMMETRIC or asymmetric(one, other, self._holdout))
             for one, other in combinations(unique, 2)
         )
 
@@ -255,7 +259,7 @@ class Arrangements:
 
     def _attempt(self, split: str, n: int, pick: "_Pick", stream: Stream) -> Arrangement | None:
         """An arrangement that may be in the split."""
-        if split in ("train", UNSEEN_ATOMS):
+        if split in ("train", UNSEEN_ATOMS, *ASYMMETRIC):
             return self._free(split, n, pick, stream)
         k = {"unseen": n, "partial": 1 + stream.below(n - 1) if n > 1 else 0}.get(split, 0)
         marks = stream.shuffled([True] * k + [False] * (n - k))
@@ -271,11 +275,13 @@ class Arrangements:
         return self._framed(marks, first, pick, lone) or self._framed(marks, 1 - first, pick, lone)
 
     def _free(self, split: str, n: int, pick: "_Pick", stream: Stream) -> Arrangement | None:
-        """Any bindings that are not held out; for `unseen_atoms` one with an absent atom among any."""
-        marked = stream.below(n) if split == UNSEEN_ATOMS else None
+        """Any bindings that are not held out; for `unseen_atoms` one with an absent atom among any, for
+        `asymmetric_unseen` one that is held out."""
+        of_marked = {UNSEEN_ATOMS: "absent", ASYMMETRIC[1]: "held out"}.get(split)
+        marked = stream.below(n) if of_marked else None
         chosen: list[Binding] = []
         for place in range(n):
-            options = self._bindings["absent" if place == marked else split]
+            options = self._bindings[of_marked if of_marked and place == marked else split]
             if self.conflicts:
                 free = self._unclashing(self._names[OBJECT], [thing for _, thing in chosen])
                 options = [binding for binding in options if binding[OBJECT] in free]
@@ -286,11 +292,13 @@ class Arrangements:
 
     @cached_property
     def _bindings(self) -> dict[str, list[Binding]]:
-        """Bindings that training may show (train), that it never shows (absent), and all (unseen_atoms)."""
+        """Bindings that training may show (train), that it never shows (absent, held out), and all (unseen_atoms)."""
         every = list(product(*self._names))
         absent = [binding for binding in every if self._holdout.absent(*binding)]
         shown = [binding for binding in every if binding not in absent and not self._holdout.holds_out(*binding)]
-        return {"train": shown, "absent": absent, UNSEEN_ATOMS: every}
+        uneven = dict.fromkeys(ASYMMETRIC, shown)
+        held_out = list(self._holdout.bindings)
+        return {"train": shown, "absent": absent, "held out": held_out, UNSEEN_ATOMS: every, **uneven}
 
     def _framed(self, marks: Sequence[bool], first: int, pick: "_Pick", lone: Sequence[int]) -> Arrangement | None:
         """Names of the role `first`, and names of the other: held out with the marked ones, seen with the rest.

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from generator.base.streams import Stream
-from generator.holdout.membership import Arrangement, Placing, Rule
+from generator.holdout.membership import ASYMMETRIC, Arrangement, Placing, Rule
 from generator.scene.exchange import Exchange, swapped
 from generator.scene.layouts import facts
 from generator.scene.planned import Planned, scene_id
@@ -26,7 +26,7 @@ def with_twins(plan: Sequence[Planned], rule: Rule, seed: int) -> list[Planned]:
         scene = replace(planned, scene_id=scene_id(len(made)))
         placing = _placing(planned, planned.arrangement(rule.holdout.kind), rule)
         split = placing.split
-        if split not in (None, "train") and (exchanges := _exchanges(planned, placing, rule)):
+        if split not in (None, "train", *ASYMMETRIC) and (exchanges := _exchanges(planned, placing, rule)):
             kind = min(exchanges, key=lambda each: counts[split, each])
             counts[split, kind] += 1
             options = exchanges[kind]

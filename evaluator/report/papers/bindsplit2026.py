@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from evaluator.protocols.items import FULL, MIXED
+from evaluator.protocols.items import ASYMMETRIC, FULL, MIXED
 from evaluator.protocols.records import Row
 from evaluator.report.figures import Figure, by_overlap, by_split
 from evaluator.report.papers.given import FAMILIARITY, Given, Label, Labels, mixed, overlap_panels, splits_of, told
@@ -45,6 +45,11 @@ _TAXES = (
     part("Mixed − seen", split=MIXED, minus="seen"),
     part("Seen − unseen", split="seen", minus="unseen"),
     part("Full − unseen", split=FULL, minus="unseen"),
+)
+_ASYMMETRIC = (
+    part("Both or neither", split="partial"),
+    *(part(head, split=split) for head, split in zip(("True text", "Foil"), ASYMMETRIC, strict=True)),
+    part("Tax", split=ASYMMETRIC[0], minus=ASYMMETRIC[1]),
 )
 _SCORES = (part("Group", metric="group"), part("Text", metric="text"), part("Image", metric="image"))
 _BY_SPLIT = grouped((_FULL, _SEEN, _PARTIAL, _MIXED, _UNSEEN), _SCORES)
@@ -166,6 +171,12 @@ PAPER = Paper(
             lambda given: by_label(
                 given.labels, grouped([part("Binary accuracy", kind="swap", **_BINARY), part("R@1", **_R1)], _SPLITS)
             ),
+        ),
+        PaperTable(
+            "1-tax",
+            "Binary accuracy where training shows what the true text names, and where it shows what its foil does",
+            lambda given: by_label(given.labels, _ASYMMETRIC, of={**_BINARY, "kind": "swap"}),
+            "no world has asymmetric splits (--holdout asymmetric)",
         ),
         PaperTable("3", "Gaps of R@1 between splits", lambda given: by_label(given.labels, _GAPS, of=_R1)),
         PaperTable(

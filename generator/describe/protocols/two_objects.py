@@ -7,8 +7,9 @@ from typing import Any
 
 from generator.describe.captioner import Candidate, Captioner, Draft, Item, Text
 from generator.describe.protocol import Protocol, Recipe
+from generator.describe.scenes import DescribedScene
 from generator.holdout.holdout import Holdout
-from generator.holdout.membership import arrangements
+from generator.holdout.membership import ASYMMETRIC, arrangements
 from generator.language.foils import WHOLE, Atom, Foil
 from generator.language.form import Form, Mention
 
@@ -70,6 +71,14 @@ class Binary(Protocol):
         """`kinds` selects some kinds of foils; by default all are written."""
         super().__init__(captioner)
         self.select(kinds)
+
+    def describes(self, split: str) -> bool:
+        """Whether it describes the scenes of a split; those of asymmetric ones by swaps alone."""
+        return super().describes(split) or split in ASYMMETRIC
+
+    def recipes_of(self, scene: DescribedScene) -> Mapping[str, Recipe]:
+        """The recipes that apply to a scene."""
+        return {what: each for what, each in self.recipes.items() if what == "swap" or scene.split not in ASYMMETRIC}
 
     @classmethod
     def first_options(cls, holdout: Holdout) -> Mapping[str, Any]:

@@ -9,7 +9,7 @@ from generator.base.declarations import whole_number
 from generator.base.errors import UserError
 from generator.holdout.blocks import NONE
 from generator.holdout.holdout import Holdout
-from generator.holdout.membership import ALL, Rule, SplitPlan
+from generator.holdout.membership import ALL, ASYMMETRIC, Rule, SplitPlan
 from generator.vocabulary.schema import Vocabulary
 
 MOST_SCENES = 10_000_000
@@ -17,6 +17,8 @@ GRID = "grid"
 """What `--scenes` takes for every arrangement of two objects once."""
 UNDIVIDED_COUNTS = {ALL: 1000}
 """Scenes of a world of which nothing is held out."""
+ASYMMETRIC_SCENES = 150
+"""Scenes of each split of asymmetric clusters."""
 DEFAULT_COUNTS = {"train": 2000, "val": 100, "seen": 300, "partial": 300, "unseen": 300}
 _SHOWN = 3  # triples that a summary spells out
 
@@ -71,7 +73,9 @@ class Design(ABC):
         Raises UserError for a malformed number, or where a split would have no scene.
         """
         if asked is None or isinstance(asked, str):
-            asked = parse_scenes(asked, UNDIVIDED_COUNTS if holdouts[0].is_empty else self.counts)
+            counts = UNDIVIDED_COUNTS if holdouts[0].is_empty else self.counts
+            uneven = dict.fromkeys(ASYMMETRIC, ASYMMETRIC_SCENES) if holdouts[0].asymmetric else {}
+            asked = parse_scenes(asked, {**counts, **uneven})
         return [dict(asked) for _ in holdouts]
 
     def may_lack(self, holdout: Holdout) -> tuple[str, ...]:
@@ -82,10 +86,7 @@ class Design(ABC):
         """The default name of a benchmark: what is held out, and the seed of the block."""
         if holdout.is_empty:
             return NONE
-        words = []
-        for spec in holdout.asked:
-            whole = spec if ":" in spec or "=" in spec else f"{holdout.kind}:{holdout.category}={spec}"
-            words.append(whole.replace(":", "-").replace("=", "-"))
+        words = [spec.replace(":", "-").replace("=", "-") for spec in holdout.asked]
         return f"{self.prefix}{'+'.join(words)}-b{holdout.block_seed}"
 
     def summary(self, holdout: Holdout) -> str:
@@ -102,6 +103,8 @@ class Design(ABC):
             parts.append(f"{len(holdout.triples)} relation triples ({', '.join(first)}{more})")
         if absent := (*holdout.absent_values, *holdout.absent_objects):
             parts.append(f"every {', '.join(absent)}")
+        if holdout.asymmetric:
+            parts.append("a fifth of the asymmetric groups")
         return "; ".join(parts) or "nothing"
 
     def first_texts(self, holdout: Holdout) -> FirstTexts:

@@ -34,6 +34,8 @@ from tests.generator.designs import THINGS, VALUES, family
 from tests.generator.judge.datasets import seal
 from tests.generator.judge.planted import Fault, Planted, Row
 
+SMALL_ENOUGH = {"train": 200, "val": 3, "seen": 5, "partial": 5, "unseen": 5}
+ASYMMETRIC_SCENES = {"asymmetric_seen": 12, "asymmetric_unseen": 12}
 JOBS: dict[str, dict[str, Any]] = {
     "files": {"holdout": "2x3", "objects": (2, 4), "pairs": True},
     "tars": {"holdout": "2x2"},
@@ -42,13 +44,14 @@ JOBS: dict[str, dict[str, Any]] = {
     "published": {"holdout": ["pearson2025"], "design": "gzsl", "family": "pearson2025", "scenes": "900"},
     "three objects": {"holdout": ["objects=3"], "design": "gzsl", "scenes": "900"},
     "undivided": {"holdout": "none", "scenes": "12"},
+    "asymmetric": {"holdout": ["3x3", "asymmetric"], "scenes": {**SMALL_ENOUGH, **ASYMMETRIC_SCENES}},
 }
 FIRST, ALL, TARS = ("files", "color-shape-2x3-b0"), ("files", "all"), ("tars", "tars")
 RELATIONS = "relations", "relation-pair-2x2-b0"
 ATOMS = "atoms", "systematicity-color-shape-2x2+atoms-1x1-b0"
 TWO, RELATED = ("published", "pearson2025-two-object"), ("published", "pearson2025-relational")
 THREE = "three objects", "gzsl-three-object-b0"
-UNDIVIDED = "undivided", "none"
+UNDIVIDED, UNEVEN = ("undivided", "none"), ("asymmetric", "color-shape-3x3+asymmetric-b0")
 """Datasets, each with a benchmark."""
 
 AGAIN = "not reproduced"
@@ -291,6 +294,35 @@ def a_scene_trains_where_nothing_is_held_out(data: Planted) -> Fault:
 def a_scene_is_in_the_split_of_worlds_that_hold_nothing_out(data: Planted) -> Fault:
     scene_id, _ = data.move({"seen"}, {"all"})
     return "wrong split", f"scene {scene_id} is in all and shows"
+
+
+@fault(UNEVEN)
+def a_scene_of_a_familiar_truth_shows_what_is_held_out(data: Planted) -> Fault:
+    scene_id, _ = data.move({"asymmetric_unseen"}, {"asymmetric_seen"})
+    return "wrong split", f"scene {scene_id} is in asymmetric_seen and shows 1 held-out bindings"
+
+
+@fault(UNEVEN)
+def a_symmetric_scene_is_in_an_asymmetric_split(data: Planted) -> Fault:
+    scene_id, split = data.move({"seen", "partial"}, {"asymmetric_seen", "asymmetric_unseen"})
+    return "wrong split", f"scene {scene_id} is in {split} and shows"
+
+
+@fault(UNEVEN)
+def a_group_of_an_asymmetric_split_trains(data: Planted) -> Fault:
+    cluster = {row["scene_id"]: row["cluster_id"] for row in data.scenes}
+    rows = [row for row in data.tables["splits"] if row["split"] == "asymmetric_seen"]
+    often = Counter(cluster[row["scene_id"]] for row in data.tables["splits"] if "asymmetric" in (row["split"] or ""))
+    row = data.choose(row for row in rows if often[cluster[row["scene_id"]]] > 1)
+    row["split"] = "train"
+    return "shared group", f"scenes of {cluster[row['scene_id']]} are in asymmetric_seen and train"
+
+
+@fault(UNEVEN)
+def a_foil_is_as_familiar_as_its_truth(data: Planted) -> Fault:
+    row = data.candidate("binary", split="asymmetric_seen", truth=False)
+    row["text_id"] = data.candidate("binary", split="seen", truth=False)["text_id"]
+    return "wrong familiarity", f"item {row['item_id']} of asymmetric_seen: its false text"
 
 
 @fault(UNDIVIDED)

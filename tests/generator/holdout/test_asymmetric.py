@@ -1,0 +1,108 @@
+"""The splits in which training shows what the true text names and not what its foil does, and the reverse."""
+
+from collections import Counter
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bench.worlds import write_planned
+from evaluator.api import evaluate
+from evaluator.report.page import write_page
+from evaluator.report.papers.given import read_given
+from evaluator.runs.folder import read_named
+from generator.base.errors import UserError
+from generator.dataset.reader import Dataset
+from generator.describe.benchmark import write_benchmarks
+from generator.holdout.blocks import draw_block
+from generator.holdout.membership import SplitPlan, arrangements, cluster_of
+from generator.judge.verify import verify_dataset
+from generator.plan.job import Job, prepare
+from generator.vocabulary.schema import read_vocabulary
+from tests.evaluator.report.conftest import cell, tables_of
+
+VOCABULARY = read_vocabulary("clevr")
+COUNTS = {"train": 900, "val": 5, "seen": 20, "partial": 20, "unseen": 20}
+COUNTS |= {"asymmetric_seen": 20, "asymmetric_unseen": 20}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_fifth_of_the_asymmetric_groups_is_kept_apart_whole(seed: int) -> None:
+    """Of 405 groups, 810 arrangements each without and with a held-out binding; all other splits are as without."""
+    plain, asked = draw_block("3x3", VOCABULARY, seed), draw_block(["3x3", "asymmetric"], VOCABULARY, seed)
+    old, new = SplitPlan(VOCABULARY, plain), SplitPlan(VOCABULARY, asked)
+    apart: dict[str, Counter[str | None]] = {}
+    for each in arrangements(VOCABULARY, "color"):
+        before, after = old.place(each), new.place(each)
+        if before.symmetric:
+            assert before == after
+        else:
+            apart.setdefault(cluster_of(each), Counter())[after.split] += 1
+    kinds = Counter(frozenset(found.items()) for found in apart.values())
+    split = frozenset({("asymmetric_seen", 2), ("asymmetric_unseen", 2)})
+    assert kinds == {split: kinds[split], frozenset({("train", 2), (None, 2)}): 405 - kinds[split]}
+    assert 55 < kinds[split] < 107  # 81, within 3 standard deviations
+
+
+def test_it_needs_a_block_of_bindings() -> None:
+    with pytest.raises(UserError, match="--holdout asymmetric needs a block of bindings; add one such as 3x3"):
+        draw_block(["relation:pair=2x3", "asymmetric"], read_vocabulary("clevr-relations"), 0)
+
+
+@pytest.mark.parametrize("objects", [(2, 2), (3, 5)])
+def test_of_two_objects_that_exchange_their_values_one_text_names_what_is_held_out(objects: tuple[int, int]) -> None:
+    prepared = prepare(Job("clevr-many", ["3x3", "asymmetric"], COUNTS, 320, 240, objects=objects))
+    held_out = {*prepared.holdout.bindings}
+    numbers: Counter[str | None] = Counter()
+    for each in prepared.planned:
+        if each.split not in ("asymmetric_seen", "asymmetric_unseen"):
+            continue
+        shown = each.arrangement("color")
+        categories = Counter(category for _, category in shown)
+        alone = [binding for binding in shown if categories[binding[1]] == 1]
+        exchanged = [
+            {(v, o), (w, p)}.isdisjoint(held_out) != {(w, o), (v, p)}.isdisjoint(held_out)
+            for (v, o), (w, p) in combinations(alone, 2)
+        ]
+        assert any(exchanged)
+        assert held_out.isdisjoint(shown) == (each.split == "asymmetric_seen")
+        numbers[each.split] += 1
+    assert set(numbers.values()) == {20}
+
+
+class Familiar:
+    """Prefers texts whose bindings training shows, and looks at no image."""
+
+    name = "familiar"
+
+    def __init__(self, held_out: set[tuple[str, str]]):
+        self._held_out = {f"{value} {thing}" for value, thing in held_out}
+
+    def score_pairs(self, images: Any, pairs: Any) -> np.ndarray:
+        return np.array([-float(any(each in text for each in self._held_out)) for _, text in pairs])
+
+
+def test_a_model_that_prefers_the_familiar_pays_the_whole_tax(tmp_path: Path) -> None:
+    prepared = prepare(Job("clevr", ["3x3", "asymmetric"], COUNTS, 64, 48))
+    write_planned(tmp_path, prepared)
+    ((name, made),) = write_benchmarks(tmp_path, Dataset.open(tmp_path).world, False).items()
+    assert name == "color-shape-3x3+asymmetric-b0"
+    assert {split: made.scenes[split] for split in COUNTS} == COUNTS
+    assert verify_dataset(tmp_path, None)[name]["findings"] == []
+    rows = evaluate(Familiar({*prepared.holdout.bindings}), tmp_path, protocols="binary", out=tmp_path / "run").results[
+        "rows"
+    ]
+    found = {(row["split"], row["minus"]): row for row in rows if row["kind"] == "swap"}
+    assert found["asymmetric_seen", None]["value"] == 1
+    assert found["asymmetric_unseen", None]["value"] == 0
+    assert found["partial", None]["value"] == 0  # both texts are as familiar, and a tie is never correct
+    tax = found["asymmetric_seen", "asymmetric_unseen"]
+    assert tax["value"] == 1
+    assert tax["low"] > 0.5
+    table = tables_of("bindsplit2026", read_given([f"familiar={tmp_path / 'run'}"]))["1-tax"]
+    assert cell(table, ["familiar"], "Tax").numbers["value"] == 1
+    write_page([read_named(str(tmp_path / "run"))], tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "it is right in 100.0%, the other way round in 0.0%: 100.0 points" in page
