@@ -224,6 +224,7 @@ def describe_texts(
     template: str | None = None,
     exposed_negatives: bool = False,
     any_familiarity: bool = False,
+    known_words: bool = False,
     without: str | Path | None = None,
     seed: int = 0,
     replace_old: bool = False,
@@ -259,7 +260,12 @@ def describe_texts(
         each: tuple(value) if isinstance(value, list) else value for each, value in asked.items() if value
     }
     request = replace(
-        request, **given, exposed_negatives=exposed_negatives, equal_familiarity=not any_familiarity, seed=seed
+        request,
+        **given,
+        exposed_negatives=exposed_negatives,
+        equal_familiarity=not any_familiarity,
+        known_words=known_words,
+        seed=seed,
     )
     check_request(request)
     opened = Dataset.open(root)

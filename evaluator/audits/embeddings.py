@@ -1,8 +1,10 @@
 """Where dual encoders place captions of a benchmark and some of their images: a figure by t-SNE, a panel for each
 model."""
 
+import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +109,59 @@ def on_plane(embeddings: np.ndarray, seed: int) -> np.ndarray:
     return found
 
 
+Triple = tuple[str, str, str]
+_OPPOSITES = {"left": "right", "right": "left", "front": "behind", "behind": "front"}
+_OF_IMAGES = {
+    "same words": "same arrangement",
+    "same meaning": "same arrangement",
+    "relation turned": "other arrangement",
+    "objects exchanged": "other arrangement",
+}
+
+
+def triples_of(benchmark: Benchmark) -> dict[str, Triple]:
+    """By caption the subject, the relation and the object of captions that name two objects and one relation."""
+    found: dict[str, Triple] = {}
+    for text, form in zip(*(benchmark.texts[name].to_pylist() for name in ("text", "form")), strict=True):
+        told = json.loads(form) if form else {}
+        if len(told.get("objects", ())) == 2 and len(told.get("relations", ())) == 1:
+            ((subject, relation, thing, _),) = told["relations"]
+            ends = [str(told["objects"][end]["category"]) for end in (subject, thing)]
+            found[text] = (ends[0], relation, ends[1])
+    return found
+
+
+def likeness(one: Triple, other: Triple) -> str:
+    """How two captions of the same two objects differ, or that they are of other objects or of another axis.
+
+    >>> likeness(("cube", "left", "cone"), ("cone", "right", "cube"))
+    'same meaning'
+    >>> likeness(("cube", "left", "cone"), ("cone", "left", "cube"))
+    'objects exchanged'
+    """
+    if {one[0], one[2]} != {other[0], other[2]}:
+        return "other objects"
+    if other[1] not in (one[1], _OPPOSITES.get(one[1])):
+        return "other axis"
+    turned, exchanged = one[1] != other[1], one[0] != other[0]
+    if turned == exchanged:
+        return "same meaning" if turned else "same words"
+    return "relation turned" if turned else "objects exchanged"
+
+
+def mean_cosines(embeddings: np.ndarray, triples: Sequence[Triple | None], of_images: bool) -> dict[str, float]:
+    """The mean cosine of unit embeddings (n, d) by how their captions differ (`likeness`); what images show is the same
+    for captions of one meaning."""
+    cosines = embeddings @ embeddings.T
+    found: dict[str, list[float]] = {}
+    for i, j in combinations(range(len(triples)), 2):
+        one, other = triples[i], triples[j]
+        if one and other:
+            how = likeness(one, other)
+            found.setdefault(_OF_IMAGES.get(how, how) if of_images else how, []).append(float(cosines[i, j]))
+    return {how: round(float(np.mean(values)), 4) for how, values in sorted(found.items())}
+
+
 @dataclass(frozen=True)
 class Asked:
     """splits: see `choose_classes`. captions: at most so many. images: of each caption, at most. seed: of both, and
@@ -124,24 +179,34 @@ def draw_maps(
 ) -> list[Path]:
     """Write texts.svg, images.svg and embeddings.json into the folder `out`, and return the figures.
 
-    A model is a spec, or NAME=SPEC for what it is called. Raises UserError for a model that is no dual encoder.
+    `cosines` in embeddings.json has the mean cosines of captions of relations and of their images (`mean_cosines`). A
+    model is a spec, or NAME=SPEC for what it is called. Raises UserError for a model that is no dual encoder.
     """
     classes = choose_classes(benchmark, asked.splits, asked.captions, asked.images, asked.seed)
     shown = with_own_images(classes, benchmark)
     of_image = [i for i, each in enumerate(shown) for _ in each.scenes]
     scenes = [scene for each in shown for scene in each.scenes]
     places: dict[str, dict[str, np.ndarray]] = {TEXTS: {}, IMAGES: {}}
+    cosines: dict[str, dict[str, dict[str, float]]] = {TEXTS: {}, IMAGES: {}}
+    triples = triples_of(benchmark)
     models: dict[str, Any] = {}
     held_out = [scene for each in shown if each.split != "train" for scene in each.scenes]
     found = dual_encoders(asked.models, world, benchmark, held_out, device)
     for name, model, models[name] in progress.each(found, "embedding", len(asked.models)):
-        places[TEXTS][name] = on_plane(embed_texts(model, [each.caption for each in classes]), asked.seed)
-        places[IMAGES][name] = on_plane(embed_images(model, world, scenes), asked.seed)
+        embedded = {
+            TEXTS: embed_texts(model, [each.caption for each in classes]),
+            IMAGES: embed_images(model, world, scenes),
+        }
+        of = {TEXTS: [each.caption for each in classes], IMAGES: [shown[i].caption for i in of_image]}
+        for what, found_here in embedded.items():
+            places[what][name] = on_plane(found_here, asked.seed)
+            cosines[what][name] = mean_cosines(found_here, [triples.get(each) for each in of[what]], what == IMAGES)
     out.mkdir(parents=True, exist_ok=True)
     record = {
         "request": {"benchmark": benchmark.digest, "world": world.digest, **asdict(asked)},
         "name": benchmark.name,
         "models": models,
+        "cosines": cosines,
         "texts": [asdict(each) for each in classes],
         "images": [{"scene_id": scene, "caption": shown[i].caption} for scene, i in zip(scenes, of_image, strict=True)],
         "places": {

@@ -74,10 +74,17 @@ def embeddings(
     Each model has a panel. A caption whose images are all those of another one, as of the converse of a relation, has
     no images of its own.
     """
-    from evaluator.audits.embeddings import Asked, draw_maps
+    from evaluator.audits.embeddings import RECORD, Asked, draw_maps
+    from generator.base.files import read_json
     from generator.dataset.reader import Dataset
 
     opened = Dataset.open(dataset)
     maps = draw_maps(Asked(**asked), opened.world, opened.benchmark(benchmark), out, device, Bar())
-    figures = [str(path) for path in maps]
-    result({"figures": figures, "out": str(out)}, as_json, "\n".join(figures))
+    figures, cosines = [str(path) for path in maps], read_json(out / RECORD)["cosines"]
+    told = [
+        f"Mean cosine of {what}, {model}: {', '.join(f'{how} {value:.3f}' for how, value in found.items())}."
+        for what, of in cosines.items()
+        for model, found in of.items()
+        if found
+    ]
+    result({"figures": figures, "cosines": cosines, "out": str(out)}, as_json, "\n".join([*figures, *told]))

@@ -130,6 +130,7 @@ class RulesRecord(TypedDict, total=False):
     interval: str
     level: float
     limit: int
+    foils: str
     splits: dict[str, str]
     filters: dict[str, str]
 

@@ -120,11 +120,14 @@ def _write_results(run: Run, measured: dict[str, ProtocolResults], by: Rules) ->
         rules["limit"] = limit
     if run.splits is not None:
         rules["splits"] = dict(run.splits.about)
+    if (run.benchmark.manifest.get("request") or {}).get("known_words"):
+        rules["foils"] = "words that training has"
     reading = run.benchmark.manifest.get(READING) or {}
     if filters := reading.get("filters"):  # nor are other parts
         rules["filters"] = filters
     name = record["benchmark_name"] + (f" (limit {limit:,})" if limit else "")
     name += f" ({filters_said(filters)})" if filters else ""
+    name += f" (foils of {rules['foils']})" if "foils" in rules else ""
 
     def collected(part: Literal["rows", "cells"]) -> list[dict[str, Any]]:
         of = {"model": record["model"], "benchmark": name}

@@ -88,6 +88,11 @@ from generator.describe.protocols.registry import protocol_names
     help="Let foils be more or less familiar than their captions. The dataset's manifest records it.",
 )
 @click.option(
+    "--known-words",
+    is_flag=True,
+    help="Let foils name only values and categories that training shows. Results name the benchmark so.",
+)
+@click.option(
     "--without",
     type=FILE,
     help="File of item ids to leave out, one a line, such as score audit --similar writes.",

@@ -77,7 +77,14 @@ def describe(
     vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
     rule = design.rule(vocabulary, holdout)
     trained = None if design.label_captions else Trained.of(world, rule, assigned)
-    captioner = Captioner(vocabulary, holdout, equal_familiarity, request.template, trained=trained)
+    if request.known_words and (trained is None or not trained.names):
+        raise UserError(
+            "--known-words needs training scenes, whose words foils may have; leave it out for worlds without training "
+            "and for class lists."
+        )
+    captioner = Captioner(
+        vocabulary, holdout, equal_familiarity, request.template, trained=trained, known_words=request.known_words
+    )
     n_objects = most_objects(world)
     protocols = make_protocols(captioner, request, n_objects)
     training = make_training(captioner, request, n_objects)

@@ -67,8 +67,9 @@ class Captioner:
     With `equal_familiarity` a foil must be as familiar as its caption. With `training` a foil must name nothing that is
     held out, or if `exposed` no value or object that training lacks, and no two equal objects: captions count those.
     `template` is the one that all captions use, or None to draw one. `trained` is what training shows; None for class
-    lists, which say it themselves. `dropped` counts, by protocol and kind, items that could not be made. `refused`
-    counts foils by reason: "true", "undecided", "never true" or "other familiarity".
+    lists, which say it themselves. With `known_words` a foil names no value or category that training lacks and its
+    caption too. `dropped` counts, by protocol and kind, items that could not be made. `refused` counts foils by reason:
+    "true", "undecided", "never true", "other familiarity" or "unknown word".
     """
 
     vocabulary: Vocabulary
@@ -78,6 +79,7 @@ class Captioner:
     training: bool = False
     exposed: bool = False
     trained: Trained | None = None
+    known_words: bool = False
     dropped: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
 
@@ -99,6 +101,8 @@ class Captioner:
             reason = "never true"
         elif not self._familiar(foil, caption, scene):
             reason = "other familiarity"
+        elif self.known_words and self.trained and not self._names(foil) <= self.trained.names | self._names(caption):
+            reason = "unknown word"
         else:
             return True
         self.refused[reason] += 1
@@ -110,6 +114,11 @@ class Captioner:
         if scene.split in ASYMMETRIC:
             return (count_held_out(foil, self.holdout) == 0) != (count_held_out(caption, self.holdout) == 0)
         return not self.equal_familiarity or equally_familiar(foil, caption, self.holdout)
+
+    def _names(self, form: Form) -> set[tuple[str, str]]:
+        """The values and categories that a form names, by their kind."""
+        found = {pair for mention in form.objects for pair in (*mention.attributes, *mention.without)}
+        return found | {(self.vocabulary.category, each.category) for each in form.objects if each.category is not None}
 
     def trains_all(self, arrangement: Arrangement) -> bool:
         """Whether training shows every binding of an arrangement that is not held out."""
@@ -233,13 +242,16 @@ class Draft:
         """The values of an attribute kind that no object of the scene has."""
         return [value for value in self.vocabulary.values(kind) if value not in self._shown[kind]]
 
-    def replaceable(self, thing: int) -> list[str]:
+    def replaceable(self, thing: int, shared: bool = False) -> list[str]:
         """The attribute kinds of an object whose value can give way to an absent one: no other object has that value.
 
-        Else captions would repeat values and foils would not, and the text alone would tell them apart.
+        Else captions would repeat values and foils would not, and the text alone would tell them apart; `shared` allows
+        it.
         """
         values = self.facts.values[thing]
-        return [kind for kind, shown in self._shown.items() if shown[values[kind]] == 1 and self.absent(kind)]
+        return [
+            kind for kind, shown in self._shown.items() if (shared or shown[values[kind]] == 1) and self.absent(kind)
+        ]
 
     def false_value(self, form: Form, atom: Atom) -> str | None:
         """A value whose denial is true: the opposite relation, another value, a category that is not in the scene."""

@@ -33,7 +33,8 @@ class Request:
     `negatives` and `positives` are the kinds that they have. `template` is used for all texts, or None to draw one for
     each item. With `exposed_negatives` training negatives may show held-out bindings; with `equal_familiarity` foils
     are
-    as familiar as their captions. Items whose id is in `without` are left out.
+    as familiar as their captions, and with `known_words` they name only values and categories that training shows.
+    Items whose id is in `without` are left out.
     """
 
     protocols: tuple[str, ...] | None = None
@@ -48,6 +49,7 @@ class Request:
     template: str | None = None
     exposed_negatives: bool = False
     equal_familiarity: bool = True
+    known_words: bool = False
     seed: int = 0
     without: frozenset[str] = frozenset()
     strict: bool = True

@@ -90,15 +90,16 @@ def place_scene(scene: Scene, scene_id: str, rule: Rule) -> PlacedScene:
 
 
 class Trained(NamedTuple):
-    """The bindings and the relation triples that training scenes show."""
+    """The bindings, the relation triples, and the names by their kind that training scenes show."""
 
     bindings: frozenset[Binding]
     triples: frozenset[Triple]
+    names: frozenset[tuple[str, str]]
 
     @classmethod
     def of(cls, world: World, rule: Rule, assigned: Mapping[str, Assigned] | None) -> "Trained":
         """Those of a world's scenes that train by the rule, or that were made for `train`."""
-        bindings, triples = set[Binding](), set[Triple]()
+        bindings, triples, names = set[Binding](), set[Triple](), set[tuple[str, str]]()
         for scene_id, _, scene, _ in rendered_scenes(world, with_salience=False):
             if assigned is not None and not ((made_for := assigned.get(scene_id)) and made_for.split == "train"):
                 continue
@@ -106,7 +107,9 @@ class Trained(NamedTuple):
             if assigned is not None or placed.placing.split == "train":
                 bindings.update(placed.arrangement)
                 triples.update(named(placed.arrangement, placed.relations))
-        return cls(frozenset(bindings), frozenset(triples))
+                names.update((rule.vocabulary.category, category) for category in placed.facts.categories)
+                names.update(pair for values in placed.facts.values for pair in values.items())
+        return cls(frozenset(bindings), frozenset(triples), frozenset(names))
 
 
 @dataclass

@@ -145,6 +145,14 @@ class HeldOut:
         categories = (category, without[1]) if without and without[0] == self.category else (category,)
         return any((value, other) in self.bindings for of, value in pairs if of == self.kind for other in categories)
 
+    def names(self, meaning: Meaning) -> set[tuple[str, str]]:
+        """The values and categories that a text names, each with its kind."""
+        pairs = (
+            (*thing.attributes, *((thing.without,) if thing.without else ()), (self.category, thing.category or ""))
+            for thing in meaning.things
+        )
+        return {pair for each in pairs for pair in each if pair[1]}
+
     def _names_absent(self, thing: Thing) -> bool:
         pairs = [*thing.attributes, *([thing.without] if thing.without else []), (self.category, thing.category)]
         return any(

@@ -89,6 +89,32 @@ def compound_findings(benchmark: Benchmark) -> Iterator[Finding]:
             )
 
 
+def word_findings(benchmark: Benchmark) -> Iterator[Finding]:
+    """Foils with a value or category that neither a training scene shows nor their true texts name, where the manifest
+    says that there are none."""
+    if not (benchmark.manifest.get("request") or {}).get("known_words"):
+        return
+    held_out, world, rows = benchmark.held_out, benchmark.world, benchmark.candidates
+    trained = {
+        pair
+        for scene_id, split in benchmark.split_of.items()
+        if split == TRAIN and scene_id in world.shown
+        for category, values in world.shown[scene_id].objects
+        for pair in ((held_out.category, category), *values.items())
+    }
+    strange = [held_out.names(each) - trained if each else set() for each in benchmark.meanings]
+    judged = np.flatnonzero((rows.item >= 0) & (rows.text >= 0))
+    judged = judged[~benchmark.trains[rows.item[judged]] & np.array([bool(strange[row]) for row in rows.text[judged]])]
+    said: dict[int, set[tuple[str, str]]] = {}
+    for row in judged[rows.truth[judged]].tolist():
+        said.setdefault(rows.item[row], set()).update(strange[rows.text[row]])
+    for row in judged[~rows.truth[judged]].tolist():
+        for _, name in sorted(strange[rows.text[row]] - said.get(rows.item[row], set())):
+            yield finding(
+                "unknown word", f"a foil of item {benchmark.item_id(rows.item[row])} names {name}, which training lacks"
+            )
+
+
 _CAPTIONS = ("c", "n", "p")  # slots whose texts are compared with each other; every other slot is a separate question
 
 

@@ -40,6 +40,7 @@ from generator.judge.leaks import (
     leak_findings,
     symmetry_findings,
     undeclared_findings,
+    word_findings,
 )
 from generator.judge.membership import (
     class_findings,
@@ -66,6 +67,7 @@ CHECKS: tuple[Callable[[Benchmark], Iterator[Finding]], ...] = (
     undeclared_findings,  # deviations from a clean benchmark are declared
     truth_findings,  # true texts are true, false texts are false
     compound_findings,  # captions of unseen compounds name one
+    word_findings,  # foils name what training shows, where that is said
     symmetry_findings,  # true and false texts of an item are equally familiar
     asymmetry_findings,  # in asymmetric splits one of them names what is held out, the other nothing
     pool_findings,  # pools list all their true texts

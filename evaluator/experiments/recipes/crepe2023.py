@@ -56,7 +56,8 @@ def make(lab: Lab, at: Scale) -> None:
     def world(block: int, scenes: str, seed: int) -> Stage:
         asked = f"--family clevr-many --objects {at.objects} --design systematicity --block-seed {block}"
         rendered = lab.render(f"{asked} --scenes {scenes} --seed {seed}", at.resolution, at.quality)
-        return lab.stage(f"gen verify {lab.stage(f'gen describe {rendered} --preset crepe2023 --name crepe2023')}")
+        described = lab.stage(f"gen describe {rendered} --preset crepe2023 --known-words --name crepe2023")
+        return lab.stage(f"gen verify {described}")
 
     for block in at.blocks:
         asked = world(block, at.asked, seed=0)

@@ -6,7 +6,7 @@ from typing import Any
 from evaluator.protocols.items import COUNTS
 from evaluator.protocols.records import Row
 from evaluator.report.figures import by_complexity, by_count
-from evaluator.report.papers.counts import datasets
+from evaluator.report.papers.counts import EVERY, datasets
 from evaluator.report.papers.given import TEXTS, Given, Label, Labels, told
 from evaluator.report.papers.paper import (
     Paper,
@@ -44,7 +44,8 @@ def _captions(given: Given) -> Table:
     skills = grouped([part("Skill", protocol="skill", **counted)], _SKILLS)
     wanted = {"protocol": ("integration", "skill"), "skill": (None, *_NAMES), **counted}
     rows = parts(datasets(given), "{}", ["level", "split"], wanted)
-    columns = [part("Integration", protocol="integration", **counted), *skills]
+    columns = [part("Ground truth", protocol=EVERY, **counted)]
+    columns += [part("Integration", protocol="integration", **counted), *skills]
     return by_label(datasets(given), columns, rows, "level", named="dataset")
 
 

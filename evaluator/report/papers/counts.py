@@ -14,6 +14,8 @@ from generator.dataset.reader import Benchmark, World
 
 DATASET = "dataset"
 """The `protocol` of counts that are of no questions: images and names of a split."""
+EVERY = "every protocol"
+"""The `protocol` of counts of all questions together."""
 _METRICS = (
     "items",
     "captions",
@@ -27,7 +29,7 @@ _METRICS = (
 )
 _GROUPINGS = [
     ("protocol", "split", *by) for by in ((), ("kind",), ("n",), ("kind", "n"), ("level",), ("skill", "level"))
-]
+] + [("split", "level")]
 
 
 def datasets(given: Given) -> list[Label]:
@@ -59,7 +61,7 @@ def captions_by_atom(run: Run) -> list[dict[str, Any]]:
 def _rows(asked: NamedRun) -> list[Row]:
     """Counts in the form of rows of results."""
     run = asked.run
-    counts = list(_counts(run.benchmark.folder, run.benchmark.digest))
+    counts = [{"protocol": EVERY, **each} for each in _counts(run.benchmark.folder, run.benchmark.digest)]
     # folds are larger than an item
     counts = [{k: v for k, v in each.items() if (k, each.get("kind")) != ("set_size", RAW)} for each in counts]
     if run.world:

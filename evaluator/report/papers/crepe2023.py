@@ -77,6 +77,13 @@ def _captions(
     return PaperTable(f"4-{protocol}", f"Captions and false texts of {protocol}", make)
 
 
+def _compounds(given: Given) -> Table:
+    """Captions of systematicity by their number of atoms: two for each compound of an attribute, three for a
+    relation."""
+    labels, of = datasets(given), {"protocol": "systematicity", "metric": "captions"}
+    return by_label(labels, _ALL_SPLITS, parts(labels, "{}", ["n"], of), "atoms", of, "dataset")
+
+
 def _sizes(given: Given) -> Table:
     labels = datasets(given)
     rows = [
@@ -157,6 +164,9 @@ PAPER = Paper(
             ("atom", "swap", "neg"),
             lambda labels: parts(labels, "n = {}", ["n", "split"], {"protocol": "productivity", "metric": "captions"}),
             "n",
+        ),
+        PaperTable(
+            "4-compounds", "Captions of systematicity by number of atoms: two a compound, three a relation", _compounds
         ),
         PaperTable("5", "Texts that an image is asked against", _sizes),
         PaperTable(

@@ -25,7 +25,9 @@ class Integration(Protocol):
 
     By default every caption is a walk of its own, one for each level. With `one_subgraph` all captions of a scene are
     parts
-    of one walk, and each level has one for each N that the walk has enough atoms for (COMPASS, section 3.1).
+    of one walk, and each level has one for each N that the walk has enough atoms for (COMPASS, section 3.1). With
+    `shared_values` other objects may have the replaced value too, so that sizes and materials are asked wherever the
+    scene lacks one (section 3.2).
     """
 
     name = "integration"
@@ -36,16 +38,20 @@ class Integration(Protocol):
     )
     graded = True
 
-    def __init__(self, captioner: Captioner, cells: Sequence[Cell], one_subgraph: bool = False):
+    def __init__(
+        self, captioner: Captioner, cells: Sequence[Cell], one_subgraph: bool = False, shared_values: bool = False
+    ):
         super().__init__(captioner)
-        kinds = sum(len(values) > 2 for values in captioner.vocabulary.attributes.values())
+        fewest = 1 if shared_values else 2
+        kinds = sum(len(values) > fewest for values in captioner.vocabulary.attributes.values())
         usable = [cell for cell in cells if cell.n_attributes <= kinds * cell.n_objects]
-        draw = partial(_replaceable_walk, one_subgraph=one_subgraph)
+        draw = partial(_replaceable_walk, one_subgraph=one_subgraph, shared=shared_values)
         self.recipes = {name: Recipe(draw, _composed, quota) for name, quota in quotas_of(usable, one_subgraph).items()}
 
 
-def _replaceable_walk(draft: Draft, cell: Cell, one_subgraph: bool) -> Form | None:
-    return draft.walk(cell, draft.replaceable, within=draft.subgraph() if one_subgraph else None)
+def _replaceable_walk(draft: Draft, cell: Cell, one_subgraph: bool, shared: bool) -> Form | None:
+    sayable = partial(draft.replaceable, shared=shared)
+    return draft.walk(cell, sayable, within=draft.subgraph() if one_subgraph else None)
 
 
 def _composed(draft: Draft, form: Form) -> Iterator[Item | None]:
@@ -120,7 +126,7 @@ class Skill(Protocol):
     tells
     that a foil has one; they stand for others only where the caption has one relation and lacks four foils without
     them.
-    `one_subgraph` is that of `Integration`.
+    `one_subgraph` and `shared_values` are those of `Integration`.
     """
 
     name = "skill"
@@ -135,9 +141,11 @@ class Skill(Protocol):
         absent_values: bool = False,
         any_relation: bool = False,
         one_subgraph: bool = False,
+        shared_values: bool = False,
     ):
         super().__init__(captioner)
         self._absent, self._any_relation, self._one_subgraph = absent_values, any_relation, one_subgraph
+        self._shared = shared_values
         false = captioner.substitutes.axes.most_false() if any_relation else _FALSE_OF_A_PAIR
         fewest = {"object": 1, "attribute": 1, "relation": -(-_K // false)}
         self.recipes = {
@@ -150,7 +158,8 @@ class Skill(Protocol):
 
     def _walk(self, skill: str, draft: Draft, cell: Cell) -> Form | None:
         apart = skill == "relation" and cell.n_objects >= 2 * cell.n_relations
-        sayable = draft.replaceable if self._absent and skill == "attribute" else None
+        absent = self._absent and skill == "attribute"
+        sayable = partial(draft.replaceable, shared=self._shared) if absent else None
         return draft.walk(cell, sayable, apart, draft.subgraph() if self._one_subgraph else None)
 
     def _targeted(self, skill: str, draft: Draft, form: Form) -> Iterator[Item | None]:

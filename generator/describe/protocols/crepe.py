@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
-from typing import Any
+from typing import Any, Literal
 
 from generator.base.streams import Stream
 from generator.describe.captioner import Captioner, Draft, Item
@@ -15,7 +15,7 @@ from generator.describe.scenes import DescribedScene
 from generator.holdout.membership import UNSEEN_ATOMS
 from generator.language.complexity import Cell, Quota
 from generator.language.familiarity import names_absent
-from generator.language.foils import Atom, Foil, denial_of
+from generator.language.foils import WHOLE, Atom, Foil, denial_of
 from generator.language.form import Form
 
 MOST_COMPOUNDS = 3
@@ -153,7 +153,9 @@ _FEWEST_ATOMS = 4
 class Productivity(Protocol):
     """Sets 1 + 5 of each kind, and 1 + 15 where a caption has all three.
 
-    Captions of the sets `neg` and `all` contain true denials. Up to five atoms are each denied with probability 1/2 (a
+    `denials` says which texts of the sets `neg` and `all` deny something. "foils": foils alone, each a single atom or
+    the whole caption, or some atoms where a caption has fewer than five (CREPE, table 1). "both": captions contain true
+    denials. Up to five atoms are each denied with probability 1/2 (a
     false value is denied, so that the denial is true), and a foil inverts one of them; two or three where there are
     few. So "not" is as frequent in true texts as in false ones.
     """
@@ -166,16 +168,20 @@ class Productivity(Protocol):
     )
     graded = True
 
-    def __init__(self, captioner: Captioner, cells: Sequence[Cell]):
+    def __init__(self, captioner: Captioner, cells: Sequence[Cell], denials: Literal["both", "foils"] = "both"):
         super().__init__(captioner)
         quota = Quota([cell for cell in cells if cell.complexity >= _FEWEST_ATOMS])
-        self.recipes = {"captions": Recipe(Draft.walk, _of_each_kind, quota, self.kinds)} if quota.cells else {}
+        write = partial(_of_each_kind, _denials if denials == "both" else _negations)
+        self.recipes = {"captions": Recipe(Draft.walk, write, quota, self.kinds)} if quota.cells else {}
 
 
-def _of_each_kind(draft: Draft, form: Form) -> Iterator[Item | None]:
+Denied = Callable[[Draft, Form], tuple[Form, list[Foil]] | None]
+
+
+def _of_each_kind(denials: Denied, draft: Draft, form: Form) -> Iterator[Item | None]:
     yield draft.item("atom", None, form, draft.accepted(draft.atom_foils(form), form, _K))
     yield draft.item("swap", None, form, draft.accepted(_swaps(draft, form), form, _K))
-    denied = _denials(draft, form)
+    denied = denials(draft, form)
     if denied is not None:
         caption, negs = denied
         yield draft.item("neg", None, caption, negs)
@@ -224,6 +230,28 @@ def _denials(draft: Draft, form: Form) -> tuple[Form, list[Foil]] | None:
     )
     accepted = draft.accepted(made, caption, _K)
     return (caption, accepted) if accepted else None
+
+
+def _negations(draft: Draft, form: Form) -> tuple[Form, list[Foil]] | None:
+    """The form itself, and foils that deny it as a whole or single atoms of it; some atoms where there are too few."""
+    foils = draft.foils
+    atoms = _one_per_object(draft, foils.deniable(form))
+
+    def made() -> Iterator[Foil]:
+        single = [Foil(foils.deny(form, atom), _denied(draft, form, (atom,)), "neg") for atom in atoms]
+        yield from draft.stream.shuffled([Foil(replace(form, negated=True), (WHOLE,), "neg"), *single])
+        for some in draft.stream.shuffled([each for size in (2, 3) for each in combinations(atoms, size)]):
+            told = form
+            for atom in some:
+                told = foils.deny(told, atom)
+            yield Foil(told, _denied(draft, form, some), "neg")
+
+    accepted = draft.accepted(made(), form, _K)
+    return (form, accepted) if accepted else None
+
+
+def _denied(draft: Draft, form: Form, atoms: Sequence[Atom]) -> tuple[str, ...]:
+    return tuple(denial_of(atom, draft.substitutes.value(form, atom), False) for atom in atoms)
 
 
 def _one_per_object(draft: Draft, atoms: Sequence[Atom]) -> list[Atom]:

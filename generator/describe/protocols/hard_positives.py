@@ -1,11 +1,13 @@
 """Hard positives: another true way of saying a caption, and a foil (Hard Positives, 2024; protocols.md, section 5)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Literal
 
 from generator.describe.captioner import Candidate, Captioner, Draft, Item, Text
 from generator.describe.protocol import Protocol, Recipe
+from generator.language.complexity import LeastUsed
 from generator.language.foils import Atom
 from generator.language.form import Form
 from generator.language.grammar import Wording
@@ -17,10 +19,10 @@ _TEMPLATES = ("a-and-a", "there-is", "there-is-each", "that-is", "clauses", "the
 class HardPositives(Protocol):
     """Triples of a caption c, a hard positive p and a foil n.
 
-    In `replace` a word becomes a synonym; in `swap` two phrases change places; in `converse` a relation is said from
-    its other end. The foil of `swap` and `converse` is the published one (attributes exchanged, relation flipped). The
-    foils of all other kinds are as many edits from the caption as the hard positive is; a word or phrase of the
-    vocabulary counts as one.
+    In `replace` a word becomes a synonym, of attributes that of each kind as often; in `swap` two phrases change
+    places; in `converse` a relation is said from its other end. The foil of `swap` and `converse` is the published one
+    (attributes exchanged, relation flipped). The foils of all other kinds are as many edits from the caption as the
+    hard positive is; a word or phrase of the vocabulary counts as one.
 
     `synonym` says which of the two true texts has the synonym. "either": c or p by chance, and n may have one too, so
     that a synonym says nothing about the truth. "positive": p alone, as published; c and n are in usual words.
@@ -48,13 +50,38 @@ class HardPositives(Protocol):
         self._published = synonym == "positive"
         asked = [("replace", skill) for skill in ("object", "attribute", "relation")]
         asked += [(kind, "relation" if "converse" in kind else "attribute") for kind in self.kinds[1:]]
+        vocabulary = captioner.vocabulary
+        self._kinds = [
+            kind
+            for kind, values in vocabulary.attributes.items()
+            if len(values) > 1 and any(synonyms(kind, value, vocabulary) for value in values)
+        ]
+        self._used = LeastUsed()
         self.recipes = {
-            f"{kind} {skill}": Recipe(
-                Draft.related_pair if skill == "relation" else Draft.tested_pair, partial(self._triple, kind, skill)
-            )
+            f"{kind} {skill}": Recipe(self._draw(kind, skill), partial(self._triple, kind, skill))
             for kind, skill in asked
         }
         self.select(kinds)
+
+    def _draw(self, kind: str, skill: str) -> Callable[[Draft], Form | None]:
+        if skill == "relation":
+            return Draft.related_pair
+        return self._with_attribute if (kind, skill) == ("replace", "attribute") and self._kinds else Draft.tested_pair
+
+    def _with_attribute(self, draft: Draft) -> Form | None:
+        """Two objects with their tested values, one of which has a value of the kind that was used least too."""
+        form = draft.tested_pair()
+        if form is None:
+            return None
+        kind = self._used.pick(self._kinds, draft.stream)
+        if kind == draft.tested:
+            return form
+        place = draft.stream.below(2)
+        mention = form.objects[place]
+        value = draft.facts.values[draft.facts.categories.index(str(mention.category))][kind]
+        objects = list(form.objects)
+        objects[place] = mention.with_value(kind, value)
+        return replace(form, objects=tuple(objects))
 
     def _triple(self, kind: str, skill: str, draft: Draft, form: Form) -> Iterator[Item]:
         wording: Wording = ()
@@ -113,8 +140,12 @@ def _turned(wording: Wording) -> Wording:
 
 
 def _synonym(draft: Draft, form: Form, skill: str) -> Wording:
-    """A synonym for one random word of the form; empty if no word has one."""
+    """A synonym for one random word of the form; empty if no word has one. Of attributes one of the kind that is not
+    tested, where the form has it."""
     types = {draft.vocabulary.category: "object", "relation": "relation"}
+    told = {kind for mention in form.objects for kind, _ in mention.attributes}
+    if len(told) > 1:
+        types[draft.tested] = "tested"
     option = draft.pick(
         [
             (place, word)

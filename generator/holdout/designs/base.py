@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from generator.base.declarations import whole_number
 from generator.base.errors import UserError
+from generator.holdout.blocks import ASYMMETRIC as ASYMMETRIC_BLOCK
 from generator.holdout.blocks import NONE
 from generator.holdout.holdout import Holdout
 from generator.holdout.membership import ALL, ASYMMETRIC, Rule, SplitPlan
@@ -86,7 +87,11 @@ class Design(ABC):
         """The default name of a benchmark: what is held out, and the seed of the block."""
         if holdout.is_empty:
             return NONE
-        words = [spec.replace(":", "-").replace("=", "-") for spec in holdout.asked]
+        words = []
+        for spec in holdout.asked:
+            plain = spec != ASYMMETRIC_BLOCK and not {":", "="} & {*spec}
+            whole = f"{holdout.kind}:{holdout.category}={spec}" if plain else spec
+            words.append(whole.replace(":", "-").replace("=", "-"))
         return f"{self.prefix}{'+'.join(words)}-b{holdout.block_seed}"
 
     def summary(self, holdout: Holdout) -> str:

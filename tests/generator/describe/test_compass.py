@@ -79,6 +79,26 @@ def test_negatives_change_atoms_of_one_type_and_spread_over_them(sampled: list[S
     assert places.total() > 1.5 * items.total()
 
 
+def test_shared_values_ask_sizes_and_materials_that_the_scene_lacks() -> None:
+    """Of two values a scene of several objects has either both, or one that several objects share."""
+    kinds: dict[bool, Counter[str]] = {}
+    for shared in (False, True):
+        protocols = [
+            Integration(captioner(), CELLS, shared_values=shared),
+            Skill(captioner(), CELLS, absent_values=True, shared_values=shared),
+        ]
+        kinds[shared] = Counter()
+        for protocol in protocols:
+            for shown, item in asked(protocol, 150, 0, most=4):
+                for foil in by_slot(item, "n"):
+                    _, kind, change = foil.changed[0].split(":")
+                    if kind in VOCABULARY.attributes:
+                        assert all(values[kind] != change.split(">")[1] for values in shown.facts.values)
+                        kinds[shared][kind] += 1
+    assert set(kinds[False]) == {"color"}
+    assert min(kinds[True][kind] for kind in VOCABULARY.attributes) > 20
+
+
 def test_values_of_published_attribute_foils_are_on_no_object_of_the_scene(sampled: list[Sample]) -> None:
     """COMPASS, section 3.2; by default they may be another object's."""
     found = 0

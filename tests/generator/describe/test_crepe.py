@@ -5,19 +5,22 @@ from typing import Any
 import pytest
 
 from bench.worlds import write_planned
+from evaluator.api import evaluate
+from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, Dataset, World
 from generator.dataset.records import SCENES
 from generator.describe.benchmark import describe
 from generator.describe.captioner import Candidate, Captioner
-from generator.describe.protocols.crepe import Systematicity
+from generator.describe.protocols.crepe import Productivity, Systematicity
 from generator.describe.request import Request
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import UNSEEN_ATOMS
 from generator.judge.lexicon import Lexicon
 from generator.judge.verify import verify_dataset
 from generator.language.familiarity import count_held_out, count_triples, names_absent
+from generator.language.form import Form
 from generator.plan.job import Job, prepare
-from tests.generator.describe.samples import Sample, asked, by_slot, items_of, samples
+from tests.generator.describe.samples import CELLS, Sample, asked, by_slot, items_of, samples
 from tests.generator.scenes import HOLDOUT, VOCABULARY, form_of
 
 
@@ -59,6 +62,63 @@ def test_held_out_relations_are_compounds_too(equal: bool) -> None:
                 assert "second" not in text  # which no training text has
             assert not equal or count_triples(form, holdout) == count_triples(caption, holdout)
     assert min(kinds["relation", kind] for kind in ("raw", "atom", "comp", "both")) > 10
+
+
+def test_published_negations_deny_an_atom_or_the_whole_of_a_caption_that_denies_nothing() -> None:
+    """CREPE, table 1: HN-NEG."""
+    protocol = Productivity(Captioner(VOCABULARY, HOLDOUT, False), CELLS, "foils")
+    sizes: Counter[int | str] = Counter()
+    items: Counter[str] = Counter()
+    for shown, item in asked(protocol, 150, 2, least=3):
+        items[item.kind] += 1
+        caption = by_slot(item, "c")[0].text.form
+        assert not denied(caption)
+        for foil in by_slot(item, "n"):
+            assert (foil.kind == "neg") == (denied(foil.text.form) != [])
+            if foil.kind == "neg":
+                assert shown.decide(foil.text.form) is False
+                sizes["whole" if foil.text.form.negated else len(denied(foil.text.form))] += 1
+    assert min(items[kind] for kind in ("neg", "all")) > 40
+    assert sizes["whole"] > 0.1 * sizes.total()
+    assert sizes[1] > sizes[2] + sizes[3]
+
+
+def denied(form: Form) -> list[object]:
+    """What a form denies."""
+    found: list[object] = ["whole"] * form.negated
+    found += [each for each in form.objects if each.count == 0 or each.without]
+    return [*found, *(link for link in form.relations if not link.holds)]
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_foils_of_known_words_name_what_training_shows(known: bool, tmp_path: Path) -> None:
+    job = Job("clevr", ("3x3", "atoms=1x3"), "700", 64, 48, design="systematicity")
+    prepared = prepare(job)
+    write_planned(tmp_path, prepared)
+    request = Request(("systematicity",), equal_familiarity=False, known_words=known)
+    describe(tmp_path, Dataset.open(tmp_path).world, prepared.holdout, "texts", request)
+    benchmark, holdout = Dataset.open(tmp_path).benchmark("texts"), prepared.holdout
+    strange = {*holdout.absent_values, *holdout.absent_objects}
+    splits = dict(zip(*(benchmark.items[name].to_pylist() for name in ("item_id", "split")), strict=True))
+    foils = [row for row in benchmark.candidates.to_pylist() if not row["truth"] and splits[row["item_id"]] != "train"]
+    named = [row for row in foils if strange & {*benchmark.text_of[row["text_id"]].replace(".", "").split()}]
+    assert bool(named) is not known
+    assert len(foils) > 200
+    findings = verify_dataset(tmp_path, "texts")["texts"]["findings"]
+    assert {each["fault"] for each in findings} <= {"declared leak"}
+    if known:
+        rows = evaluate("blind:length", tmp_path, protocols="systematicity").results
+        assert rows["benchmark"] == "texts (foils of words that training has)"
+        assert rows["rules"]["foils"] == "words that training has"
+
+
+def test_worlds_without_training_have_no_known_words(tmp_path: Path) -> None:
+    prepared = prepare(Job("clevr", "none", "20", 64, 48))
+    write_planned(tmp_path, prepared)
+    with pytest.raises(UserError, match="--known-words needs training scenes"):
+        describe(
+            tmp_path, Dataset.open(tmp_path).world, prepared.holdout, "texts", Request(("binary",), known_words=True)
+        )
 
 
 WORLDS: dict[str, dict[str, Any]] = {

@@ -3,6 +3,7 @@ from functools import cache
 
 from generator.describe.captioner import Captioner, Text
 from generator.describe.protocols.hard_positives import HardPositives
+from generator.vocabulary.schema import read_vocabulary
 from tests.generator.describe.samples import Sample, asked, by_slot, items_of
 from tests.generator.scenes import VOCABULARY, captioner
 
@@ -42,6 +43,23 @@ def test_foils_are_published_or_as_many_edits_away_as_the_hard_positive(sampled:
         seen[item.kind] += 1
     assert set(seen) == set(HardPositives.kinds)
     assert min(seen.values()) > 10
+
+
+def test_attributes_of_every_kind_are_replaced_and_a_spelling_is_no_synonym() -> None:
+    """Tables 5 and 6 of Kamath et al. 2024 replace colours and sizes."""
+    kinds: Counter[str] = Counter()
+    for _, item in asked(HardPositives(captioner(), ["replace"], "positive"), 120, 3):
+        if item.skill == "attribute":
+            c, n, p = (by_slot(item, slot)[0] for slot in ("c", "n", "p"))
+            (((place, kind), _),) = p.text.wording
+            assert [each.split(":")[:2] for each in n.changed] == [[str(place), kind]]
+            assert all("color" in mention.values for mention in c.text.form.objects)
+            kinds[kind] += 1
+    assert set(kinds) == set(VOCABULARY.attributes)
+    assert min(kinds.values()) > 0.7 * max(kinds.values())
+    for family in ("clevr", "pug", "clevr-original"):
+        colors = read_vocabulary(family).attributes["color"]
+        assert all("grey" not in spec.synonyms for spec in colors.values())
 
 
 def test_published_captions_and_foils_are_in_usual_words_and_hard_positives_have_the_synonym() -> None:

@@ -357,6 +357,15 @@ def a_caption_of_unseen_compounds_names_seen_ones(data: Planted) -> Fault:
     return "seen compound", f"item {row['item_id']} of unseen says"
 
 
+@fault(ATOMS)
+def a_foil_names_what_training_lacks_where_words_are_known(data: Planted) -> Fault:
+    data.manifest["request"]["known_words"] = True
+    row = data.candidate("binary", split="seen", slot="n")
+    name = data.choose(data.block["absent_objects"])
+    row["text_id"] = data.words(_articled(f"a red {name}"))
+    return "unknown word", f"a foil of item {row['item_id']} names {name}, which training lacks"
+
+
 @fault()
 def a_scene_stands_in_two_splits(data: Planted) -> Fault:
     row = data.choose(data.tables["splits"])

@@ -70,3 +70,13 @@ def test_captions_are_counted_by_level_and_skill(given: Given) -> None:
         if (row["protocol"], row["skill"], row["level"], row["split"]) == ("skill", "object", "OA", "seen")
     ]
     assert cell(table, ["OA, seen", "all"], "object", "Skill").numbers["value"] == row["captions"]
+    benchmark = given.labels[0].runs[0].run.benchmark
+    level = dict(zip(*(benchmark.texts[name].to_pylist() for name in ("text_id", "level")), strict=True))
+    of_item = {row["item_id"]: row for row in benchmark.items.to_pylist()}
+    captions = {
+        (each["scene_id"], each["text_id"])
+        for each in benchmark.candidates.to_pylist()
+        if each["truth"] and each["slot"] == "c" and level[each["text_id"]] == "OA"
+        if of_item[each["item_id"]]["split"] == "seen" and of_item[each["item_id"]]["protocol"] != "train"
+    }
+    assert cell(table, ["OA, seen", "all"], "Ground truth").numbers["value"] == len(captions)

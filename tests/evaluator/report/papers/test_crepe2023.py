@@ -3,6 +3,7 @@
 from evaluator.analysis.pooling import pool_runs
 from evaluator.report.papers.given import Given, Label
 from evaluator.report.papers.paper import find_paper, make_paper
+from generator.dataset.counts import count_questions
 from tests.evaluator.analysis.test_pooling import made_run
 from tests.evaluator.report.conftest import ROW, cell, shows, tables_of
 from tests.evaluator.synthetic import find
@@ -58,3 +59,11 @@ def test_retrieval_sets_are_as_large_as_the_questions(given: Given) -> None:
     assert cell(table, ["Systematicity, seen", "all"], "HN-COMP").text == "7"
     assert cell(table, ["Productivity, seen", "all"], "HN-SWAP").text == "6"
     assert cell(table, ["Systematicity, seen", "all"], "Raw").reason
+
+
+def test_captions_are_counted_by_the_numbers_of_their_atoms(given: Given) -> None:
+    table, benchmark = tables_of("crepe2023", given)["4-compounds"], given.labels[0].runs[0].run.benchmark
+    for row in count_questions(benchmark, [("protocol", "n", "split")]):
+        if row["protocol"] == "systematicity" and row["split"] == "seen":
+            shown = cell(table, [str(row["n"]), "all"], "SC")
+            assert shown.numbers["value"] == row["captions"]
