@@ -30,6 +30,7 @@ from generator.vocabulary import tables as declared
 from generator.vocabulary.environments import (
     Environment,
     GroundSpec,
+    PhotoSpec,
     PropSpec,
     PropType,
     ReliefSpec,
@@ -188,7 +189,7 @@ def test_every_key_of_a_family_is_documented(heading: str, model: type[Declared]
 
 
 @pytest.mark.parametrize(
-    "model", [SkySpec, GroundSpec, ReliefSpec, WaterSpec, RoomSpec, PropSpec], ids=lambda model: model.__name__
+    "model", [SkySpec, GroundSpec, ReliefSpec, WaterSpec, RoomSpec, PropSpec, PhotoSpec], ids=lambda model: model.__name__
 )
 def test_every_key_of_a_world_is_documented(model: type[Declared]) -> None:
     name = {"ReliefSpec": "reliefs.NAME", "PropSpec": "props.NAME"}

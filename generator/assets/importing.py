@@ -1,9 +1,10 @@
-"""Imports a mesh file of the user into an asset set: reads it, cleans the mesh, and stores it."""
+"""Imports a file of the user into an asset set: a mesh, which it cleans, or a panorama, which it makes small."""
 
 import math
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +16,11 @@ from generator.base import limits
 from generator.base.bounded import Bounds, read_bounded
 from generator.base.confinement import can_confine
 from generator.base.errors import UserError, did_you_mean
-from generator.base.files import check_output, sha256
+from generator.base.files import check_output, draft_of, sha256, write_json
 
 MESHES = (".glb", ".gltf", ".obj", ".ply", ".stl", ".fbx", ".blend")
-SUFFIXES = (*MESHES, ".toml")
+PANORAMAS = (".exr", ".hdr")
+SUFFIXES = (*MESHES, *PANORAMAS, ".toml")
 DIRECTIONS = {
     "x": (1, 0, 0),
     "-x": (-1, 0, 0),
@@ -33,6 +35,7 @@ _Y_UP = (".obj", ".gltf", ".glb")  # formats in which y points up and most meshe
 _MOST_BYTES = 1 << 30
 _BOUNDS = Bounds(8 << 30, 600.0)
 _LEADING_ELSEWHERE = (".blend", ".fbx")  # Blender follows what such a file names
+_MOST_LIGHT = 32000.0  # of a panorama's channel, which half precision holds
 _MERGE_DIGITS = 5  # vertices that are equal to so many decimal places are one, in units of a unit mesh
 _LEAST_AREA = 1e-4  # of a mesh of unit size
 _SHARP_ANGLE = math.radians(60)  # edges bent more than this stay sharp
@@ -42,7 +45,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Imported:
-    """An imported mesh: its file, and a sentence for each repair."""
+    """An imported mesh or panorama: its file, and a sentence for each repair."""
 
     path: Path
     mended: list[str]
@@ -51,7 +54,7 @@ class Imported:
 def import_asset(
     file: Path, name: str, assets: str, licence: str, facing: str | None, up: str | None, replace: bool
 ) -> Imported:
-    """Import the meshes of `file`, joined, as `name` into the set `assets`.
+    """Import the meshes of `file`, joined, or its panorama, as `name` into the set `assets`.
 
     `facing` and `up` are directions of the file as in `cleaned`; None are those that are usual in its format. A TOML
     file declares an animal (docs/animals.md), for which both are known. Raises UserError where the name is invalid, or
@@ -60,6 +63,10 @@ def import_asset(
     folder = _check_name(name, assets, replace)
     check_file(file)
     mended: list[str] = []
+    notes = {"licence": licence, "source": file.name, "sha256": sha256(file)}
+    if file.suffix.lower() in PANORAMAS:
+        write_panorama(folder, name, read_panorama(file), notes)
+        return Imported(folder / f"{name}.exr", mended)
     if file.suffix.lower() == ".toml":
         mesh, facing, up = build_animal(file), "x", "z"
     else:
@@ -69,8 +76,7 @@ def import_asset(
             mesh, mended = cleaned(*read_file(file), facing, up)
         except UserError as error:
             raise UserError(f"Cannot import {file}: {error.message}") from None
-    notes = {"licence": licence, "source": file.name, "sha256": sha256(file), "facing": facing, "up": up}
-    write_asset(folder, name, mesh, notes)
+    write_asset(folder, name, mesh, {**notes, "facing": facing, "up": up})
     return Imported(folder / f"{name}.npz", mended)
 
 
@@ -82,12 +88,38 @@ def read_file(file: Path) -> tuple[np.ndarray, np.ndarray]:
             "such a file can name others anywhere, and this system cannot keep Blender from reading them: export the "
             "mesh as .glb, or import it on Linux 5.13 or later."
         )
+    vertices, faces = _read_apart(file, "store_mesh", ("vertices", "faces"))
+    return vertices, faces
+
+
+def read_panorama(file: Path) -> np.ndarray:
+    """Linear light float32 [512, 1024, 3] of a panorama, or smaller, top row first, read as in `read_file`."""
+    try:
+        (pixels,) = _read_apart(file, "store_panorama", ("pixels",))
+    except UserError as error:
+        raise UserError(f"Cannot import {file}: {error.message}") from None
+    return pixels
+
+
+def _read_apart(file: Path, reader: str, names: tuple[str, ...]) -> list[np.ndarray]:
+    """The arrays that a function of mesh_reader.py makes of a file."""
     file = file.resolve()
     with tempfile.TemporaryDirectory(prefix="jackalope-") as scratch:
-        out, reader = Path(scratch) / "mesh.npz", "generator.render.blender.mesh_reader:store_mesh"
-        list(read_bounded(reader, [file], [file.parent], _BOUNDS, writes=[Path(scratch)], out=str(out)))
-        vertices, faces = limits.read_npz(out, ("vertices", "faces"))
-        return vertices, faces
+        out, function = Path(scratch) / "read.npz", f"generator.render.blender.mesh_reader:{reader}"
+        list(read_bounded(function, [file], [file.parent], _BOUNDS, writes=[Path(scratch)], out=str(out)))
+        return limits.read_npz(out, names)
+
+
+def write_panorama(folder: Path, name: str, pixels: np.ndarray, notes: dict[str, Any]) -> None:
+    """Write a panorama [h, w, 3] of linear light and its notes; an asset of that name is replaced."""
+    import OpenEXR  # of the extra render
+
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.npz").unlink(missing_ok=True)
+    with draft_of(folder / f"{name}.exr") as draft:
+        header = {"compression": OpenEXR.DWAB_COMPRESSION, "type": OpenEXR.scanlineimage}
+        OpenEXR.File(header, {"RGB": np.clip(pixels, 0, _MOST_LIGHT).astype(np.float16)}).write(str(draft))
+    write_json(folder / f"{name}.json", notes)
 
 
 def cleaned(vertices: np.ndarray, faces: np.ndarray, facing: str, up: str) -> tuple[UnitMesh, list[str]]:
@@ -143,8 +175,8 @@ def _check_name(name: str, assets: str, replace: bool) -> Path:
         )
     if name in SHAPES:
         raise UserError(f"--name {name} is a shape, which would be found first; choose another.")
-    if (folder / f"{name}.npz").exists() and not replace:
-        raise UserError(f"The asset set '{assets}' has a mesh '{name}'; add --replace, or choose another --name.")
+    if any((folder / f"{name}{suffix}").exists() for suffix in (".npz", ".exr")) and not replace:
+        raise UserError(f"The asset set '{assets}' has an asset '{name}'; add --replace, or choose another --name.")
     check_output(folder, "set JACKALOPE_ASSETS to another folder")
     return folder
 

@@ -1,4 +1,4 @@
-"""Asset sets by name: `builtin`, the animals that come with the project, and sets that a user installs or imports.
+"""Asset sets by name: `builtin` and `panoramas`, which come with the project, and sets that a user installs or imports.
 
 Each set is a folder below the user's data folder, or below $JACKALOPE_ASSETS. A world's vocabulary or `--assets` names
 the set that it uses; it never depends on what happens to be installed.
@@ -17,10 +17,12 @@ from platformdirs import user_data_path
 from generator.assets.animals import animal_digest, animal_names, build_animal
 from generator.assets.shapes import SHAPES, UnitMesh, mesh_digest, read_mesh, unit_mesh, write_mesh
 from generator.base.errors import UserError, did_you_mean
-from generator.base.files import read_json, write_json
-from generator.dataset.licences import OWN, UNDECLARED
+from generator.base.files import read_json, sha256, write_json
+from generator.base.registry import resource
+from generator.dataset.licences import OWN, PHOTOS, UNDECLARED
 
 BUILTIN = "builtin"
+PANORAMAS = "panoramas"
 INSTALLABLE = ("0ad",)
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
@@ -33,8 +35,8 @@ def asset_sets() -> list[str]:
 
 def set_folder(name: str) -> Path:
     """The folder of a set, which need not exist. Raises UserError where no set of a user can have that name."""
-    if name == BUILTIN:
-        raise UserError(f"The set '{BUILTIN}' comes with the project and takes no other meshes; choose another --set.")
+    if name in (BUILTIN, PANORAMAS):
+        raise UserError(f"The set '{name}' comes with the project and takes nothing else; choose another --set.")
     if not NAME.fullmatch(name):
         raise UserError(
             f"Expected the name of an asset set in lower-case letters, digits, - and _, such as mine, got '{name}'."
@@ -43,13 +45,13 @@ def set_folder(name: str) -> Path:
 
 
 def asset_names(assets: str) -> list[str]:
-    """Names of the meshes of a set, sorted.
+    """Names of the meshes and panoramas of a set, sorted.
 
     Raises UserError, with the command that installs it, where there is none.
     """
     if assets == BUILTIN:
         return animal_names()
-    names = sorted(path.stem for path in set_folder(assets).glob("*.npz") if NAME.fullmatch(path.stem))
+    names = sorted(path.stem for path in _files(_folder(assets)) if NAME.fullmatch(path.stem))
     if not names:
         raise UserError(f"There is no asset set '{assets}' here; {_how_to_get(assets)}")
     return names
@@ -76,17 +78,35 @@ def asset_mesh(assets: str, name: str) -> UnitMesh:
     return build_animal(name) if assets == BUILTIN else read_asset(set_folder(assets), name)
 
 
+def panorama_file(name: str) -> Path:
+    """The EXR file of the panorama SET/NAME, twice as wide as high. Raises UserError where it is missing."""
+    assets, within = located(BUILTIN, name)
+    check_asset(assets, within)
+    if not is_panorama(assets, within):
+        raise UserError(f"'{name}' is a mesh; a photo needs a panorama (docs/worlds.md).")
+    return _panorama(assets, within)
+
+
+def is_panorama(assets: str, name: str) -> bool:
+    """Whether the asset of a set is a panorama."""
+    return assets != BUILTIN and _panorama(assets, name).exists()
+
+
 def check_asset(assets: str, name: str) -> None:
-    """Raises UserError where the set or the mesh is missing; `name` as in `asset_mesh`."""
+    """Raises UserError where the set or the asset is missing; `name` as in `asset_mesh`."""
     assets, name = located(assets, name)
     known = asset_names(assets)
     if name not in known:
-        mend = "" if assets in (BUILTIN, *INSTALLABLE) else f" Or: gen assets import FILE --name {name} --set {assets}"
+        mend = (
+            ""
+            if assets in (BUILTIN, PANORAMAS, *INSTALLABLE)
+            else f" Or: gen assets import FILE --name {name} --set {assets}"
+        )
         raise UserError(f"The asset set '{assets}' has no mesh '{name}'; {did_you_mean(name, known)}{mend}")
 
 
 def asset_licences(assets: str, names: Iterable[str]) -> dict[str, str]:
-    """The licence of each mesh, as one line."""
+    """The licence of each mesh and panorama, as one line."""
     return {name: _licence(*located(assets, name)) for name in names}
 
 
@@ -96,7 +116,7 @@ def asset_licence(assets: str) -> str:
 
 
 def asset_digest(assets: str, names: Iterable[str]) -> str:
-    """SHA-256 of meshes of a set. Built-in ones are hashed by declaration and builder version (`animal_digest`).
+    """SHA-256 of assets of a set. Built-in meshes are hashed by declaration and builder version (`animal_digest`).
 
     Raises UserError where one is missing.
     """
@@ -108,12 +128,31 @@ def asset_digest(assets: str, names: Iterable[str]) -> str:
 
 
 def _licence(assets: str, name: str) -> str:
+    if assets == PANORAMAS:
+        return PHOTOS
     return OWN if assets == BUILTIN else str(read_notes(set_folder(assets), name).get("licence") or UNDECLARED)
 
 
 def _digest_of(assets: str, name: str) -> str:
     assets, name = located(assets, name)
-    return animal_digest(name) if assets == BUILTIN else mesh_digest(read_asset(set_folder(assets), name))
+    if assets == BUILTIN:
+        return animal_digest(name)
+    if is_panorama(assets, name):
+        return sha256(_panorama(assets, name))
+    return mesh_digest(read_asset(set_folder(assets), name))
+
+
+def _folder(assets: str) -> Path:
+    return resource(f"blender_assets/{PANORAMAS}") if assets == PANORAMAS else set_folder(assets)
+
+
+def _panorama(assets: str, name: str) -> Path:
+    return _folder(assets) / f"{name}.exr"
+
+
+def _files(folder: Path) -> list[Path]:
+    """The meshes and panoramas in the folder of a set."""
+    return [*folder.glob("*.npz"), *folder.glob("*.exr")]
 
 
 def _root() -> Path:
@@ -122,7 +161,7 @@ def _root() -> Path:
 
 
 def _is_set(path: Path) -> bool:
-    return path.is_dir() and NAME.fullmatch(path.name) is not None and path.name != BUILTIN and any(path.glob("*.npz"))
+    return path.is_dir() and NAME.fullmatch(path.name) is not None and path.name != BUILTIN and bool(_files(path))
 
 
 def _how_to_get(assets: str) -> str:
@@ -133,10 +172,11 @@ def _how_to_get(assets: str) -> str:
 
 
 def write_asset(folder: Path, name: str, mesh: UnitMesh, notes: dict[str, Any]) -> None:
-    """Write a triangle mesh and its notes (`licence`, `source` ...) into a set's folder; a mesh of that name is
+    """Write a triangle mesh and its notes (`licence`, `source` ...) into a set's folder; an asset of that name is
     replaced.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.exr").unlink(missing_ok=True)
     write_mesh(folder / f"{name}.npz", mesh)
     write_json(folder / f"{name}.json", notes)
 
@@ -170,7 +210,7 @@ def mesh_height(name: str, assets: str) -> float:
 
 
 def unknown_mesh(names: Iterable[str], assets: str) -> str | None:
-    """A message about the first name that is neither a shape nor a built-in mesh; None where there is none.
+    """A message about the first name that is no shape, built-in mesh or shipped panorama; None where there is none.
 
     Names of other sets are checked only when a world is rendered (`check_asset`), so that a world can be read where its
     set is not installed.
@@ -179,13 +219,15 @@ def unknown_mesh(names: Iterable[str], assets: str) -> str | None:
         of, within = located(assets, name)
         if of == BUILTIN and name not in SHAPES and within not in (animals := asset_names(BUILTIN)):
             return f"there is no shape '{within}'; {did_you_mean(within, [*SHAPES, *animals])}"
+        if of == PANORAMAS and within not in (known := asset_names(PANORAMAS)):
+            return f"there is no panorama '{within}'; {did_you_mean(within, known)}"
     return None
 
 
 def asset_request(used: Sequence[str], assets: str) -> dict[str, Any] | None:
     """The entry `assets` of a world's manifest: `set`, `meshes`, `digest`, and `licences` by mesh.
 
-    `used` names the meshes of asset sets that the world uses; None where there are none. Raises UserError where one is
+    `used` names the meshes and panoramas that the world uses; None where there are none. Raises UserError where one is
     not installed.
     """
     if not used:
@@ -199,7 +241,7 @@ def asset_request(used: Sequence[str], assets: str) -> dict[str, Any] | None:
 
 
 def check_assets(recorded: Mapping[str, Any] | None) -> None:
-    """Raises UserError where meshes that a manifest records (`asset_request`) are missing here or differ from it."""
+    """Raises UserError where assets that a manifest records (`asset_request`) are missing here or differ from it."""
     if recorded is None:
         return
     assets, used = recorded["set"], recorded["meshes"]

@@ -12,7 +12,7 @@ DIRECTION = click.Choice(["x", "-x", "y", "-y", "z", "-z"])
 
 @click.group(cls=Commands)
 def assets() -> None:
-    """List, import and install sets of meshes for objects (docs/assets.md)."""
+    """List, import and install sets of meshes and panoramas (docs/assets.md)."""
 
 
 @assets.command("list")
@@ -36,20 +36,22 @@ def list_sets(chosen: str | None, as_json: bool) -> None:
 @click.option("--out", type=NEW_PNG, help="PNG to write.  [default: NAME.png, or SET.png]")
 @JSON
 def show(name: str | None, chosen: str, out: Path | None, as_json: bool) -> None:
-    """Render the mesh NAME, or every mesh of a set, from eight sides."""
-    from generator.assets.sets import asset_names, check_asset
-    from generator.inspection.swatches import draw_meshes
+    """Render the mesh NAME, or every mesh of a set, from eight sides; or draw the panorama NAME with its angles."""
+    from generator.assets.sets import asset_names, check_asset, is_panorama
+    from generator.inspection.swatches import draw_meshes, draw_panorama
 
+    out = out or Path(f"{name or chosen}.png")
     if name is not None:
         check_asset(chosen, name)
-    names = [name] if name is not None else asset_names(chosen)
-    path = draw_meshes(names, chosen, out or Path(f"{name or chosen}.png"))
+    names = [each for each in asset_names(chosen) if each == (name or each)]
+    meshes = [each for each in names if not is_panorama(chosen, each)]
+    path = draw_meshes(meshes, chosen, out) if meshes else draw_panorama(f"{chosen}/{names[0]}", out)
     result({"picture": str(path), "meshes": names}, as_json, str(path))
 
 
 @assets.command("import")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--name", required=True, help="Name of the mesh, used in its set and in families.")
+@click.option("--name", required=True, help="Name in its set and in families.")
 @click.option("--set", "chosen", default="mine", help="Set to import into; created if it does not exist.")
 @click.option("--licence", default="", help="Licence and author. Datasets with this mesh quote the text.")
 @click.option(
@@ -69,18 +71,28 @@ def import_(
 ) -> None:
     """Import the mesh in FILE (.glb, .gltf, .obj, .ply, .stl, .fbx, .blend, .toml) into one of your sets.
 
-    The mesh is scaled, placed on the ground and turned to face +x. Scripts in the file are never run.
+    The mesh is scaled, placed on the ground and turned to face +x. Scripts in the file are never run. An .exr or .hdr
+    FILE is a panorama of all directions, twice as wide as high.
     """
     from generator.assets.importing import import_asset
-    from generator.inspection.swatches import draw_meshes
+    from generator.assets.sets import is_panorama
+    from generator.inspection.swatches import draw_meshes, draw_panorama
 
     done = import_asset(file, name, chosen, licence, facing, up, replace)
-    picture = draw_meshes([name], chosen, done.path.with_suffix(".png"))
+    picture, panorama = done.path.with_suffix(".png"), is_panorama(chosen, name)
+    if panorama:
+        draw_panorama(f"{chosen}/{name}", picture)
+    else:
+        draw_meshes([name], chosen, picture)
     for mended in done.mended:
         say(f"{file}: {mended}.")
     if not licence:
         say(f"No --licence was given: datasets that use '{name}' will say that its licence is not declared.")
-    say("Check the picture: in the first view the mesh should face right. If not, add --replace and --facing.")
+    say(
+        "The picture shows the panorama's angles in degrees; choose sectors from them (docs/worlds.md)."
+        if panorama
+        else "Check the picture: in the first view the mesh should face right. If not, add --replace and --facing."
+    )
     data = {"mesh": str(done.path), "picture": str(picture), "mended": done.mended}
     result(data, as_json, str(picture))
 

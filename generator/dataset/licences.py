@@ -8,6 +8,8 @@ UNDECLARED = "not declared"
 """The licence of a mesh that was imported without one."""
 OWN = "Apache-2.0, part of Jackalope"
 """The licence of the meshes that come with the project."""
+PHOTOS = "CC0 1.0, from Blender and @pmndrs/assets"
+"""The licence of the panoramas that come with the project."""
 _CREATIVE_COMMONS = re.compile(r"\bCC[ -]?(0|BY((?:-(?:NC|SA|ND))*))\b", re.IGNORECASE)
 
 

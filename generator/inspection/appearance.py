@@ -61,9 +61,14 @@ def too_close(vocabulary: Vocabulary) -> Iterator[Close]:
 
 
 def light_on_ball(vocabulary: Vocabulary, environment: str) -> NDArray[np.float64]:
-    """The linear light (n, 3) that a white matt ball reflects at n points of its visible side; 1 is white."""
+    """The linear light (n, 3) that a white matt ball reflects at n points of its visible side; 1 is white.
+
+    A photographed place counts as even white light: `family_check` renders its own.
+    """
     normals = _visible_normals(vocabulary)
     where = vocabulary.environments[environment]
+    if where.photo is not None:
+        return np.ones((len(normals), 3))
     light = np.full((len(normals), 3), vocabulary.sky if where.light is None else where.light)
     for lamp in {**vocabulary.lamps, **where.lamps}.values():
         away = math.sqrt(sum(x * x for x in lamp.position))

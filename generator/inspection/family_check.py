@@ -7,11 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 
+import numpy as np
 from pydantic import ValidationError
 
 from generator.base.errors import UserError
 from generator.base.files import parse_toml
 from generator.inspection.appearance import LEAST_CONTRAST, alike, contrasts, too_close
+from generator.inspection.outlines import outlines
+from generator.inspection.pixels import Colors
+from generator.inspection.swatches import rendered, single_scene
 from generator.judge.lexicon import Lexicon, UnreadableError
 from generator.judge.text_reader import read_text
 from generator.language.form import Form, Link, Mention
@@ -60,6 +64,7 @@ def check_family(family: str) -> list[Finding]:
             *_words(painted, painted.toml() if vocabulary.paints else text),
             *_colors(painted),
             *_textures(painted),
+            *_places(painted),
         ]
     return list(dict.fromkeys([*found, *_outlines(vocabulary)]))
 
@@ -77,6 +82,41 @@ def _colors(vocabulary: Vocabulary) -> Iterator[Finding]:
             f"CIEDE2000 {close.distance:.1f}."
         )
         yield Finding("warning", "colors", message, (close.one, close.other), round(close.distance, 2))
+
+
+_SWATCH = 64  # pixels, at draft quality
+
+
+def _places(vocabulary: Vocabulary) -> Iterator[Finding]:
+    """Values that are nearer to the colour of another one in the light of a photographed place.
+
+    A ball of each value, or the first object, is rendered in the middle of each sector.
+    """
+    colors = Colors(vocabulary)
+    photos = {name: place.photo for name, place in vocabulary.environments.items() if place.photo}
+    if not photos or colors.kind is None:
+        return
+    if find_spec("bpy") is None:
+        logger.warning("Blender is not installed, so nobody has looked at the colours in the light of the photographs.")
+        return
+    usual = {each: vocabulary.values(each)[0] for each in vocabulary.attributes}
+    model = "sphere" if "sphere" in vocabulary.objects else next(iter(vocabulary.objects))
+    shown = [
+        (name, sector, value, single_scene(vocabulary, model, {**usual, colors.kind: value}, name, sector=i))
+        for name, photo in photos.items()
+        for i, sector in enumerate(photo.sectors)
+        for value in vocabulary.values(colors.kind)
+    ]
+    images = rendered([scene for *_, scene in shown], vocabulary, default_workers(), _SWATCH, "draft")
+    for (name, sector, value, scene), image in zip(shown, images, strict=True):
+        inside = outlines(scene, vocabulary, image.size)[0].visible
+        nearest, off, due = colors.nearest(value, np.asarray(image)[inside] / 255)
+        if nearest != value:
+            message = (
+                f"the value '{value}' of {colors.kind} looks like '{nearest}' {vocabulary.environments[name].phrase} "
+                f"in the sector {list(sector)}: CIEDE2000 {due:.1f} against {off:.1f}; take another sector or exposure."
+            )
+            yield Finding("warning", "places", message, (value, nearest), round(due - off, 2))
 
 
 def _textures(vocabulary: Vocabulary) -> Iterator[Finding]:

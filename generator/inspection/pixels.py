@@ -174,9 +174,15 @@ class Colors:
 
     def other_than(self, recorded: str, pixels: Pixels) -> tuple[str, float, float] | None:
         """The value that pixels [n, 3] show, if it is clearly another than the recorded one, and CIEDE2000 of both."""
+        shown = self.nearest(recorded, pixels)
+        return shown if shown[2] - shown[1] > CLEARLY else None
+
+    def nearest(self, recorded: str, pixels: Pixels) -> tuple[str, float, float]:
+        """The value that pixels [n, 3] are nearest to, and CIEDE2000 of it and of the recorded one."""
         some = pixels[np.linspace(0, len(pixels) - 1, min(len(pixels), _MOST)).astype(int)]
         off = np.median(distances(some, np.array(list(self._declared.values()))), axis=0)
-        return _clearly_other(list(self._declared), off, recorded)
+        names = list(self._declared)
+        return names[off.argmin()], float(off.min()), float(off[names.index(recorded)])
 
     def misnamed(self) -> Iterator[str]:
         """A sentence for each value called by the common name of a colour that is clearly another value's."""
@@ -219,7 +225,7 @@ class PixelCheck:
         pixels = image / 255
         drawn = outlines(scene, self._vocabulary, (image.shape[1], image.shape[0]))
         everything = np.any([each.visible for each in drawn], axis=0)
-        scenery = self._vocabulary.environments[scene.environment].ground is not None
+        scenery = not self._vocabulary.environments[scene.environment].bare
         if not scenery:
             yield from self._floor_faults(where, rgb2lab(pixels), everything, scene.environment)
         for i, (thing, each, box) in enumerate(zip(scene.objects, drawn, boxes, strict=True)):

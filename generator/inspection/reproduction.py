@@ -254,7 +254,7 @@ def _placed(planned: Planned, recorded: Scene, base: Scene | None) -> Scene:
         SceneObject(category, attributes, pose.position, pose.heading)
         for (category, attributes), pose in zip(planned.objects, poses, strict=True)
     ]
-    scene = replace(recorded, objects=tuple(content), environment=planned.environment)
+    scene = replace(recorded, objects=tuple(content), environment=planned.environment, yaw=planned.yaw)
     if planned.twin_of is None or planned.exchange is None:
         return scene
     shown = exchanged(scene, planned.exchange).objects  # the twin of a scene that failed

@@ -7,8 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from PIL import Image
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
 
+from generator.assets.sets import panorama_file
 from generator.base.errors import UserError
 from generator.inspection.sheets import contact_sheet
 from generator.render.farm import Farm, default_workers
@@ -38,6 +40,32 @@ def draw_swatches(family: str, out: Path, workers: int) -> Path:
         sheets += _with_images(rows, vocabulary, workers)
     out.parent.mkdir(parents=True, exist_ok=True)
     contact_sheet(sheets, _SIDE, whole.name).save(out)
+    return out
+
+
+_WIDE, _MARGIN, _EVERY = 1440, 24, 15  # pixels, pixels, degrees
+_BRIGHTNESS = 0.4  # of the median, after a curve that keeps windows from being white
+
+
+def draw_panorama(name: str, out: Path) -> Path:
+    """Draw the panorama SET/NAME with its angles into the PNG file `out`; returns `out`.
+
+    Angles are those of `sectors` (docs/worlds.md), degrees to the right of the left edge. Raises UserError where it is
+    missing.
+    """
+    import OpenEXR  # of the extra render
+
+    with OpenEXR.File(str(panorama_file(name))) as file:
+        light = np.clip(np.asarray(file.channels()["RGB"].pixels, np.float64), 0, None)
+    bright = light * _BRIGHTNESS / max(float(np.median(light)), 1e-6)
+    shown = Image.fromarray((255 * (bright / (1 + bright)) ** (1 / 2.2)).astype(np.uint8))
+    sheet = Image.new("RGB", (_WIDE, _WIDE // 2 + _MARGIN), "white")
+    sheet.paste(shown.resize((_WIDE, _WIDE // 2), Image.Resampling.BICUBIC), (0, _MARGIN))
+    pen = ImageDraw.Draw(sheet)
+    for angle in range(0, 360, _EVERY):
+        pen.text((angle * _WIDE / 360, 2), f"|{angle}", "black", ImageFont.load_default(14))
+    out.parent.mkdir(parents=True, exist_ok=True)
+    sheet.save(out)
     return out
 
 
@@ -104,11 +132,17 @@ _ROOM = 1.45  # half the width of a close view, radii of the largest object
 
 
 def single_scene(
-    vocabulary: Vocabulary, name: str, attributes: Mapping[str, str], environment: str, close: bool = True
+    vocabulary: Vocabulary,
+    name: str,
+    attributes: Mapping[str, str],
+    environment: str,
+    close: bool = True,
+    sector: int = 0,
 ) -> Scene:
     """An object at the origin at the middle of its headings; camera and lamps without jitter.
 
-    `close`: whether the largest object would fill the view; else the view is that of the family's scenes.
+    `close`: whether the largest object would fill the view; else the view is that of the family's scenes. `sector`: of
+    a photographed place, whose middle is seen.
     """
     spec, size = vocabulary.camera, max(vocabulary.scales)
     camera = Camera(spec.position, spec.target, spec.lens, spec.sensor)
@@ -121,7 +155,9 @@ def single_scene(
         for name, lamp in {**vocabulary.lamps, **vocabulary.environments[environment].lamps}.items()
     }
     heading = vocabulary.facing(name, spec.position)
-    return Scene((SceneObject(name, dict(attributes), (0.0, 0.0, 0.0), heading),), camera, lamps, environment)
+    photo = vocabulary.environments[environment].photo
+    yaw = sum(photo.sectors[sector]) / 2 % 360 if photo else 0.0
+    return Scene((SceneObject(name, dict(attributes), (0.0, 0.0, 0.0), heading),), camera, lamps, environment, yaw)
 
 
 def rendered(

@@ -60,7 +60,8 @@ def place_scenes(
         )
         for (category, attributes), position in zip(planned.objects, positions, strict=True)
     )
-    scene = Scene(objects, camera, _draw_lamps(vocabulary, planned.environment, stream), planned.environment)
+    lamps = _draw_lamps(vocabulary, planned.environment, stream)
+    scene = Scene(objects, camera, lamps, planned.environment, planned.yaw)
     return (scene,) if planned.exchange is None else (scene, exchanged(scene, planned.exchange))
 
 

@@ -125,7 +125,8 @@ def prepare(job: Job) -> Prepared:
             f"with one holdout."
         )
     parts = asked.parts(holdouts, vocabulary)
-    return Prepared(job, text, vocabulary, holdouts, parts, asset_request(vocabulary.asset_meshes, vocabulary.assets))
+    used = [*vocabulary.asset_meshes, *vocabulary.panoramas]
+    return Prepared(job, text, vocabulary, holdouts, parts, asset_request(used, vocabulary.assets))
 
 
 def plan_world(prepared: Prepared, root: Path) -> StoredPlan:

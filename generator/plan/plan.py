@@ -1,6 +1,6 @@
 """The plan of a world: what each of its scenes holds, before anything has a place."""
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import islice, product
 
@@ -197,24 +197,25 @@ class _Dresser:
         self._rule, self._part, self._vocabulary, self._stream = rule, part, rule.vocabulary, stream
         self._tested = rule.holdout.kind
         self._kinds = [kind for kind in rule.vocabulary.attributes if kind != self._tested]
-        self._counts = {kind: Counts() for kind in (*self._kinds, "environment", "rank")}
+        self._counts = {kind: Counts() for kind in (*self._kinds, "environment", "sector", "rank")}
         self._known: dict[tuple[str, ...], tuple[str, dict[str, str]]] = {}  # few differ: memory holds each once
 
     def dress(self, block: Sequence[Planned]) -> Iterator[Planned]:
-        """The scenes with all attributes, an environment, and an order in depth."""
+        """The scenes with all attributes, an environment and a direction there, and an order in depth."""
         shown = [each.arrangement(self._tested) for each in block]
         things = [(place, *binding) for arrangement in shown for place, binding in enumerate(arrangement)]
         drawn = {kind: iter(self._draw(kind, things)) for kind in self._kinds}
         orders = self._orders(block)
         places = list(self._vocabulary.environments)
         options = [self._environment_options(arrangement, places) for arrangement in shown]
-        environments = choose(options, self._counts["environment"], self._stream)
-        for each, arrangement, order, where in zip(block, shown, orders, environments, strict=True):
+        environments = [places[pick] for pick in choose(options, self._counts["environment"], self._stream)]
+        yaws = self._yaws(shown, environments)
+        for each, arrangement, order, where, yaw in zip(block, shown, orders, environments, yaws, strict=True):
             objects = tuple(
                 self._object(category, value, [next(drawn[kind]) for kind in self._kinds])
                 for value, category in arrangement
             )
-            yield replace(each, objects=objects, depth_order=order, environment=places[where], part=self._part)
+            yield replace(each, objects=objects, depth_order=order, environment=where, yaw=yaw, part=self._part)
 
     def _object(self, category: str, value: str, others: Sequence[str]) -> tuple[str, dict[str, str]]:
         attributes = {self._tested: value, **dict(zip(self._kinds, others, strict=True))}
@@ -264,5 +265,21 @@ class _Dresser:
 
     def _environment_options(self, arrangement: Arrangement, places: Sequence[str]) -> list[Cells]:
         cell = self._counts["environment"].cell
-        among = ["all", *(each for binding in arrangement for each in zip(("value", "object"), binding, strict=True))]
-        return [tuple(cell(each, place) for each in among) for place in places]
+        return [tuple(cell(each, place) for each in _among(arrangement)) for place in places]
+
+    def _yaws(self, shown: Sequence[Arrangement], places: Sequence[str]) -> list[float]:
+        """For each scene a direction in a photographed place, degrees: its sectors are seen equally often; else 0."""
+        photos = [self._vocabulary.environments[place].photo for place in places]
+        cell = self._counts["sector"].cell
+        options = [
+            [tuple(cell((place, each), i) for each in _among(arrangement)) for i in range(len(photo.sectors))]
+            for arrangement, place, photo in zip(shown, places, photos, strict=True)
+            if photo
+        ]
+        picks = iter(choose(options, self._counts["sector"], self._stream))
+        return [round(self._stream.uniform(*photo.sectors[next(picks)]) % 360, 3) if photo else 0.0 for photo in photos]
+
+
+def _among(arrangement: Arrangement) -> list[Hashable]:
+    """What places and sectors are counted with: all scenes, and those with each value and object."""
+    return ["all", *(each for binding in arrangement for each in zip(("value", "object"), binding, strict=True))]

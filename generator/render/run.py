@@ -94,7 +94,7 @@ def work_of(plan: StoredPlan, rendering: Mapping[str, Any]) -> Work:
 def seconds_a_scene(request: Mapping[str, Any]) -> float:
     """About how many seconds a scene of a world takes on one core; `request` is that of the world's manifest."""
     places = parse_vocabulary(request["vocabulary"], "vocabulary.toml").environments.values()
-    harder = sum(1 if place.ground is None else _LANDSCAPE for place in places) / len(places)
+    harder = sum(1 if place.bare else _LANDSCAPE for place in places) / len(places)
     rays = _MICROSECONDS_A_RAY if request["outputs"] else 0
     pixels = request["width"] * request["height"]
     seconds = pixels * (read_quality(request["quality"]["name"]).microseconds * harder + rays) / 1e6

@@ -15,7 +15,8 @@ class Planned:
     """What a scene shall hold, before anything has a place.
 
     `objects`: (category, attribute values by kind), left object first. `depth_order`: for each of them its rank from
-    front to behind, 0 the nearest to the camera. `rests_on` and `clumps` are those of a Layout (scene/layouts.py).
+    front to behind, 0 the nearest to the camera. `rests_on` and `clumps` are those of a Layout (scene/layouts.py),
+    `yaw` is that of a Scene.
 
     A scene and its twin (minimal_pairs.py) have the same contents, those of the scene, and the same `exchange`;
     `twin_of` of the twin is the scene's id. `part` and `split` say which part of the world and which of its splits the
@@ -35,6 +36,7 @@ class Planned:
     part: int = 0
     split: str | None = None
     named: tuple[int, ...] = ()
+    yaw: float = 0.0
 
     def arrangement(self, kind: str) -> tuple[tuple[str, str], ...]:
         """(value of an attribute kind, category) of each object, left one first."""
@@ -70,7 +72,7 @@ class Planned:
         )
 
 
-_PLAIN = ("scene_id", "cluster_id", "twin_of", "part", "split", "environment")
+_PLAIN = ("scene_id", "cluster_id", "twin_of", "part", "split", "environment", "yaw")
 
 
 @dataclass(frozen=True)

@@ -49,16 +49,24 @@ class Lamp:
 
 @dataclass(frozen=True)
 class Scene:
-    """Everything needed to render an image again, except its size and quality."""
+    """Everything needed to render an image again, except its size and quality.
+
+    `yaw`: in a photographed place the direction of the panorama in the middle of the image, degrees to the right of its
+    left edge.
+    """
 
     objects: tuple[SceneObject, ...]
     camera: Camera
     lamps: dict[str, Lamp]
     environment: str
+    yaw: float = 0.0
 
     def to_json(self) -> str:
         """Compact JSON with sorted keys; numbers are written so that they read back exactly."""
-        return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
+        data = asdict(self)
+        if not self.yaw:
+            del data["yaw"]
+        return json.dumps(data, sort_keys=True, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str) -> "Scene":
@@ -77,6 +85,7 @@ class Scene:
             Camera(_point(camera["position"]), _point(camera["target"]), camera["lens"], camera["sensor"]),
             lamps,
             data["environment"],
+            data.get("yaw", 0.0),
         )
 
 

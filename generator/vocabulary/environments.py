@@ -101,6 +101,30 @@ class PropSpec(Declared):
         return self
 
 
+Degrees = Annotated[float, Field(ge=-360, le=720)]
+
+
+class PhotoSpec(Declared):
+    """A photographed place: a panorama that lights the scene, is its backdrop, and lies on the ground.
+
+    `panorama` is its asset set and name. `sectors` are the directions in which the camera may look, degrees to the
+    right of the panorama's left edge. `height`: of the panorama's camera above the ground, metres; by default that of
+    the family's camera. `exposure`: in stops.
+    """
+
+    panorama: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}/[a-z0-9][a-z0-9_-]{0,63}$")]
+    sectors: Annotated[tuple[tuple[Degrees, Degrees], ...], Field(min_length=1)] = ((0, 360),)
+    height: Positive | None = None
+    exposure: Annotated[float, Field(ge=-8, le=8)] = 0
+
+    @model_validator(mode="after")
+    def _rising(self) -> "PhotoSpec":
+        for low, high in self.sectors:
+            if not low <= high <= low + 360:
+                raise ValueError(f"a sector goes to the right, by at most 360 degrees, got {[low, high]}")
+        return self
+
+
 class Environment(Declared):
     """Where a scene is: how captions say it, such as "in a desert under a cloudy sky", and how it looks.
 
@@ -117,12 +141,21 @@ class Environment(Declared):
     water: WaterSpec | None = None
     room: RoomSpec | None = None
     props: dict[str, PropSpec] = Field(default_factory=dict)
+    photo: PhotoSpec | None = None
+
+    @property
+    def bare(self) -> bool:
+        """Whether there is nothing but the family's floor."""
+        return self.ground is None and self.photo is None
 
     @model_validator(mode="after")
     def _on_a_ground(self) -> "Environment":
         without = [name for name in ("reliefs", "water", "room", "props") if getattr(self, name)]
         if self.ground is None and without:
             raise ValueError(f"{without[0]} needs a ground to be on; declare one")
+        beside = [name for name in ("light", "sky", "ground") if getattr(self, name) is not None]
+        if self.photo and beside:
+            raise ValueError(f"a photo has its own light, sky and ground; leave out {beside[0]}")
         return self
 
 

@@ -71,11 +71,22 @@ def _resolved(text: str, path: Path, within: tuple[Path, ...], origin: str) -> T
     base_text, base_path = _read(extended, path.parent, f"'{origin}' extends the unknown family '{extended}'")
     base = _resolved(base_text, base_path, (*within, path.resolve()), extended)
     before = list(base.get("attributes", {}))
+    if "place" in own:
+        base = _staged(base, own.pop("place"), origin)
     _remove(base, removed, origin)
     merged = _merged(base, {"name": path.stem.lower(), **own})
     if "adjectives" not in own and "adjectives" in merged:
         merged["adjectives"] = _adjectives(merged, before)
     return merged
+
+
+def _staged(base: Table, place: Any, origin: str) -> Table:
+    """A family on the stage `scenes/stages/PLACE.toml`, which replaces its environments and lamps."""
+    stages = {path.stem: path for path in sorted(resource("scenes/stages").glob("*.toml"))}
+    if place not in stages:
+        raise UserError(f"'{origin}': unknown place {place!r}; {did_you_mean(str(place), list(stages))}")
+    kept = {key: value for key, value in base.items() if key not in ("environments", "lamps")}
+    return _merged(kept, _parsed(read_text(stages[place], MOST_TOML), place))
 
 
 def _remove(base: Table, removed: Any, origin: str) -> None:

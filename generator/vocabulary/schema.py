@@ -26,7 +26,7 @@ class Vocabulary(Tables):
     @model_validator(mode="after")
     def _consistent(self) -> "Vocabulary":
         check_names(self)
-        if mistake := unknown_mesh(self.meshes.values(), self.assets):
+        if mistake := unknown_mesh([*self.meshes.values(), *self.panoramas], self.assets):
             raise ValueError(mistake)
         refuse(mistake for check in CHECKS for mistake in caught(partial(check, self)))
         return self
@@ -45,6 +45,11 @@ class Vocabulary(Tables):
     def asset_meshes(self) -> list[str]:
         """Sorted names of the meshes that are no shapes: from the asset set, or as SET/NAME from another."""
         return sorted(set(self.meshes.values()) - SHAPES.keys())
+
+    @property
+    def panoramas(self) -> list[str]:
+        """Sorted names, SET/NAME, of the panoramas of its places."""
+        return sorted({place.photo.panorama for place in self.environments.values() if place.photo})
 
     def painted_with(self, kind: str) -> "Vocabulary":
         """This family with one of the attribute kinds in `paints`: `kind`, else `tested`, else the first of them."""

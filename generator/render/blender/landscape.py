@@ -15,9 +15,11 @@ from generator.render.blender.materials import (
     water_material,
 )
 from generator.render.blender.meshes import MeshBuilder, moved
+from generator.render.blender.photo import Photo
 from generator.render.blender.scenery import FACING_CAMERA, build_prop, build_room
 from generator.render.blender.terrain import Terrain
 from generator.render.blender.textures import Nodes, Socket
+from generator.scene.scene import Camera
 from generator.vocabulary.environments import Environment, PropSpec, SkySpec, color_of
 from generator.vocabulary.materials import FloorSpec, WallSpec
 from generator.vocabulary.schema import Vocabulary
@@ -35,18 +37,23 @@ class Landscape(NamedTuple):
     ground: bpy.types.Mesh
     sky: bpy.types.World
 
+    def turn(self, yaw: float, camera: Camera) -> None:
+        """A landscape looks the same in every scene."""
+
 
 class Landscapes:
     """Builds landscapes by the name of their environment, and keeps them."""
 
     def __init__(self, vocabulary: Vocabulary):
         self._vocabulary = vocabulary
-        self._built: dict[str, Landscape] = {}
+        self._built: dict[str, Landscape | Photo] = {}
 
-    def of(self, name: str) -> Landscape:
+    def of(self, name: str) -> Landscape | Photo:
         """The landscape of an environment. It does not depend on what was built before."""
         if name not in self._built:
             environment = self._vocabulary.environments[name]
+            if environment.photo is not None:
+                return self._built.setdefault(name, Photo(name, environment.photo))
             light = self._vocabulary.sky if environment.light is None else environment.light
             bare = environment.ground is None
             ground = build_floor(self._vocabulary.floor) if bare else self._landscape(name, environment)

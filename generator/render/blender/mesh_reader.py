@@ -1,5 +1,5 @@
-"""Reads a mesh file of the user, in a bounded process (generator/base/bounded.py). Blender is loaded only for the files
-that it alone reads.
+"""Reads a mesh file or panorama of the user, in a bounded process (generator/base/bounded.py). Blender is loaded only
+for the files that it alone reads.
 """
 
 from collections.abc import Iterator
@@ -11,6 +11,7 @@ from generator.base.errors import UserError
 from generator.render.blender.system import load_fault
 
 MAX_FACES = 2_000_000
+MAX_ROWS = 512  # of a panorama: the backdrop is out of focus
 _OF_BLENDER = (".fbx", ".blend", ".ply")
 
 
@@ -21,6 +22,39 @@ def store_mesh(path: Path, out: str) -> Iterator[None]:
     except (ImportError, MemoryError) as error:
         raise UserError(load_fault(error) + ".") from None
     np.savez(out, vertices=vertices, faces=faces)
+    yield from ()
+
+
+def store_panorama(path: Path, out: str) -> Iterator[None]:
+    """Write the linear light [h, w, 3] of a panorama, top row first, to the archive `out`; yields nothing.
+
+    A large one is made smaller, to 1024 x 512 pixels. Raises UserError.
+    """
+    try:
+        import bpy
+
+        image = bpy.data.images.load(str(path))
+    except (ImportError, MemoryError) as error:
+        raise UserError(load_fault(error) + ".") from None
+    except RuntimeError as error:
+        raise UserError(f"it cannot be read ({_reason(error)}): export it again.") from None
+    width, height = image.size
+    if not 0 < width == 2 * height:
+        raise UserError(
+            f"it has {width}x{height} pixels, and a panorama of all directions (equirectangular) is twice as wide as "
+            f"high: take such an image, or export it again."
+        )
+    if height > MAX_ROWS:
+        image.scale(2 * MAX_ROWS, MAX_ROWS)
+        width, height = image.size
+    pixels = np.empty(width * height * 4, np.float32)
+    image.pixels.foreach_get(pixels)
+    light = pixels.reshape(height, width, 4)[::-1, :, :3]
+    if not np.isfinite(light).all():
+        raise UserError("it has colours that are not finite numbers: export it again.")
+    if light.max() <= 0:
+        raise UserError("it is black, so it would give no light: export it again.")
+    np.savez(out, pixels=light)
     yield from ()
 
 

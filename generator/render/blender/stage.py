@@ -71,8 +71,10 @@ class Stage:
 
     def pose(self, scene: Scene) -> None:
         """Move, turn, scale and colour everything as a scene says."""
-        self._floor.data, self._scene.world = self._landscapes.of(scene.environment)
-        bare = self._vocabulary.environments[scene.environment].ground is None
+        place = self._landscapes.of(scene.environment)
+        place.turn(scene.yaw, scene.camera)
+        self._floor.data, self._scene.world = place.ground, place.sky
+        bare = self._vocabulary.environments[scene.environment].bare
         self._samples_around = self._quality.floor if bare else self._quality.landscape
         self._camera.data.lens, self._camera.data.sensor_width = scene.camera.lens, scene.camera.sensor * self._wider
         self._camera.matrix_world = world_from_camera(scene.camera.position, scene.camera.target)

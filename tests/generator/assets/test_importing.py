@@ -13,7 +13,7 @@ from PIL import Image
 
 from generator.assets import importing
 from generator.assets.importing import DIRECTIONS, cleaned, import_asset
-from generator.assets.sets import asset_mesh
+from generator.assets.sets import asset_mesh, asset_names
 from generator.assets.shapes import UnitMesh
 from generator.base.errors import UserError
 from generator.cli.main import main
@@ -245,8 +245,74 @@ def test_the_command_stores_shows_lists_and_does_not_overwrite(tmp_path: Path, s
         assert len(set(picture.convert("L").getdata())) > 100
     done = run_command(*command)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "has a mesh 'wedge'; add --replace" in done.stderr
+    assert "has an asset 'wedge'; add --replace" in done.stderr
     listed = CliRunner().invoke(main, ["assets", "list", "--set", "mine", "--json"]).output
     assert json.loads(listed) == {"mine": {"meshes": ["wedge"], "licence": "CC0, A. Smith"}}
     shown = CliRunner().invoke(main, ["assets", "show", "wedg", "--set", "mine"])
     assert (shown.exit_code, "did you mean 'wedge'" in shown.output) == (2, True)
+
+
+def panorama(path: Path, light: np.ndarray) -> Path:
+    """An .exr, or an .hdr of Radiance (uncompressed RGBE), of linear light [h, w, 3]."""
+    if path.suffix == ".exr":
+        import OpenEXR
+
+        header = {"compression": OpenEXR.ZIP_COMPRESSION, "type": OpenEXR.scanlineimage}
+        OpenEXR.File(header, {"RGB": light.astype(np.float32)}).write(str(path))
+        return path
+    power = np.ceil(np.log2(light.max(-1))).astype(int) + 1
+    digits = (light / 2.0 ** power[..., None] * 256).astype(np.uint8)
+    head = f"#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y {len(light)} +X {light.shape[1]}\n".encode()
+    path.write_bytes(head + np.dstack([digits, (power + 128).astype(np.uint8)]).tobytes())
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".exr", ".hdr"])
+def test_a_panorama_is_stored_as_it_is_and_a_large_one_smaller(tmp_path: Path, sets: Path, suffix: str) -> None:
+    light = np.random.default_rng(0).uniform(0.1, 9.0, (8, 16, 3))
+    done = import_asset(panorama(tmp_path / f"small{suffix}", light), "small", "mine", "CC0", None, None, False)
+    stored = stored_light(done.path)
+    assert stored.shape == (8, 16, 3)
+    assert np.abs(stored - light).max() < 0.2  # steps of RGBE, and a lossy codec
+    assert asset_names("mine") == ["small"]
+    large = np.full((600, 1200, 3), 2.0)
+    done = import_asset(panorama(tmp_path / f"large{suffix}", large), "small", "mine", "CC0", None, None, True)
+    stored = stored_light(done.path)
+    assert stored.shape == (512, 1024, 3)
+    assert np.abs(stored - 2).max() < 0.05
+
+
+def stored_light(path: Path) -> np.ndarray:
+    import OpenEXR
+
+    with OpenEXR.File(str(path)) as file:
+        return np.asarray(file.channels()["RGB"].pixels, np.float64)
+
+
+@pytest.mark.parametrize(
+    ("light", "said"),
+    [
+        (np.ones((8, 8, 3)), "it has 8x8 pixels, and a panorama of all directions"),
+        (np.full((8, 16, 3), np.inf), "colours that are not finite"),
+        (np.zeros((8, 16, 3)), "it is black"),
+    ],
+)
+def test_what_is_no_panorama_is_refused(tmp_path: Path, sets: Path, light: np.ndarray, said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        import_asset(panorama(tmp_path / "bad.exr", light), "bad", "mine", "", None, None, False)
+    (tmp_path / "bad.exr").write_bytes(b"no image")
+    with pytest.raises(UserError, match=r"Cannot import .*bad\.exr"):
+        import_asset(tmp_path / "bad.exr", "bad", "mine", "", None, None, False)
+    assert not sets.exists()
+
+
+def test_the_command_imports_and_shows_a_panorama(tmp_path: Path, sets: Path) -> None:
+    file = panorama(tmp_path / "garden.exr", np.ones((8, 16, 3)))
+    done = run_command("gen", "assets", "import", file, "--name", "garden", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["mesh"] == str(sets / "mine" / "garden.exr")
+    assert "degrees" in done.stderr
+    done = run_command("gen", "assets", "show", "hall", "--set", "panoramas", "--out", tmp_path / "hall.png")
+    assert done.returncode == 0, done.stderr
+    with Image.open(tmp_path / "hall.png") as picture:
+        assert len(set(picture.convert("L").getdata())) > 100

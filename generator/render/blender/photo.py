@@ -1,0 +1,116 @@
+"""Builds a photographed place: a panorama that lights the scene, is its backdrop, and lies on the ground."""
+
+import math
+from functools import partial
+
+import bpy
+import numpy as np
+from scipy import ndimage
+
+from generator.assets.sets import panorama_file
+from generator.render.blender.materials import new_material
+from generator.render.blender.textures import Nodes, Socket
+from generator.scene.scene import Camera
+from generator.vocabulary.environments import PhotoSpec
+
+_WHITE = 0.85  # what a white sheet on the ground reflects before the place's own exposure, 1 being white in the image
+_BALANCE = 0.75  # how much of the light's tint the camera corrects: 1 makes a white sheet on the ground white
+_ROWS = 512
+_FAR = 5000.0  # half the side of the ground, metres
+
+
+class Photo:
+    """The ground's mesh and the sky of a photographed place, as `turn` poses them for a scene.
+
+    The lower half of the panorama lies on the ground as seen from a point `height` above it, where the camera stands.
+    The ground reflects as much as makes it look as in the panorama where no shadow falls, so that it meets the backdrop
+    without a seam.
+    """
+
+    def __init__(self, name: str, spec: PhotoSpec):
+        self._height = spec.height
+        panorama = _smooth(_pixels(bpy.data.images.load(str(panorama_file(spec.panorama)))))
+        light = _light_on_ground(panorama)
+        rows, columns, _ = panorama.shape
+        self._image = bpy.data.images.new(name, columns, rows, float_buffer=True, is_data=True)
+        self._image.pixels.foreach_set(np.pad(panorama, ((0, 0), (0, 0), (0, 1)), constant_values=1.0).ravel())
+        self._image.update()
+        gray = float(light.mean())
+        tint = (gray / light) ** _BALANCE
+        self._angles: list[Socket] = []
+        self._eye: Socket | None = None
+        self.sky = self._sky(name, tint * _WHITE / gray * 2.0**spec.exposure)
+        self.ground = self._ground(name, 1 / light)
+
+    def turn(self, yaw: float, camera: Camera) -> None:
+        """Have the middle of the image show the panorama `yaw` degrees right of its left edge."""
+        (x, y, z), target = camera.position, camera.target
+        for angle in self._angles:
+            angle.default_value = math.pi - math.radians(yaw) - math.atan2(target[1] - y, target[0] - x)
+        assert self._eye is not None
+        self._eye.default_value = (x, y, self._height or z)
+
+    def _sky(self, name: str, strength: np.ndarray) -> bpy.types.World:
+        world = bpy.data.worlds.new(name)
+        world.use_nodes = True
+        world.cycles.sampling_method, world.cycles.sample_map_resolution = "MANUAL", 1024
+        nodes = Nodes(world.node_tree)
+        color = self._lookup(nodes, nodes.add("TexCoord").outputs["Generated"], strength)
+        nodes.set(world.node_tree.nodes["Background"].inputs["Color"], color)
+        return world
+
+    def _ground(self, name: str, strength: np.ndarray) -> bpy.types.Mesh:
+        mesh = bpy.data.meshes.new(name)
+        corners = [(x * _FAR, y * _FAR, 0.0) for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
+        mesh.from_pydata(corners, [], [(0, 1, 2, 3)])
+        material = new_material(name)
+        nodes = Nodes(material.node_tree)
+        seen = nodes.add("VectorMath", Vector=nodes.add("NewGeometry").outputs["Position"])
+        seen.operation = "SUBTRACT"
+        self._eye = seen.inputs[1]
+        matt = nodes.add("BsdfDiffuse", Color=self._lookup(nodes, seen.outputs[0], strength))
+        nodes.set(nodes.surface, matt.outputs["BSDF"])
+        mesh.materials.append(material)
+        return mesh
+
+    def _lookup(self, nodes: Nodes, direction: Socket, strength: np.ndarray) -> Socket:
+        """The panorama's colour in a direction of the world, times a strength for each channel."""
+        turned = nodes.add("VectorRotate", Vector=direction)
+        turned.rotation_type = "Z_AXIS"
+        self._angles.append(turned.inputs["Angle"])
+        seen = nodes.add("TexEnvironment", Vector=turned.outputs[0])
+        seen.image = self._image
+        scaled = nodes.add("VectorMath", Vector=seen.outputs["Color"])
+        scaled.operation = "MULTIPLY"
+        nodes.set(scaled.inputs[1], tuple(float(channel) for channel in strength))
+        return scaled.outputs[0]
+
+
+def _pixels(image: bpy.types.Image) -> np.ndarray:
+    """Linear light float32 [h, w, 3] of an image, lowest row first."""
+    width, height = image.size
+    pixels = np.empty(width * height * 4, np.float32)
+    image.pixels.foreach_get(pixels)
+    return pixels.reshape(height, width, 4)[..., :3]
+
+
+def _smooth(panorama: np.ndarray) -> np.ndarray:
+    """A panorama that is out of focus, with at least _ROWS rows: a cubic spline through its pixels.
+
+    Cycles' own cubic interpolation would take longer than all else in an image.
+    """
+    times = _ROWS // len(panorama)
+    if times < 2:
+        return panorama
+    smooth = partial(ndimage.zoom, order=3, grid_mode=True, prefilter=False)
+    channels = [
+        smooth(smooth(panorama[..., i], (1, times), mode="grid-wrap"), (times, 1), mode="nearest") for i in range(3)
+    ]
+    return np.stack(channels, axis=-1)
+
+
+def _light_on_ground(panorama: np.ndarray) -> np.ndarray:
+    """What a white sheet on the ground reflects of the upper half of a panorama: red, green and blue."""
+    upper = panorama[len(panorama) // 2 :].mean(1, dtype=np.float64)  # from the horizon up
+    edges = np.sin(np.linspace(0, math.pi / 2, len(upper) + 1)) ** 2
+    return np.asarray(np.diff(edges) @ upper)

@@ -1,0 +1,178 @@
+"""Photographed places: the image shows the panorama where nothing stands, whatever way it is turned; worlds of them are
+verified like others.
+"""
+
+import hashlib
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from generator.assets.importing import write_panorama
+from generator.assets.sets import asset_request, check_assets
+from generator.base.errors import UserError
+from generator.inspection.family_check import check_family
+from generator.plan.job import Job, prepare
+from generator.render.farm import Farm
+from generator.render.settings import read_quality
+from generator.scene.planned import Recorded
+from generator.scene.scene import Camera, Scene, SceneObject
+from generator.vocabulary.schema import Vocabulary, read_vocabulary
+from tests.conftest import run_command
+
+SIDE = 96
+THING = {"color": "red", "material": "rubber", "size": "small"}
+
+
+def made(folder: Path, light: Any, photo: str = "") -> Vocabulary:
+    """The family clevr in one place: a panorama of `light`, a function of azimuth to the right of its left edge and of
+    elevation, radians."""
+    azimuth, elevation = np.meshgrid(
+        2 * math.pi * (np.arange(512) + 0.5) / 512, math.pi * (0.5 - (np.arange(256) + 0.5) / 256)
+    )
+    write_panorama(folder / "mine", "made", np.stack(light(azimuth, elevation), -1).astype(np.float32), {})
+    stage = f'place = "photo"\nremove = ["environments"]\n[environments.here]\nphrase = "in a made-up place"\n{photo}'
+    (folder / "mine.toml").write_text(f'extends = "clevr"\n{stage}')
+    return read_vocabulary(str(folder / "mine.toml"))
+
+
+def rendered(vocabulary: Vocabulary, scenes: list[Scene], folder: Path) -> list[Path]:
+    jobs = [Recorded(f"{i}", scene.to_json()) for i, scene in enumerate(scenes)]
+    setup = {
+        "vocabulary": vocabulary.toml(),
+        "seed": 0,
+        "width": SIDE,
+        "height": SIDE,
+        "folder": str(folder),
+        "outputs": (),
+        "quality": read_quality("draft").model_dump(),
+        "device": "cpu",
+    }
+    answers = list(Farm(1).render(jobs, len(jobs), setup))
+    assert all("scene" in answer for answer in answers), answers
+    return [folder / "images" / f"{job.scene_id}.png" for job in jobs]
+
+
+def colorful(azimuth: np.ndarray, elevation: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Light whose upper half gives a white sheet on the ground 0.5 in each channel."""
+    return (
+        0.5 + 0.25 * np.sin(azimuth),
+        0.5 + 0.25 * np.cos(azimuth),
+        0.5 + np.where(elevation < 0, 0.4 * np.sin(elevation), 0.0),
+    )
+
+
+def expected(camera: Camera, yaw: float, height: float) -> np.ndarray:
+    """The panorama through each pixel, [SIDE, SIDE, 3] in sRGB; below the horizon as it lies on the ground."""
+    ahead = np.subtract(camera.target, camera.position) / math.dist(camera.target, camera.position)
+    right = np.cross(ahead, (0, 0, 1)) / np.linalg.norm(np.cross(ahead, (0, 0, 1)))
+    up = np.cross(right, ahead)
+    at = ((np.arange(SIDE) + 0.5) / SIDE - 0.5) * camera.sensor / camera.lens
+    ray = ahead + at[None, :, None] * right - at[:, None, None] * up
+    azimuth = math.radians(yaw) + np.arctan2(ray @ right, ray @ np.array((ahead[0], ahead[1], 0)))
+    slope = ray[..., 2] / np.hypot(ray[..., 0], ray[..., 1])
+    slope = np.where(
+        slope < 0, slope * height / camera.position[2], slope
+    )  # of the foot of the ray, seen from `height`
+    light = np.clip(np.stack(colorful(azimuth, np.arctan(slope)), -1) / 0.5 * 0.85, 0, 1)
+    return np.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** (1 / 2.4) - 0.055)
+
+
+@pytest.mark.parametrize("height", [None, 6.0])
+def test_where_nothing_stands_the_image_shows_the_panorama(tmp_path: Path, sets: Path, height: float | None) -> None:
+    raised = f", height = {height}" if height else ""
+    vocabulary = made(sets, colorful, f'photo = {{ panorama = "mine/made"{raised} }}\n')
+    camera = Camera((0.0, -10.0, 3.0), (0.0, 0.0, 1.5), 40.0, 32.0)
+    thing = SceneObject("cube", THING, (0.0, -40.0, 0.0), 0.0)  # behind the camera
+    yaws = [0.0, 100.0, 250.0]
+    scenes = [Scene((thing,), camera, {}, "here", yaw) for yaw in yaws]
+    for yaw, path in zip(yaws, rendered(vocabulary, scenes, tmp_path), strict=True):
+        off = np.abs(np.asarray(Image.open(path)) / 255 - expected(camera, yaw, height or 3.0))
+        assert off.mean() < 0.01
+        assert np.quantile(off, 0.99) < 0.03
+
+
+def test_an_image_does_not_depend_on_earlier_ones(tmp_path: Path) -> None:
+    vocabulary = read_vocabulary("photo")
+    camera = Camera(vocabulary.camera.position, vocabulary.camera.target, 54.0, 32.0)
+    thing = SceneObject("fox", THING, (0.0, 0.0, 0.0), 0.3)
+    scenes = [
+        Scene((thing,), camera, {}, where, yaw) for where, yaw in (("hall", 50.0), ("forest", 10.0), ("hall", 200.0))
+    ]
+    one = [hashlib.sha256(path.read_bytes()).hexdigest() for path in rendered(vocabulary, scenes, tmp_path / "one")]
+    two = [
+        hashlib.sha256(path.read_bytes()).hexdigest() for path in rendered(vocabulary, scenes[::-1], tmp_path / "two")
+    ]
+    assert len(set(one)) == 3
+    assert one == two[::-1]
+
+
+def test_a_light_in_which_colours_mislead_is_a_warning(sets: Path) -> None:
+    made(sets, lambda azimuth, elevation: (np.exp(3 * np.sin(azimuth)), 0 * azimuth + 1, np.exp(-3 * np.sin(azimuth))),
+         'photo = { panorama = "mine/made", sectors = [[90, 90]] }\n')  # fmt: skip
+    found = [each for each in check_family(str(sets / "mine.toml")) if each.check == "places"]
+    assert {"gray", "blue"} & {each.names[0] for each in found}
+    assert all(each.measure > 0 for each in found if each.measure is not None)
+
+
+def test_places_and_sectors_are_balanced_and_yaws_lie_in_them() -> None:
+    prepared = prepare(Job("photo", "3x3", {"train": 640, "seen": 64}, 64, 48, 0, 0))
+    places = prepared.vocabulary.environments
+    train = [scene for scene in prepared.planned if scene.split == "train"]
+    counts = {name: sum(scene.environment == name for scene in train) for name in places}
+    assert max(counts.values()) - min(counts.values()) <= 1
+    for name, place in places.items():
+        yaws = [scene.yaw for scene in train if scene.environment == name]
+        held = [sum(low <= yaw <= high for yaw in yaws) for low, high in place.photo.sectors]
+        assert sum(held) == len(yaws)
+        assert max(held) - min(held) <= 1
+        assert len(set(yaws)) > len(yaws) / 2
+    for color in prepared.vocabulary.values("color"):
+        among = [s.environment for s in train if color in {v["color"] for _, v in s.objects}]
+        shares = [among.count(name) for name in places]
+        assert max(shares) - min(shares) <= 3
+    assert prepared.assets is not None
+    assert "panoramas/hall" in prepared.assets["meshes"]
+
+
+def test_another_panorama_of_the_same_name_is_refused(sets: Path) -> None:
+    vocabulary = made(sets, colorful, 'photo = { panorama = "mine/made" }\n')
+    recorded = asset_request(vocabulary.panoramas, "builtin")
+    check_assets(recorded)
+    made(sets, lambda azimuth, elevation: (0 * azimuth + 1,) * 3)
+    with pytest.raises(UserError, match="has other meshes here"):
+        check_assets(recorded)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('place = "phto"', "unknown place 'phto'; did you mean 'photo'?"),
+        ('[environments.hall]\nphrase = "in a hall"\nphoto = { panorama = "panoramas/hal" }', "did you mean 'hall'?"),
+        (
+            '[environments.hall]\nphrase = "in a hall"\nlight = 1\nphoto = { panorama = "panoramas/hall" }',
+            "a photo has its own light, sky and ground; leave out light",
+        ),
+        (
+            '[environments.hall]\nphrase = "in a hall"\nphoto = { panorama = "panoramas/hall", sectors = [[90, 10]] }',
+            "a sector goes to the right, by at most 360 degrees, got [90.0, 10.0]",
+        ),
+        ('[environments.hall]\nphrase = "in a hall"\nphoto = { panorama = "../hall" }', "photo.panorama"),
+    ],
+)
+def test_mistakes_are_named(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "mine.toml").write_text(f'extends = "clevr"\n{text}\n')
+    with pytest.raises(UserError) as caught:
+        read_vocabulary(str(tmp_path / "mine.toml"))
+    assert said in caught.value.message
+
+
+def test_a_world_of_photographs_is_verified(tmp_path: Path) -> None:
+    few = ["--scenes", "train=14,val=2,seen=4,partial=4,unseen=4", "--resolution", "96x72", "--quality", "draft"]
+    done = run_command("gen", "render", "--family", "photo", "--holdout", "3x3", *few, "--out", tmp_path / "world")
+    assert done.returncode == 0, done.stderr
+    done = run_command("gen", "verify", tmp_path / "world", "--images", "4")
+    assert done.returncode == 0, done.stdout + done.stderr
