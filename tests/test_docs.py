@@ -189,7 +189,9 @@ def test_every_key_of_a_family_is_documented(heading: str, model: type[Declared]
 
 
 @pytest.mark.parametrize(
-    "model", [SkySpec, GroundSpec, ReliefSpec, WaterSpec, RoomSpec, PropSpec, PhotoSpec], ids=lambda model: model.__name__
+    "model",
+    [SkySpec, GroundSpec, ReliefSpec, WaterSpec, RoomSpec, PropSpec, PhotoSpec],
+    ids=lambda model: model.__name__,
 )
 def test_every_key_of_a_world_is_documented(model: type[Declared]) -> None:
     name = {"ReliefSpec": "reliefs.NAME", "PropSpec": "props.NAME"}
