@@ -4,7 +4,8 @@ listed."""
 import importlib.util
 import json
 import re
-from collections.abc import Iterator
+import shlex
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import get_args
@@ -16,14 +17,22 @@ import pytest
 
 from evaluator.benchmarks.candidates import COLUMNS
 from evaluator.cli.main import main as score
+from evaluator.experiments.lab import find_experiment
+from evaluator.protocols.registry import find_protocol
+from evaluator.report.papers.paper import find_paper
+from evaluator.training.recipe import presets
 from generator.assets.animals import build_animal
 from generator.base.declarations import Declared
 from generator.cli.main import main as gen
 from generator.dataset.records import BENCHMARK_TABLES, PACKED, PLAN, SCENES, SCORES
-from generator.describe.request import text_preset_names
+from generator.describe.protocols.registry import find_protocol as find_recipes
+from generator.describe.request import read_text_preset, text_preset_names
 from generator.holdout.blocks import draw_block
+from generator.holdout.designs.registry import find_design
 from generator.holdout.membership import SPLITS, SplitPlan
+from generator.holdout.presets import read_preset
 from generator.inspection.family_check import check_family
+from generator.language.grammar import TEMPLATES
 from generator.placement.scenes import place_scene
 from generator.plan.plan import plan_scenes
 from generator.vocabulary import tables as declared
@@ -39,7 +48,7 @@ from generator.vocabulary.environments import (
     WaterSpec,
 )
 from generator.vocabulary.materials import Pattern, Texture, WallSpec
-from generator.vocabulary.schema import parse_vocabulary
+from generator.vocabulary.schema import parse_vocabulary, read_vocabulary
 from generator.vocabulary.tables import ObjectSpec, Phrasing
 from tests.paths import CHECKOUT as ROOT
 
@@ -285,8 +294,69 @@ def test_every_table_and_figure_of_a_paper_has_a_row(paper: str) -> None:
         assert named >= set(range(1, number + 1)), (word, sorted(set(range(1, number + 1)) - named))
 
 
+def items_of_papers() -> list[tuple[str, str, str]]:
+    """The item, its state and what is said of it, of every row of docs/papers.md."""
+    text = (DOCS / "papers.md").read_text(encoding="utf-8")
+    found = [line.strip("|").split("|") for line in text.splitlines() if line.startswith("|")]
+    return [(row[0], row[1], "|".join(row[2:])) for row in found if row[0] not in ("in the paper", "---")]
+
+
+def test_every_item_of_the_papers_works_or_says_what_is_different() -> None:
+    states = [state for _, state, _ in items_of_papers()]
+    assert set(states) == {"works", "deviates", "not here"}
+    assert len(states) > 163
+    assert states.count("works") > 0.8 * len(states)
+    lacking = [item for item, state, told in items_of_papers() if state == "works" and not commands_in(told)]
+    assert set(lacking) == set()
+
+
+def commands_in(told: str) -> list[str]:
+    """The commands of a cell that stand in code style."""
+    return re.findall(r"`((?:gen|score) [^`]*)`", told)
+
+
+NAMED: dict[tuple[str, str], Callable[[str], object]] = {
+    ("gen render", "preset"): read_preset,
+    ("gen render", "design"): find_design,
+    ("gen render", "family"): read_vocabulary,
+    ("gen describe", "preset"): read_text_preset,
+    ("gen describe", "protocols"): find_recipes,
+    ("gen describe", "template"): TEMPLATES.__getitem__,
+    ("score run", "protocols"): find_protocol,
+    ("score tables", "paper"): find_paper,
+    ("score experiment", "experiment"): lambda name: name == "FILE" or find_experiment(name),
+    **{(f"score train {method}", "preset"): presets().__getitem__ for method in ("finetune", "labclip", "dreambooth")},
+}
+"""What reads a parameter of a command, and raises an error for a name that does not exist."""
+
+
+@pytest.mark.parametrize("told", sorted({each for _, _, told in items_of_papers() for each in commands_in(told)}))
+def test_the_commands_of_the_papers_exist(told: str) -> None:
+    words = shlex.split(told)
+    context = max((each for each in commands() if words[: len(p := each.command_path.split())] == p), key=depth)
+    given = words[depth(context) :]
+    if not given:  # a mention
+        return
+    assert not isinstance(context.command, click.Group), told
+    options, left, order = context.command.make_parser(context).parse_args(list(given))
+    assert not left, told
+    for parameter in {each.name: each for each in order}.values():
+        values = options[parameter.name]
+        for value in values if isinstance(values, list | tuple) else [values]:
+            if isinstance(parameter.type, click.Choice):
+                parameter.type.convert(value, parameter, context)
+            if value is not None and (read := NAMED.get((context.command_path, str(parameter.name)))):
+                read(value)
+    required = [each.name for each in context.command.params if isinstance(each, click.Argument) and each.required]
+    assert all(options.get(name) for name in required), told
+
+
+def depth(context: click.Context) -> int:
+    return len(context.command_path.split())
+
+
 def test_every_preset_of_texts_is_explained() -> None:
     language, papers = ((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("language.md", "papers.md"))
     for name in text_preset_names():
         assert f"| `{name}` |" in language
-        assert f"`{name}`" in papers
+        assert f"gen describe DATASET --preset {name}" in papers
