@@ -51,8 +51,8 @@ class Request:
     )
     batch_size: int | None = option(
         None,
-        "Images, texts or pairs per batch; halved when memory runs out.  [default: as much as the GPU's memory allows, "
-        "else 128]",
+        "Images, texts or pairs per batch; halved when memory runs out.  [default: the model's own; of dual encoders "
+        "512 on a GPU, else 128]",
         least=1,
     )
     precision: Literal["auto", "float32", "bfloat16"] = option(

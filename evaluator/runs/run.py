@@ -65,7 +65,7 @@ def _run(request: Request, out: Path, progress: Progress) -> Results | None:
         "limit": request.limit,
         "split": list(names(request.within)) or None,
     }
-    unfinished = _read_unfinished(out, identity)
+    _check_folder(out, identity)
     known = verified_now if request.verify and process.is_main else found_certificate
     status = known(benchmark, dataset.world)
     model, cache = _model(request, out)
@@ -79,7 +79,7 @@ def _run(request: Request, out: Path, progress: Progress) -> Results | None:
     training = _training(model, dataset, benchmark, needs, request)
     if model.fits_texts:
         model.fit_texts(words(benchmark, needs.texts).to_pylist(), text_groups(needs, benchmark))
-    settings = settings_for(model, request.batch_size or unfinished.get("batch"), request.precision, request.workers)
+    settings = settings_for(model, request.batch_size, request.precision, request.workers)
     settings = replace(settings, progress=progress if process.is_main else SILENT)
     info = {**model.info, "precision": _precision(model.info.get("precision"), settings.precision)}
     if process.is_main:
@@ -89,13 +89,8 @@ def _run(request: Request, out: Path, progress: Progress) -> Results | None:
         for line in limit_said(left) if left else ():
             logger.info(line)
     out.mkdir(parents=True, exist_ok=True)
-
-    def keep_batch(batch: int | None) -> None:
-        # a resumed run makes the same batches, so that its numbers are the same to the last bit
-        if process.is_main:
-            write_json(out / BEGUN, {**identity, "batch": batch})
-
-    keep_batch(settings.batch)
+    if process.is_main:
+        write_json(out / BEGUN, identity)
     indistinct = score(
         model,
         dataset.world,
@@ -105,7 +100,6 @@ def _run(request: Request, out: Path, progress: Progress) -> Results | None:
         cache_folder=cache,
         settings=settings,
         process=process,
-        on_batch_size=keep_batch,
     )
     if not process.is_main:
         return None
@@ -118,7 +112,7 @@ def _run(request: Request, out: Path, progress: Progress) -> Results | None:
         "training": training,
         "info": info,
         "indistinct_texts": indistinct,
-        "batch": model.batch.size if isinstance(model, PairScorer) else read_json(out / BEGUN)["batch"],
+        "batch": model.batch.size if isinstance(model, PairScorer) else settings.batch,
         "precision": settings.precision,
         "processes": process.count,
         "channels": list(channels),
@@ -264,31 +258,17 @@ def _counts(model: Any) -> dict[str, int] | None:
     return counts
 
 
-def _read_unfinished(out: Path, identity: dict[str, Any]) -> dict[str, Any]:
-    """The identity and batch size of an unfinished run in the folder, empty where there is none.
-
-    Raises UserError when the folder holds something other than a run, or a run of another model or dataset.
-    """
+def _check_folder(out: Path, identity: dict[str, Any]) -> None:
+    """Raises UserError when the folder holds something other than a run, or a run of another model or dataset."""
     if not out.exists():
-        return {}
+        return
     check_own_files(out)
-    if (out / "run.json").exists():
-        _compare(out, read_json(out / "run.json", RunRecord), identity)
-    elif not ((out / BEGUN).exists() or (out / "scores.parquet").exists() or _empty(out)):
+    runs = [(out / "run.json", RunRecord), (out / BEGUN, None)]
+    recorded = [read_json(path, record) for path, record in runs if path.exists()]
+    # a run that is starting has hidden files alone
+    if not (recorded or (out / "scores.parquet").exists() or all(each.name.startswith(".") for each in out.iterdir())):
         raise UserError(f"{out} is not empty and holds no run; choose another --out.")
-    unfinished: dict[str, Any] = read_json(out / BEGUN) if (out / BEGUN).exists() else {}
-    if unfinished:
-        _compare(out, unfinished, identity)
-    return unfinished
-
-
-def _empty(folder: Path) -> bool:
-    """Whether a folder holds nothing but the hidden files of a run that is starting."""
-    return all(path.name.startswith(".") for path in folder.iterdir())
-
-
-def _compare(out: Path, recorded: dict[str, Any], identity: dict[str, Any]) -> None:
-    """Raises UserError when a recorded run is of another model or dataset."""
     for key, value in identity.items():
-        if recorded.get(key) != value:
-            raise UserError(f"{out} holds a run of another {key} ({recorded.get(key)}); choose another --out.")
+        for each in recorded:
+            if each.get(key) != value:
+                raise UserError(f"{out} holds a run of another {key} ({each.get(key)}); choose another --out.")

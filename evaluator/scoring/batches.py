@@ -1,7 +1,6 @@
-"""Batched, resumable execution: skips cached inputs, sizes batches to memory, retries after running out of it."""
+"""Batched, resumable execution: skips cached inputs, halves batches that run out of memory."""
 
 import logging
-import math
 import os
 import time
 from collections import deque
@@ -20,19 +19,15 @@ from evaluator.scoring.store import Process, VectorStore
 from generator.base.progress import SILENT, Progress
 
 logger = logging.getLogger(__name__)
-FIRST = 8
-"""Rows whose memory tells how large a batch may be."""
 DEFAULT = 128
-_MOST = 512
-_SHARE = 0.6
-"""Share of a GPU's free memory that a batch may take."""
+"""Rows of a batch where no number is asked for."""
 
 
 @dataclass(frozen=True)
 class Settings:
     """How to compute: device, `float32` or `bfloat16`, batch size, and threads that load images.
 
-    `batch` None: as a GPU's memory allows, else 128. `workers` None: one thread per processor core, at most 8.
+    `batch` None: DEFAULT. `workers` None: one thread per processor core, at most 8.
     `progress`: follows the batches.
     """
 
@@ -84,17 +79,6 @@ class BatchRunner:
         self._known = store.known(job.names, np.arange(job.total))
         self._batch = BatchSize(settings.batch or DEFAULT, job.item)
 
-    def fit_batch(self) -> int:
-        """The batch size. Where none was asked for, a process that is alone on a GPU runs a small batch to find it."""
-        device = self._settings.device
-        if self._settings.batch is None and self._process.count == 1 and device.type == "cuda":
-            for rows in self._open_batches(FIRST)[:1]:
-                torch.cuda.reset_peak_memory_stats(device)
-                before = torch.cuda.memory_allocated(device)
-                self._run([rows])
-                self._batch.size = fitting_batch(device, before, len(rows))
-        return self._batch.size
-
     def finish(self) -> None:
         """Run all batches that are left."""
         batches = self._open_batches(self._batch.size)
@@ -107,7 +91,12 @@ class BatchRunner:
                 finished += n
                 advance(n, f"{_rate(finished / (time.perf_counter() - start))}/s")
 
-            self._run(batches, done)
+            for batch, images in prefetch(batches, self._job.images, self._job.load, self._settings.threads):
+                compute = partial(self._compute, batch, images)
+                for places, vectors in self._batch.run(compute, range(len(batch)), planned=True):
+                    rows = batch[list(places)]
+                    self._store.put(self._job.names(rows), vectors)
+                    done(len(rows))
         if self._process.is_main:
             rate = f", {_rate(left / (time.perf_counter() - start))} a second" if left else ""
             logger.info(f"{left:,} {self._job.item}s computed{rate}; {self._job.total - left:,} were there.")
@@ -123,28 +112,9 @@ class BatchRunner:
         left = (rows[~self._known[rows]] for rows in mine)
         return [rows for rows in left if len(rows)]
 
-    def _run(self, batches: Sequence[np.ndarray], done: Callable[[int], None] = lambda n: None) -> None:
-        for batch, images in prefetch(batches, self._job.images, self._job.load, self._settings.threads):
-            compute = partial(self._compute, batch, images)
-            for places, vectors in self._batch.run(compute, range(len(batch)), planned=True):
-                rows = batch[list(places)]
-                self._store.put(self._job.names(rows), vectors)
-                self._known[rows] = True
-                done(len(rows))
-
     def _compute(self, batch: np.ndarray, images: Mapping[str, Any], places: Sequence[int]) -> np.ndarray:
         with autocast(self._settings.device, self._settings.precision):
             return self._job.compute(batch[list(places)], images)
-
-
-def fitting_batch(device: torch.device, before: int, rows: int) -> int:
-    """The largest power of two, 8 … 512, that fits into 60% of a GPU's free memory.
-
-    `before`: bytes that were allocated before a batch of `rows` rows, whose peak the device has recorded.
-    """
-    each = max(1, (torch.cuda.max_memory_allocated(device) - before) / rows)
-    free = torch.cuda.mem_get_info(device)[0] + torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-    return int(min(_MOST, max(FIRST, 2 ** math.floor(math.log2(max(1.0, _SHARE * free / each))))))
 
 
 def _rate(rate: float) -> str:

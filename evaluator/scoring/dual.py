@@ -1,6 +1,6 @@
 """Score dual encoders: each image and each text is encoded once; the score of a pair is a cosine in float32."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -31,7 +31,6 @@ def score_dual(
     settings: Settings,
     process: Process,
     cache_folder: Path | None,
-    on_batch_size: Callable[[int], None],
 ) -> None:
     """Encode inputs that are not in the cache; the main process writes scores.parquet and, for pools, their embeddings.
 
@@ -51,7 +50,6 @@ def score_dual(
     ):
         stores = (text_store, image_store)
         runners = [BatchRunner(job, store, process, how) for (job, how, _), store in zip(jobs, stores, strict=True)]
-        on_batch_size([runner.fit_batch() for runner in runners][1])
         for runner in runners:
             runner.finish()
         if process.is_main:

@@ -1,7 +1,6 @@
 """Score a model on a benchmark: `score` runs a dual encoder or a pair scorer and writes the files of scores."""
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import torch
 
 from evaluator.models.contracts import Model, PairScorer
 from evaluator.models.network import chosen_precision
-from evaluator.scoring.batches import Settings
+from evaluator.scoring.batches import DEFAULT, Settings
 from evaluator.scoring.dual import score_dual
 from evaluator.scoring.needs import SAMPLE, Needs, words
 from evaluator.scoring.pairs import score_pairs
@@ -18,6 +17,8 @@ from evaluator.scoring.store import Process
 from generator.dataset.reader import Benchmark, Images
 
 _TOKENIZED, _DIGITS = 4096, 32
+_ON_A_GPU = 512
+"""Images or texts of a batch of a dual encoder on a GPU; halved when memory runs out."""
 
 
 def score(
@@ -30,14 +31,12 @@ def score(
     cache_folder: Path | None = None,
     settings: Settings | None = None,
     process: Process | None = None,
-    on_batch_size: Callable[[int], None] = lambda batch: None,
 ) -> dict[str, str]:
     """Write `out`/scores.parquet and `out`/pools/*.npy: float32 (images, texts) in the order of `needs`, or of a dual
     encoder the embeddings of both (run_folder.pool_path).
 
     Results of earlier runs are taken from the cache in `cache_folder` (None: the user's cache). `settings` None means
-    those of `settings_for(model, batch)`; `process` None means that this process is alone. `on_batch_size` is called
-    with the batch size of a dual encoder once it is decided.
+    those of `settings_for(model, batch)`; `process` None means that this process is alone.
     Returns `indistinct_texts`, and nothing in processes other than the main one.
     """
     process = process or Process()
@@ -47,19 +46,22 @@ def score(
     if isinstance(model, PairScorer):
         score_pairs(model, world, benchmark, needs, names.text, out, settings, process, cache_folder)
     else:
-        score_dual(model, world, benchmark, needs, names.text, out, settings, process, cache_folder, on_batch_size)
+        score_dual(model, world, benchmark, needs, names.text, out, settings, process, cache_folder)
     return indistinct_texts(names) if process.is_main else {}
 
 
 def settings_for(
     model: Model, batch: int | None = None, precision: str = "auto", workers: int | None = None
 ) -> Settings:
-    """Settings for a model: its own device, and the precision that was asked for."""
+    """Settings for a model: its own device, the precision that was asked for, and a batch for that device."""
     try:
         device = torch.device(str(model.info.get("device")))
     except RuntimeError:  # a model that does not compute on a torch device describes its own
         device = torch.device("cpu")
-    return Settings(device, chosen_precision(precision, device, not isinstance(model, PairScorer)), batch, workers)
+    dual = not isinstance(model, PairScorer)
+    if batch is None and dual:  # a pair scorer has a batch of its own
+        batch = _ON_A_GPU if device.type == "cuda" else DEFAULT
+    return Settings(device, chosen_precision(precision, device, dual), batch, workers)
 
 
 @dataclass(frozen=True)

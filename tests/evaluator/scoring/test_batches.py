@@ -1,4 +1,4 @@
-"""Jobs in batches: what is known is skipped, memory decides the size, processes share, images load ahead."""
+"""Jobs in batches: what is known is skipped, processes share, images load ahead."""
 
 import threading
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from evaluator.scoring.batches import BatchRunner, Job, Settings, fitting_batch, plan_batches, prefetch
+from evaluator.scoring.batches import BatchRunner, Job, Settings, plan_batches, prefetch
 from evaluator.scoring.store import Process, VectorCache, VectorStore
 
 N = 50
@@ -51,7 +51,6 @@ def test_each_row_is_computed_once_and_stored(tmp_path: Path, workers: int) -> N
     squares, process = Squares(), Process()
     with _store(tmp_path) as store:
         runner = BatchRunner(squares.job, store, process, _settings(workers=workers))
-        assert runner.fit_batch() == 16
         runner.finish()
         assert list(map(len, squares.batches)) == [16, 16, 16, 2]
         found = store.get(squares.job.names(np.arange(N)))
@@ -78,36 +77,6 @@ def test_processes_take_turns(tmp_path: Path) -> None:
             runner.finish()
         shares.append([len(rows) for rows in squares.batches])
     assert shares == [[16, 16], [16, 2]]
-
-
-def test_without_a_size_the_batch_is_128(tmp_path: Path) -> None:
-    with _store(tmp_path) as store:
-        assert BatchRunner(Squares().job, store, Process(), _settings(batch=None)).fit_batch() == 128
-
-
-def test_the_fitting_batch_is_a_power_of_two_within_free_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in (("max_memory_allocated", 900), ("memory_allocated", 100), ("memory_reserved", 300)):
-        monkeypatch.setattr(torch.cuda, name, lambda device, value=value: value)
-    fits = []
-    for free in (1_000, 21_200, 10**9):
-        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device, free=free: (free, 10**9))
-        fits.append(fitting_batch(torch.device("cuda"), 100, 8))  # 100 bytes a row
-    assert fits == [8, 128, 512]  # 60% of 21,400 bytes hold 128 rows
-
-
-def test_a_gpu_says_how_large_a_batch_may_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By a first small batch, unless a size was asked for."""
-    for name in ("memory_allocated", "reset_peak_memory_stats"):
-        monkeypatch.setattr(torch.cuda, name, lambda device: 0)
-    monkeypatch.setattr("evaluator.scoring.batches.fitting_batch", lambda device, before, rows: 4 * rows)
-    for batch, sizes in ((None, [8, 24, 18]), (16, [16, 16, 16, 2])):
-        squares, folder = Squares(), tmp_path / str(batch)
-        with _store(folder) as store:
-            settings = Settings(torch.device("cuda"), batch=batch, workers=0)
-            runner = BatchRunner(squares.job, store, Process(), settings)
-            assert runner.fit_batch() == (batch or 32)
-            runner.finish()
-        assert list(map(len, squares.batches)) == sizes
 
 
 BATCHES = [[0, 1], [2], [3, 4], [5]]

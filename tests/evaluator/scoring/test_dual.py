@@ -264,9 +264,9 @@ def test_settings_follow_the_models_device_and_kind() -> None:
     bag: Any = TorchBag()
     assert settings_for(bag, 4, "bfloat16", 2) == Settings(torch.device("cpu"), "bfloat16", 4, 2)
     bag.info = {"device": "its own"}
-    assert settings_for(bag).device == torch.device("cpu")
+    assert settings_for(bag) == Settings(torch.device("cpu"), batch=128)
     bag.info = {"device": "cuda:1"}
-    assert settings_for(bag).precision == "bfloat16"
+    assert settings_for(bag) == Settings(torch.device("cuda:1"), "bfloat16", 512)
     reader = Reader()
     reader.info = {"device": "cuda:1"}
-    assert settings_for(reader).precision == "float32"
+    assert settings_for(reader) == Settings(torch.device("cuda:1"))
