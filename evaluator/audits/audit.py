@@ -8,8 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from evaluator.audits.blind import FEWEST_CLUSTERS, LEVEL, Blind, blind_test, centre, give_aways, p_above
-from evaluator.audits.features import make_pairs, ngram_differences, word_overlap, words
+from evaluator.audits.blind import (
+    FEWEST_CLUSTERS,
+    LEVEL,
+    Blind,
+    blind_test,
+    centre,
+    give_aways,
+    make_pairs,
+    ngram_differences,
+    p_above,
+    word_overlap,
+    words,
+)
 from evaluator.audits.perplexity import LanguageModel, hardest, load_language_model
 from evaluator.audits.sample import Sample, draw_levels, draw_samples, every_question
 from evaluator.audits.similarity import SentenceEncoder, audit_similarity, similar_items

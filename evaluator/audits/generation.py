@@ -16,8 +16,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from evaluator.audits.prompts import Prompt, choose_prompts, models_shown
-from evaluator.models.diffusion.latents import decode_latent
-from evaluator.models.diffusion.scorer import DiffusionClassifier
+from evaluator.models.diffusion.scorer import DiffusionClassifier, decode_latent
 from evaluator.models.hub import quiet
 from evaluator.provenance.contamination import mark_of
 from evaluator.runs.folder import folder_name

@@ -7,8 +7,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from evaluator.audits.sample import Question, Sample, stream
+from evaluator.audits.sample import Question, Sample
 from evaluator.models.ngram import NgramModel
+from generator.base.streams import Stream
 
 NGRAM = "ngram"
 FIT = 200_000
@@ -46,8 +47,7 @@ class CrossFitted:
 
     def __init__(self, samples: Sequence[Sample], seed: int):
         questions = [question for sample in samples for question in sample.questions]
-        order = stream(seed, "fit").permutation(len(questions))
-        self._model = NgramModel(_first_texts([questions[i] for i in order]))
+        self._model = NgramModel(_first_texts(Stream(seed, "fit").shuffled(questions)))
         self._of_cluster: dict[str, set[str]] = defaultdict(set)
         for question in questions:
             self._of_cluster[question.cluster].update(question.texts)

@@ -1,6 +1,5 @@
 """The sample of a benchmark that is audited: questions of each kind and of each level, drawn by seed."""
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,20 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from evaluator.protocols.items import COUNTS
 from generator.base.errors import UserError, did_you_mean
+from generator.base.streams import Stream
 from generator.dataset.reader import Benchmark
 
-_ITEMS = pa.schema([(n, pa.string()) for n in ("item_id", "cluster_id", "protocol", "kind", "skill", "split")])
-_CANDIDATES = pa.schema(
-    [("truth", pa.bool_()), *((n, pa.string()) for n in ("item_id", "text_id", "kind", "slot", "scene_id", "of"))]
-)
-_TEXTS = pa.schema(
-    [*((n, pa.string()) for n in ("text_id", "text", "level")), *((name, pa.int32()) for name in COUNTS)]
-)
+_ITEMS = ["item_id", "cluster_id", "protocol", "kind", "skill", "split"]
+_CANDIDATES = ["item_id", "text_id", "kind", "slot", "scene_id", "of", "truth"]
+_TEXTS = ["text_id", "text", "level", *COUNTS]
 _KIND = ["protocol", "kind", "skill"]
 _FEWEST = 2  # an item with one negative has no hardest one
 TRAIN = "train"
@@ -84,7 +78,7 @@ def draw_samples(benchmark: Benchmark, protocols: Sequence[str], items: int, see
     """Draw at most `items` items of every kind, training items only where `protocols` names them; kinds in alphabetical
     order.
 
-    Only the drawn items' texts are read in full. Raises UserError when the benchmark lacks a protocol, or when no
+    Raises UserError when the benchmark lacks a protocol, or when no
     evaluation item has a false text.
     """
     asked = _Asked(benchmark, protocols)
@@ -93,16 +87,16 @@ def draw_samples(benchmark: Benchmark, protocols: Sequence[str], items: int, see
     samples = []
     for group, available, rows in asked.draw(false, [*_KIND, "negatives"], items, seed):
         protocol, kind, skill, negatives = group
-        rng = stream(seed, "questions", *group)
+        drawn = Stream(seed, "questions", *group)
         questions: dict[str, list[Question]] = defaultdict(list)
         for item, candidates in rows.items():
             for role, found in _questions(candidates, negatives).items():
-                caption, against = found[rng.integers(len(found))]
-                questions[role].append(asked.question(item, caption, against, int(rng.integers(len(against)))))
+                caption, against = found[drawn.below(len(found))]
+                questions[role].append(asked.question(item, caption, against, drawn.below(len(against))))
         own = None if negatives == kind else negatives or None
         samples += [
-            Sample(Kind(protocol, kind, skill or None, own, role), available, drawn)
-            for role, drawn in questions.items()
+            Sample(Kind(protocol, kind, skill or None, own, role), available, of_role)
+            for role, of_role in questions.items()
         ]
     if not samples:
         where = f" in {', '.join(protocols)}" if protocols else ""
@@ -140,22 +134,16 @@ def every_question(benchmark: Benchmark, protocols: Sequence[str]) -> Iterator[Q
                 yield asked.question(item, caption, against)
 
 
-def stream(seed: int, *names: str) -> np.random.Generator:
-    """A random generator for some names, so that the draws of one kind never depend on another kind."""
-    digest = hashlib.sha256("\0".join(names).encode()).digest()
-    return np.random.default_rng([seed, *np.frombuffer(digest, dtype=np.uint32)])
-
-
 class _Asked:
     """The evaluation items of a benchmark and their candidates; `item` is the row of an item. Missing names are ""."""
 
     def __init__(self, benchmark: Benchmark, protocols: Sequence[str]):
         self.items = _evaluation_items(benchmark, protocols)
         self._names = self.items[["item_id", "cluster_id"]].to_numpy()
-        candidates = _frame(benchmark.table("candidates", _CANDIDATES))
+        candidates = benchmark.candidates.select(_CANDIDATES).to_pandas().fillna("")
         candidates["item"] = pd.Index(self.items["item_id"]).get_indexer(candidates["item_id"])
         self.candidates = candidates[candidates["item"] >= 0]
-        self.texts = benchmark.table("texts", _TEXTS).to_pandas().set_index("text_id")
+        self.texts = benchmark.texts.select(_TEXTS).to_pandas().set_index("text_id")
 
     def draw(
         self, members: pd.DataFrame, by: list[str], number: int, seed: int
@@ -166,7 +154,7 @@ class _Asked:
             group = tuple(map(str, key))
             items = np.sort(found.to_numpy())
             if len(items) > number:
-                items = np.sort(stream(seed, "items", *group).choice(items, number, replace=False))
+                items = np.array(Stream(seed, "items", *group).sample(items.tolist(), number))
             yield group, len(found), self.rows(items)
 
     def rows(self, items: Iterable[int]) -> dict[int, list[Any]]:
@@ -186,18 +174,12 @@ class _Asked:
         return Question(name, cluster or name, caption.text, tuple(row.text for row in against), atoms, drawn)
 
 
-def _frame(table: pa.Table) -> pd.DataFrame:
-    """A table with "" for null texts."""
-    columns = [pc.fill_null(each, "") if pa.types.is_string(each.type) else each for each in table.columns]
-    return pa.table(columns, table.column_names).to_pandas()
-
-
 def _evaluation_items(benchmark: Benchmark, protocols: Sequence[str]) -> pd.DataFrame:
     """The items of the protocols named, or of all but `train`. Raises UserError for one that is missing.
 
     Items of other protocols over scenes of the split `train`, as imported benchmarks have, are left out.
     """
-    items = _frame(benchmark.table("items", _ITEMS))
+    items = benchmark.items.select(_ITEMS).to_pandas().fillna("")
     items = items[(items["protocol"] == TRAIN) | (items["split"] != TRAIN)]
     known = sorted(filter(None, items["protocol"].unique()))
     for protocol in protocols:

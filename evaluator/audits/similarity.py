@@ -1,7 +1,6 @@
 """COMPASS' similarity filter: negatives that a sentence encoder holds to say the same as their caption."""
 
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +31,12 @@ class SentenceEncoder:
         folder = str(_packaged()) if name == MINILM else name
         from transformers.models.auto.modeling_auto import MODEL_MAPPING_NAMES as TYPES
 
-        from evaluator.models.pretrained import TOKENIZER, Wanted, load_pretrained
+        from evaluator.models.hub import find_source
+        from evaluator.models.pretrained import TOKENIZER, Wanted, load_pretrained, read_pooling
 
-        self._first_token = _pools_first_token(folder)
         classes = dict.fromkeys(TYPES, "AutoModel")
         wanted = Wanted("--sentence-encoder", "a sentence encoder", classes, TOKENIZER, unused=("pooler",))
+        self._first_token = pools_first_token(read_pooling(find_source(folder, wanted.option)), name)
         loaded = load_pretrained(folder, device, wanted)
         self._tokenizer, self._model, self._device = loaded.tokenizer, loaded.model, loaded.device
         self._longest = min(
@@ -95,26 +95,12 @@ def _packaged() -> Path:
     return Path(MODEL_DIR)
 
 
-def _pools_first_token(name: str) -> bool:
-    """What the model's pooling configuration says; mean pooling where it has none."""
-    path = Path(name) / "1_Pooling" / "config.json"
-    if not path.exists() and not Path(name).is_dir():
-        path = _from_hub(name, "1_Pooling/config.json")
-    settings = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"pooling_mode_mean_tokens": True}
-    modes = sorted(key for key, value in settings.items() if key.startswith("pooling_mode_") and value is True)
-    if modes not in (["pooling_mode_mean_tokens"], ["pooling_mode_cls_token"]):
+def pools_first_token(settings: Mapping[str, Any], name: str) -> bool:
+    """What a model's pooling configuration says; mean pooling where it has none. Raises UserError for another."""
+    modes = [key for key, value in settings.items() if key.startswith("pooling_mode_") and value is True]
+    if settings and modes not in (["pooling_mode_mean_tokens"], ["pooling_mode_cls_token"]):
         raise UserError(
             f"Expected the sentence encoder '{name}' to pool by mean or by first token, got "
             f"{', '.join(modes) or 'none'}; choose another --sentence-encoder."
         )
     return modes == ["pooling_mode_cls_token"]
-
-
-def _from_hub(name: str, file: str) -> Path:
-    """A file of a model on the Hub; a path that does not exist where there is no such (loading the model says why)."""
-    from huggingface_hub import hf_hub_download
-
-    try:
-        return Path(hf_hub_download(name, file))
-    except Exception:  # loading the model itself meets the same trouble, and says so
-        return Path(file).with_name("missing")

@@ -6,12 +6,11 @@ from evaluator.cli.audit import audit
 from evaluator.cli.compare import compare
 from evaluator.cli.experiment import experiment
 from evaluator.cli.familiarity import familiarity
-from evaluator.cli.leaderboard import leaderboard
 from evaluator.cli.measure import measure
 from evaluator.cli.options import JSON
 from evaluator.cli.pictures import embeddings, generate
 from evaluator.cli.probe import probe
-from evaluator.cli.report import report
+from evaluator.cli.report import leaderboard, report
 from evaluator.cli.run import run
 from evaluator.cli.tables import tables
 from evaluator.cli.train import train

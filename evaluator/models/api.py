@@ -18,7 +18,7 @@ from PIL import Image
 from pydantic import Field
 
 from evaluator.models.bases import PAIR
-from evaluator.models.contracts import BatchSize, Contests, Pairs, PairScorer, cache_key, fingerprints
+from evaluator.models.contracts import BatchSize, Contests, Pairs, PairScorer, cache_key
 from evaluator.models.hub import first_line
 from evaluator.models.yes_no import CHANNELS, QUESTION, Score, question, score_of_samples, score_of_tokens
 from generator.base.errors import UserError
@@ -144,10 +144,6 @@ class ApiScorer(PairScorer):
             "device": "its own",
         }
         self.key = cache_key("api", identity, QUESTION)
-
-    def tokens(self, texts: Sequence[str]) -> np.ndarray:
-        """Fingerprints of the texts, int64 (n, 4): how the model cuts them is not known."""
-        return fingerprints(text.encode() for text in texts)
 
     def describe_cost(self, pairs: int) -> str:
         """One sentence: how many requests `pairs` take at most, and how many tokens if the endpoint counts them."""

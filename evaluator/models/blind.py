@@ -14,7 +14,7 @@ import torch
 from PIL import Image
 from torch.nn.utils.rnn import pad_sequence
 
-from evaluator.models.contracts import BatchSize, Contests, Group, Pairs, PairScorer, cache_key, fingerprints
+from evaluator.models.contracts import BatchSize, Contests, Group, Pairs, PairScorer, cache_key
 from evaluator.models.ngram import ORDER, NgramModel
 from evaluator.models.pretrained import TOKENIZER, Storage, Wanted, load_pretrained
 from evaluator.provenance.exposure import Exposure
@@ -43,10 +43,6 @@ class BlindScorer(PairScorer, ABC):
             "text_length": None,
             **info,
         }
-
-    def tokens(self, texts: Sequence[str]) -> np.ndarray:
-        """Fingerprints of the whole texts, int64 (n, 4), so that different texts of equal score count as ties."""
-        return fingerprints(text.encode() for text in texts)
 
     def score_pairs(self, images: Sequence[Image.Image], pairs: Pairs, contests: Contests = None) -> np.ndarray:
         """As PairScorer.score_pairs."""

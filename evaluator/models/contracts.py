@@ -73,8 +73,10 @@ class _Scorer(Protocol):
         return
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
-        """Token ids of each text, int64 (n, length). The model cannot tell texts with equal rows apart."""
-        ...
+        """Token ids of each text, int64 (n, length): the model cannot tell texts with equal rows apart, and results are
+        kept under them. By default fingerprints of the texts, where it is not known how the model cuts them.
+        """
+        return fingerprints(text.encode() for text in texts)
 
 
 class BatchSize:
@@ -86,21 +88,18 @@ class BatchSize:
     def __init__(self, size: int, item: str):
         self.size = size
         self._item = item
-        self._shrunk = False
 
     def run(
-        self, compute: Callable[[Sequence[Item]], Result], items: Sequence[Item], planned: bool = False
+        self, compute: Callable[[Sequence[Item]], Result], items: Sequence[Item]
     ) -> Iterator[tuple[Sequence[Item], Result]]:
         """Yield consecutive batches of `items`, each with what `compute` returns for it.
 
-        A batch that runs out of memory is halved and computed again; what was yielded is never computed twice.
-        `planned`: `items` is one batch that the caller has sized. It is only cut once memory has run out.
-        Raises UserError when memory runs out for a single item.
+        A batch that runs out of memory is halved and computed again; what was yielded is never computed twice. Raises
+        UserError when memory runs out for a single item.
         """
         start = 0
         while start < len(items):
-            stop = len(items) if planned and not self._shrunk else start + self.size
-            part = items[start:stop]
+            part = items[start : start + self.size]
             try:
                 result = compute(part)
             except (RuntimeError, MemoryError) as error:
@@ -129,7 +128,6 @@ class BatchSize:
                 f"There is no memory for one {self._item}; choose --device cpu or a smaller model. What is finished "
                 f"is kept."
             )
-        self._shrunk = True
         while self.size >= tried:
             self.size //= 2
         if torch := sys.modules.get("torch"):  # not imported here, since results are measured without it

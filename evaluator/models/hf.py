@@ -10,7 +10,6 @@ from typing import Any, Unpack
 
 import numpy as np
 import torch
-import transformers
 from PIL import Image
 from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES as ANSWERING
 from transformers.models.qwen2_vl.image_processing_qwen2_vl import smart_resize
@@ -26,6 +25,7 @@ from evaluator.models.pretrained import (
     Wanted,
     load_pretrained,
     read_config,
+    read_pooling,
 )
 from generator.base.errors import UserError
 
@@ -242,13 +242,7 @@ def _check_is_dual_encoder(source: Source, model_type: str, architecture: str) -
 
 def _is_embedding(source: Source) -> bool:
     """Whether a Qwen3-VL is called an embedding model, or pools the last token."""
-    if "embedding" in Path(source.place).name.lower():
-        return True
-    try:
-        path = transformers.utils.cached_file(source.place, "1_Pooling/config.json", revision=source.revision)
-        return "lasttoken" in Path(path or "").read_text()
-    except OSError:
-        return False
+    return "embedding" in Path(source.place).name.lower() or "lasttoken" in str(read_pooling(source))
 
 
 def _text_length(kind: Kind, config: Any, tokenizer: Any) -> int:

@@ -2,9 +2,7 @@
 loaded, and why they cannot be."""
 
 import logging
-import pickle
 import re
-import struct
 import sys
 import warnings
 import zipfile
@@ -13,14 +11,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from safetensors import SafetensorError, safe_open
-
 from evaluator.models.contracts import out_of_memory
 from generator.base.errors import UserError
 from generator.base.limits import check_file
 
 _WITH_BARS = ("transformers.utils.logging", "diffusers.utils.logging")
-_NOT_TENSORS = (pickle.UnpicklingError, SafetensorError, EOFError, IndexError, StopIteration, struct.error)
 _OFFLINE = ("connect", "offline mode", "resolve", "Hub", "download")
 _UNFIT = ("mismatch", "state_dict")
 _LONGEST = 160
@@ -117,17 +112,11 @@ def _explained(source: Source, error: Exception) -> str:
     text, reason = str(error), first_line(error)
     if out_of_memory(error):
         return f"There is not enough memory to load '{source.name}'; choose --device cpu or a smaller model."
-    if source.is_local and (damage := damage_in(Path(source.place))):
-        return f"{damage}; copy it again, or {source.mend}."
     if not source.is_local and (any(sign in text for sign in _OFFLINE) or _not_downloaded(error)):
         return (
             f"'{source.name}' is not on this machine and cannot be downloaded ({reason}); check the name and the "
             f"network."
         )
-    if isinstance(error, _NOT_TENSORS):
-        return f"The weights of '{source.name}' are not tensors alone ({reason}); {source.mend}."
-    if isinstance(error, ImportError):
-        return f"'{source.name}' needs a package that is not installed ({reason})."
     if any(sign in text for sign in _UNFIT):
         return (
             f"The weights of '{source.name}' do not fit its configuration (tensors of other names or shapes); "
@@ -154,10 +143,14 @@ def first_line(error: BaseException) -> str:
 
 
 def check_files(place: Path) -> None:
-    """Raise UserError where a file of weights, at `place` or in that folder, is no regular file, is sparse, or is an
-    archive that unpacks to more than twice its size: PyTorch stores tensors as they are. It need not exist."""
-    for path in _weights_at(place):
+    """Raise UserError where a file of weights, at `place` or in that folder, is no regular file, is sparse, a pointer
+    of Git LFS, or an archive of more than twice its size: PyTorch stores tensors as they are."""
+    files = sorted(path for path in place.rglob("*") if path.suffix in _SUFFIXES) if place.is_dir() else [place]
+    for path in files:
         check_file(path)
+        with path.open("rb") as file:
+            if file.read(len(_POINTER)) == _POINTER:
+                raise UserError(f"{path} is a pointer of Git LFS, not the weights; fetch them with `git lfs pull`.")
         if not zipfile.is_zipfile(path):
             continue
         with zipfile.ZipFile(path) as archive:
@@ -167,38 +160,3 @@ def check_files(place: Path) -> None:
                 f"{path} has {path.stat().st_size:,} bytes and unpacks to {unpacked:,}, which no checkpoint does; take "
                 "it from someone you trust."
             )
-
-
-def damage_in(place: Path) -> str | None:
-    """The first damaged file of weights, at `place` or in that folder, and why: a clause. None where all seem whole.
-
-    It reads the files whole, so it is for files that have failed already.
-    """
-    for file in _weights_at(place):
-        if file.is_file() and (reason := _damage_of(file)):
-            return f"'{file}' is damaged: {reason}"
-    return None
-
-
-def _weights_at(place: Path) -> list[Path]:
-    return sorted(path for path in place.rglob("*") if path.suffix in _SUFFIXES) if place.is_dir() else [place]
-
-
-def _damage_of(file: Path) -> str | None:
-    with file.open("rb") as opened:
-        head = opened.read(64)
-    if not head:
-        return "it is empty"
-    if head.startswith(_POINTER):
-        return "it is a pointer of Git LFS in place of the weights (`git lfs pull` fetches them)"
-    try:
-        if file.suffix == ".safetensors":
-            with safe_open(file, "pt"):
-                return None
-        if not head.startswith(b"PK"):
-            return None if head.startswith(b"\x80") else "it does not begin as torch.save writes it"
-        with zipfile.ZipFile(file) as archive:  # torch.load does not look at the checksums
-            part = archive.testzip()
-        return f"its part {part} has other bytes than it was written with" if part else None
-    except Exception:  # damage shows in any way
-        return "it is cut short or changed"

@@ -1,12 +1,8 @@
 """Load a model of transformers with its tokenizer and image processor, without running foreign code, and record it."""
 
-import hashlib
-import json
 import re
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
@@ -19,6 +15,7 @@ from evaluator.models.hub import Source, find_source, loading
 from evaluator.models.network import best_device, describe_network
 from evaluator.provenance.exposure import Exposure, recorded_exposure
 from generator.base.errors import UserError
+from generator.base.files import read_json
 
 TOKENIZER = ("AutoTokenizer",)
 TOKENIZER_AND_IMAGES = ("AutoTokenizer", "AutoImageProcessor")
@@ -27,7 +24,6 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 # libraries write these about themselves; models that differ in nothing else are the same
 _INCIDENTAL = {
     "transformers_version",
-    "_name_or_path",
     "name_or_path",
     "dtype",
     "torch_dtype",
@@ -80,7 +76,8 @@ class Pretrained:
     """A model in evaluation mode on its device, with what prepares its inputs.
 
     `image_processor` is None for a model of texts alone. `processor` is None unless PROCESSOR was wanted. `info` is
-    what a run records. `identity` has, as JSON values, all that decides the model's output. `exposure` is what the
+    what a run records. `identity` has, as JSON values, all that decides the model's output but its tokens,
+    which are in the names of texts in the cache. `exposure` is what the
     folder records of the training.
     """
 
@@ -111,9 +108,9 @@ def load_pretrained(name: str, device: str | None, wanted: Wanted, **how: Unpack
     model_type = str(read_config(source).get("model_type"))
     if model_type not in wanted.classes:
         raise UserError(f"'{name}' is a model of type '{model_type}'; give {wanted.option} {wanted.description}.")
-    options = _storage_options(how, device)
     where: dict[str, Any] = {"revision": source.revision, "trust_remote_code": False}
     with loading(source):
+        options = _storage_options(how, device)
         config = transformers.AutoConfig.from_pretrained(source.place, **where)
         model, report = getattr(transformers, wanted.classes[model_type]).from_pretrained(
             source.place, config=config, output_loading_info=True, **options, **where
@@ -143,16 +140,10 @@ def _storage_options(how: Storage, device: str | None) -> dict[str, Any]:
     """The keyword arguments of `from_pretrained` for a storage. With `device_map` among them, the model is on its
     devices once it is loaded.
 
-    Raises UserError for a device beside a device map, and for a package that is not installed.
+    Raises UserError for a device beside a device map, and ImportError where bitsandbytes is not installed.
     """
     dtype, device_map, quantization = how.get("dtype", "float32"), how.get("device_map"), how.get("quantization")
     options: dict[str, Any] = {"dtype": dtype if dtype == "auto" else getattr(torch, dtype)}
-    asked = f"quantization={quantization}" if quantization else f"device_map={device_map}"
-    for package, needed in (("accelerate", device_map or quantization), ("bitsandbytes", quantization)):
-        if needed and find_spec(package) is None:
-            raise UserError(
-                f"{asked} needs the package {package}, which is not installed; install it with: pip install {package}."
-            )
     if device_map and device is not None:
         raise UserError(
             f"Both --device {device} and device_map={device_map} say where the model goes; give one of them."
@@ -181,7 +172,6 @@ def describe_pretrained(name: str, model: Any, tokenizer: Any, image_processor: 
         info["weights_sha256"],
         without_incidental(model.config.to_dict()),
         None if image_processor is None else without_incidental(image_processor.to_dict()),
-        tokenizer_digest(tokenizer),
         info["precision"],
         target.type,
     ]
@@ -201,6 +191,17 @@ def read_config(source: Source) -> dict[str, Any]:
             "attn_implementation out."
         )
     return config
+
+
+def read_pooling(source: Source) -> dict[str, Any]:
+    """The pooling of sentence-transformers, `1_Pooling/config.json`; empty where the model has none within reach."""
+    import transformers
+
+    try:
+        path = transformers.utils.cached_file(source.place, "1_Pooling/config.json", revision=source.revision)
+    except OSError:
+        return {}
+    return read_json(Path(str(path)))
 
 
 def _kernel(config: Mapping[str, Any]) -> str | None:
@@ -273,21 +274,9 @@ def describe_preprocessing(image_processor: Any) -> str:
     return " → ".join([type(image_processor).__name__, *steps])
 
 
-def tokenizer_digest(tokenizer: Any) -> str:
-    """SHA-256 (hex) of the files that the tokenizer saves."""
-    digest = hashlib.sha256()
-    with tempfile.TemporaryDirectory() as folder:
-        tokenizer.save_pretrained(folder)
-        for path in sorted(Path(folder).iterdir()):
-            content = path.read_bytes()
-            if path.name == "tokenizer_config.json":
-                content = json.dumps(without_incidental(json.loads(content)), sort_keys=True).encode()
-            digest.update(f"{path.name} {len(content)} ".encode() + content)
-    return digest.hexdigest()
-
-
 def without_incidental(settings: Any) -> Any:
     """Settings without names of folders and versions of libraries, at every depth."""
     if isinstance(settings, dict):
-        return {str(key): without_incidental(value) for key, value in settings.items() if key not in _INCIDENTAL}
+        kept = {str(key): value for key, value in settings.items() if key not in _INCIDENTAL}
+        return {key: without_incidental(value) for key, value in kept.items() if not key.startswith("_")}
     return [without_incidental(each) for each in settings] if isinstance(settings, list | tuple) else settings

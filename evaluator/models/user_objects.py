@@ -90,7 +90,7 @@ class _UserModel:
         self.info = {"weights": spec, "parameters": 0, "precision": "its own", "device": "its own"}
         if networks:
             self.info |= describe_network(spec, torch.nn.ModuleList(networks), best_device(device))
-        said = self._said()
+        self._said = said = self._read_said()
         self.info |= {"source_sha256": _source_digest(source), **said.info}
         self.reusable, self.key, self.exposure = said.key is not None, self._own_key(), said.exposure
         # an object that inherits from our contracts has the method, and says whether it uses it
@@ -99,9 +99,7 @@ class _UserModel:
     def _own_key(self) -> str:
         """By the object's own key and its source; without a key by what is known, for a run that continues."""
         known = [self.info.get(name) for name in ("source_sha256", "weights_sha256", "device")]
-        return cache_key(
-            self._spec, _source_file(self._source), _source_digest(self._source), self._said().key or known
-        )
+        return cache_key(self._spec, _source_file(self._source), _source_digest(self._source), self._said.key or known)
 
     def fit_texts(self, texts: Sequence[str], groups: Sequence[Group] = ()) -> None:
         """As of contracts.py, where the object has such a method; it gets the groups if it has a parameter of that
@@ -128,7 +126,7 @@ class _UserModel:
     def _has(self, method: str) -> bool:
         return callable(self._get(method, None))
 
-    def _said(self) -> _Said:
+    def _read_said(self) -> _Said:
         """What the object says of itself. Raises UserError for a value of the wrong type."""
         given = {name: value for name in self.says if (value := self._get(name, None)) is not None}
         try:
@@ -206,7 +204,7 @@ class UserScorer(_UserModel, PairScorer):
     def __init__(self, model: Any, spec: str, source: Any, device: str | None):
         super().__init__(model, spec, source, device)
         self._in_bulk = self._has("score_pairs")
-        said = self._said()
+        said = self._said
         self.channels, self.image_channel, self.passes = said.channels, said.image_channel, said.passes
         self.contested, self.reads_images = said.contested, said.reads_images
         self.batch = BatchSize(BATCH, "pair of image and text")
@@ -223,18 +221,14 @@ class UserScorer(_UserModel, PairScorer):
     def score_pairs(self, images: Sequence[Any], pairs: Pairs, contests: Contests = None) -> np.ndarray:
         """As PairScorer.score_pairs, by the model's score_pairs or, one pair after another, by its score.
 
-        The model's score_pairs gets at most `batch` pairs at once, and one that is contested gets all of them.
+        The model's score_pairs gets at most `batch` pairs at once. One that is contested gets all of them, and is told
+        their contests.
         """
 
         def compute(part: Sequence[int]) -> np.ndarray:
-            rows = {row: place for place, row in enumerate(part)}
             shown = {image: place for place, image in enumerate(sorted({pairs[row][0] for row in part}))}
-            among = [[rows[row] for row in contest if row in rows] for contest in contests or ()]
-            return self._scored(
-                [images[image] for image in shown],
-                [(shown[pairs[row][0]], pairs[row][1]) for row in part],
-                None if contests is None else [contest for contest in among if len(contest) > 1],
-            )
+            of_part = [(shown[pairs[row][0]], pairs[row][1]) for row in part]
+            return self._scored([images[image] for image in shown], of_part, None)
 
         if self.contested:
             return self._scored(images, pairs, contests)
@@ -243,7 +237,8 @@ class UserScorer(_UserModel, PairScorer):
     def _scored(self, images: Sequence[Any], pairs: Pairs, contests: Contests) -> np.ndarray:
         expected = (len(pairs), len(self.channels))
         if self._in_bulk:
-            wanted = {"contests": contests} if "contests" in parameters_of(self._model.score_pairs) else {}
+            told = contests is not None and "contests" in parameters_of(self._model.score_pairs)
+            wanted = {"contests": contests} if told else {}
             method, scores = "score_pairs", self._call("score_pairs", images, pairs, **wanted)
             if scores.shape == expected[:1] and expected[1] == 1:
                 scores = scores[:, None]

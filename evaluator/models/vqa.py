@@ -93,7 +93,7 @@ class VqaScorer(PairScorer):
     """A generative vision-language model as a PairScorer: one forward pass per pair over the image and the question.
 
     What the prompts of an image begin with, the image above all, is computed once for its texts where the model allows
-    it (shared_prefix.py). Prompts are padded on the right, where padding changes neither attention nor positions of the
+    it (SharedPrefix). Prompts are padded on the right, where padding changes neither attention nor positions of the
     tokens that are read.
     A text that contains one of the tokenizer's special tokens, such as the image placeholder, would break the prompt:
     its score is NaN.
@@ -122,12 +122,11 @@ class VqaScorer(PairScorer):
         self.info = (
             loaded.info | asked | {"image_prefix": "computed once" if self.shares_prefix else "computed for each text"}
         )
-        self.key = loaded.key("vqa", asked, getattr(self._processor, "chat_template", None))
+        self.key = loaded.key("vqa", asked)
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
-        """Fingerprints of the question's token ids, int64 (n, 4); nothing is cut off."""
-        rows = self._loaded.tokenizer([question(text) for text in texts], add_special_tokens=False)["input_ids"]
-        return fingerprints(np.array(row, dtype=np.int64).tobytes() for row in rows)
+        """Fingerprints of the prompt's token ids, int64 (n, 4); nothing is cut off."""
+        return fingerprints(np.array(row, dtype=np.int64).tobytes() for row in self._ids(texts))
 
     @torch.inference_mode()
     def score_pairs(self, images: Sequence[Image.Image], pairs: Pairs, contests: Contests = None) -> np.ndarray:
@@ -161,9 +160,7 @@ class VqaScorer(PairScorer):
         return prefix
 
     def _compute_prefix(self, image: Image.Image, texts: Sequence[str]) -> SharedPrefix:
-        prompts = [self._prompt(text) for text in texts]
-        ids = self._loaded.tokenizer(prompts, **self._special(prompts[0]))["input_ids"]
-        return SharedPrefix(self._model, self._inputs([image], texts[:1]), ids)
+        return SharedPrefix(self._model, self._inputs([image], texts[:1]), self._ids(texts))
 
     def _continued(self, prefix: SharedPrefix, rows: Sequence[int]) -> np.ndarray:
         return np.asarray(self._answers.scores(prefix.last_logits(rows)).cpu().numpy())
@@ -192,6 +189,11 @@ class VqaScorer(PairScorer):
             return question(text)
         content = [{"type": "image"}, {"type": "text", "text": question(text)}]
         return self._processor.apply_chat_template([{"role": "user", "content": content}], add_generation_prompt=True)
+
+    def _ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """Token ids of the prompts of one text or more, in which the image is not yet spelled out."""
+        prompts = [self._prompt(text) for text in texts]
+        return self._loaded.tokenizer(prompts, **self._special(prompts[0]))["input_ids"]
 
     def _special(self, prompt: str) -> dict[str, bool]:
         """Options of the tokenizer for prompts that begin with the start token already."""

@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 
 from generator.base.errors import UserError
@@ -89,7 +90,7 @@ def score_of_tokens(listed: Sequence[tuple[str, float]]) -> Score | None:
     bound = min(logarithm for _, logarithm in listed)
     if 0 < left < 1:
         bound = min(bound, math.log(left))
-    yes, no = (_sum(found[answer]) if found[answer] else bound for answer in ("yes", "no"))
+    yes, no = (float(np.logaddexp.reduce(found[answer] or [bound])) for answer in ("yes", "no"))
     bounded = not (found["yes"] and found["no"])
     return Score(yes - no, math.exp(yes) if found["yes"] else 0.0, bounded)
 
@@ -107,9 +108,3 @@ def score_of_samples(answers: Sequence[str]) -> Score | None:
         return None
     yes, no = (words.count(word) for word in ("yes", "no"))
     return Score(math.log((yes + 0.5) / (no + 0.5)), yes / len(answers))
-
-
-def _sum(logarithms: Sequence[float]) -> float:
-    """The logarithm of a sum of probabilities."""
-    highest = max(logarithms)
-    return highest + math.log(sum(math.exp(each - highest) for each in logarithms))

@@ -119,7 +119,7 @@ def _write_results(run: Run, measured: dict[str, ProtocolResults], by: Rules) ->
     if limit:  # a part of a benchmark is not the whole: they are never pooled
         rules["limit"] = limit
     if run.splits is not None:
-        rules["splits"] = dict(run.splits.about)
+        rules["splits"] = dict(run.splits["about"])
     if (run.benchmark.manifest.get("request") or {}).get("known_words"):
         rules["foils"] = "words that training has"
     reading = run.benchmark.manifest.get(READING) or {}

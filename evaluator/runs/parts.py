@@ -7,7 +7,6 @@ import hashlib
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,16 +37,8 @@ class _AboutRecord(TypedDict):
     match: str
 
 
-class _SplitsRecord(TypedDict):
-    """splits.json of a run."""
-
-    of: dict[str, str]
-    about: _AboutRecord
-
-
-@dataclass(frozen=True)
-class Splits:
-    """The split of each question by its id, and how it was made."""
+class Splits(TypedDict):
+    """splits.json of a run: the split of each question by its id, and how it was made."""
 
     of: dict[str, str]
     about: _AboutRecord
@@ -157,16 +148,17 @@ def read_splits(folder: Path, benchmark: Benchmark) -> Splits:
                 "the benchmark."
             )
     names = benchmark.items["item_id"].to_pylist()
-    return Splits({name: _one(of[name], left_out) if name in asked else left_out for name in names}, about)
+    split_of = {name: _one(of[name], left_out) if name in asked else left_out for name in names}
+    return Splits(of=split_of, about=about)
 
 
 def write_splits(run: Path, splits: Splits) -> None:
     """Make partitions the splits of the run in a folder, until others take their place; says how many questions each
     has."""
-    write_json(run / _FILE, asdict(splits))
-    counts = Counter(splits.of.values())
+    write_json(run / _FILE, splits)
+    counts = Counter(splits["of"].values())
     logger.info(
-        f"Splits by familiarity with {splits.about['reference']}: "
+        f"Splits by familiarity with {splits['about']['reference']}: "
         + ", ".join(
             f"{name} {counts[name]:,}"
             for name in (*PARTITIONS, EXCLUDED, UNPARSED)
@@ -199,9 +191,8 @@ def forget_splits(run: Path) -> None:
 
 def splits_of(run: Path) -> Splits | None:
     """The partitions that are the splits of the run in a folder; None where it has the splits of its benchmark."""
-    if not (run / _FILE).exists():
-        return None
-    return Splits(**read_json(run / _FILE, _SplitsRecord))
+    found: Any = read_json(run / _FILE, Splits) if (run / _FILE).exists() else None
+    return found
 
 
 def with_splits(benchmark: Benchmark, splits: Splits | None) -> Benchmark:
@@ -211,7 +202,7 @@ def with_splits(benchmark: Benchmark, splits: Splits | None) -> Benchmark:
         return benchmark
     names = benchmark.items["item_id"].to_pylist()
     try:
-        column = pa.array([splits.of[name] for name in names], pa.string())
+        column = pa.array([splits["of"][name] for name in names], pa.string())
     except KeyError as error:
         raise UserError(f"{_FILE} of the run has no split of {error}; run `score measure --splits` again.") from None
     place = benchmark.items.schema.get_field_index("split")

@@ -77,26 +77,22 @@ class BatchRunner:
     def __init__(self, job: Job, store: VectorStore, process: Process, settings: Settings):
         self._job, self._store, self._process, self._settings = job, store, process, settings
         self._known = store.known(job.names, np.arange(job.total))
-        self._batch = BatchSize(settings.batch or DEFAULT, job.item)
 
     def finish(self) -> None:
         """Run all batches that are left."""
-        batches = self._open_batches(self._batch.size)
+        asked = self._settings.batch or DEFAULT
+        batches = self._open_batches(asked)
+        size = BatchSize(max([asked, *map(len, batches)]), self._job.item)  # a plan may have larger ones than asked
         left = sum(map(len, batches))
         start, finished = time.perf_counter(), 0
         with self._settings.progress.track(f"{self._job.item}s", self._job.total, self._job.total - left) as advance:
-
-            def done(n: int) -> None:
-                nonlocal finished
-                finished += n
-                advance(n, f"{_rate(finished / (time.perf_counter() - start))}/s")
-
             for batch, images in prefetch(batches, self._job.images, self._job.load, self._settings.threads):
                 compute = partial(self._compute, batch, images)
-                for places, vectors in self._batch.run(compute, range(len(batch)), planned=True):
+                for places, vectors in size.run(compute, range(len(batch))):
                     rows = batch[list(places)]
                     self._store.put(self._job.names(rows), vectors)
-                    done(len(rows))
+                    finished += len(rows)
+                    advance(len(rows), f"{_rate(finished / (time.perf_counter() - start))}/s")
         if self._process.is_main:
             rate = f", {_rate(left / (time.perf_counter() - start))} a second" if left else ""
             logger.info(f"{left:,} {self._job.item}s computed{rate}; {self._job.total - left:,} were there.")

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from evaluator.benchmarks.tables import require, scores, texts
 from evaluator.protocols.items import positions
@@ -45,9 +44,10 @@ def dataset_scores(
     score of an item.
     """
     require(table, ["scene_id", "text_id", "score"], path)
-    known = _Known(table, path, benchmark, probabilities)
-    per_protocol = {name: _found(known, collect_needs(benchmark, [name])) for name in protocols}
-    scored = [name for name, found in per_protocol.items() if found]
+    given = pd.DataFrame({name: texts(table, name) for name in ("scene_id", "text_id")})
+    _check_pairs(given, path, benchmark)
+    given["score"] = scores(table, path, probabilities)
+    scored = [name for name in protocols if _has_scores(given, collect_needs(benchmark, [name]))]
     if not scored:
         raise UserError(
             f"{path} has no score that an item of {benchmark.name} needs; candidates.parquet and pools.parquet name "
@@ -57,73 +57,57 @@ def dataset_scores(
     if absent:
         logger.info(f"Not measured, because {path.name} has no score of their items: {', '.join(absent)}.")
     needs = collect_needs(benchmark, scored)
-    values = known.pairs(needs)
-    there = np.flatnonzero(~np.isnan(values))
-    matrices = {name: known.matrix(needs, name) for name in needs.pools}
+    values, matrices = _needed(given, needs)
     folds = {name: names for name, names in needs.folds.items() if not any(np.isnan(matrices[f]).any() for f in names)}
-    for name in set(needs.folds) - set(folds):
-        for fold in needs.folds[name]:
-            del matrices[fold]
+    left_out = [name for name in needs.folds if name not in folds]
+    for fold in (fold for name in left_out for fold in needs.folds[name]):
+        del matrices[fold]
     for matrix in matrices.values():
         matrix[np.isnan(matrix).any(axis=1)] = np.nan
-    wanted = len(values) + sum(matrix.size for matrix in matrices.values())
-    missing = len(values) - len(there) + sum(int(np.isnan(matrix).sum()) for matrix in matrices.values())
-    if missing:
+    every = np.concatenate([values, *(matrix.ravel() for matrix in matrices.values())])
+    if missing := int(np.isnan(every).sum()):
         logger.info(
-            f"{path.name} lacks {missing:,} of the {wanted:,} scores that the items need; their items are unscored."
+            f"{path.name} lacks {missing:,} of the {len(every):,} scores that the items need; their items are unscored."
         )
-    left_out = [name for name in needs.folds if name not in folds]
-    images, texts = needs.ids(there)
-    return DatasetScores(scored, images, texts, values[there], matrices, list(folds), left_out)
+    there = np.flatnonzero(~np.isnan(values))
+    return DatasetScores(scored, *needs.ids(there), values[there], matrices, list(folds), left_out)
 
 
-class _Known:
-    """The scores of a table by pair."""
-
-    def __init__(self, table: pa.Table, path: Path, benchmark: Benchmark, probabilities: bool):
-        named = (benchmark.splits["scene_id"], benchmark.candidates["scene_id"])
-        self._images = pa.chunked_array(
-            [pc.unique(pa.chunked_array([c for ids in named for c in ids.chunks], pa.string()))]
-        )
-        self._texts = benchmark.texts["text_id"]
-        columns = {name: texts(table, name) for name in ("scene_id", "text_id")}
-        image, text = self._places(*(pa.array(column, pa.string()) for column in columns.values()))
-        keys = np.where((image < 0) | (text < 0), -1, image * len(self._texts) + text)
-        if (keys < 0).any():
-            row = int(np.flatnonzero(keys < 0)[0])
-            pair = ", ".join(f"{name} '{column[row]}'" for name, column in columns.items())
+def _check_pairs(given: pd.DataFrame, path: Path, benchmark: Benchmark) -> None:
+    """Raise UserError where a pair of ids is there twice, or an id is none of the benchmark's."""
+    scenes = [*benchmark.splits["scene_id"].to_pylist(), *benchmark.candidates["scene_id"].to_pylist()]
+    for name, known in (("scene_id", scenes), ("text_id", benchmark.texts["text_id"].to_pylist())):
+        if not (there := given[name].isin(known)).all():
+            row = int(there.argmin())
             raise UserError(
-                f"Row {row + 1} of {path} has {pair}, and {benchmark.folder} lacks one of them; give the ids of its "
-                f"candidates.parquet."
+                f"Row {row + 1} of {path} has {name} '{given[name][row]}', which {benchmark.folder} lacks; give the "
+                f"ids of its candidates.parquet."
             )
-        self._scores = pd.Series(scores(table, path, probabilities), pd.Index(keys))
-        if (twice := self._scores.index.duplicated()).any():
-            row = int(twice.argmax())
-            raise UserError(f"Row {row + 1} of {path} scores a pair that an earlier row scores; keep one of them.")
-
-    def pairs(self, needs: Needs) -> np.ndarray:
-        """The score of each pair of candidates, float64, nan where there is none."""
-        image, text = self._places(needs.images, needs.texts)
-        return self._of(image[needs.pairs[0]] * len(self._texts) + text[needs.pairs[1]])
-
-    def matrix(self, needs: Needs, pool: str) -> np.ndarray:
-        """The scores of every pair of a pool, float32 (images, texts), nan where there is none."""
-        image, text = self._places(needs.images, needs.texts)
-        images, texts = needs.pools[pool]
-        return self._of(image[images][:, None] * len(self._texts) + text[texts]).astype(np.float32)
-
-    def _places(self, images: pa.Array, texts: pa.Array) -> tuple[np.ndarray, np.ndarray]:
-        """The places of ids among those of the benchmark, −1 where it lacks one."""
-        return positions(pa.chunked_array([images]), self._images), positions(pa.chunked_array([texts]), self._texts)
-
-    def _of(self, keys: np.ndarray) -> np.ndarray:
-        return self._scores.reindex(keys.ravel()).to_numpy().reshape(keys.shape)
+    if (twice := given.duplicated()).any():
+        raise UserError(
+            f"Row {int(twice.argmax()) + 1} of {path} scores a pair that an earlier row scores; keep one of them."
+        )
 
 
-def _found(known: _Known, needs: Needs) -> bool:
+def _needed(given: pd.DataFrame, needs: Needs) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """The score of each pair of candidates, float64, and of every pair of each pool, float32 (images, texts); nan where
+    there is none."""
+    image, text = (
+        positions(pa.chunked_array([given[name]], pa.string()), pa.chunked_array([ids]))
+        for name, ids in (("scene_id", needs.images), ("text_id", needs.texts))
+    )
+    inside = (image >= 0) & (text >= 0)
+    known = pd.Series(given["score"].to_numpy()[inside], needs.keys(image[inside], text[inside]))
+
+    def of(keys: np.ndarray) -> np.ndarray:
+        return known.reindex(keys.ravel()).to_numpy().reshape(keys.shape)
+
+    return of(needs.keys(*needs.pairs)), {p: of(needs.pool_keys(p)).astype(np.float32) for p in needs.pools}
+
+
+def _has_scores(given: pd.DataFrame, needs: Needs) -> bool:
     """Whether there is a score of a pair of candidates, or all scores of an image with a pool."""
-    folds = {name for names in needs.folds.values() for name in names}
-    if not np.isnan(known.pairs(needs)).all():
-        return True
-    pools = (name for name in needs.pools if name not in folds)
-    return any(not np.isnan(known.matrix(needs, name)).any(axis=1).all() for name in pools)
+    values, matrices = _needed(given, needs)
+    for fold in (fold for folds in needs.folds.values() for fold in folds):
+        del matrices[fold]
+    return not np.isnan(values).all() or any(not np.isnan(each).any(axis=1).all() for each in matrices.values())

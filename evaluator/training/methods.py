@@ -153,8 +153,7 @@ class Labclip(_Further):
     def begin(self, data: "TrainingData", model: str, device: str | None, progress: Progress = SILENT) -> Training:
         """The frozen embeddings of all images and texts, and the layer over them."""
         from evaluator.models.registry import load_model
-        from evaluator.training.contrastive import Contrastive
-        from evaluator.training.labclip import align
+        from evaluator.training.contrastive import Contrastive, align
 
         loaded: Any = load_model(model, device)
         layer = align(loaded, model, data, progress)
@@ -176,11 +175,10 @@ class Finetune(_Further):
         "Train low-rank changes, such as 16/32, instead of the whole model; none for the whole one.",
         metavar="RANK/ALPHA",
     )
-    gradient_checkpointing: bool = option(False, "Compute activations twice, which takes less memory and more time.")
     name = "finetune"
     options = (
         *("epochs", "batch", "rate", "seed", "texts", "negatives", "negative_loss", "negative_weight", "positives"),
-        *("positive_weight", "images_per_class", "precision", "lora", "gradient_checkpointing"),
+        *("positive_weight", "images_per_class", "precision", "lora"),
     )
 
     def __post_init__(self) -> None:
@@ -192,14 +190,12 @@ class Finetune(_Further):
         from evaluator.models.registry import load_model
         from evaluator.training.contrastive import Contrastive, Towers, check_trainable
         from evaluator.training.matching import Matching
-        from evaluator.training.networks import checkpoint_activations, with_lora
+        from evaluator.training.networks import with_lora
 
         loaded: Any = load_model(model, device)
         matches = hasattr(loaded, "match")
         if not matches:
             check_trainable(loaded)
-        if self.gradient_checkpointing:
-            checkpoint_activations(loaded.network)
         lora = parse_lora(self.lora)
         merge = with_lora(loaded.network, *lora, self.seed) if lora else lambda: None
         if matches:

@@ -1,6 +1,4 @@
-"""New, untrained models of open_clip, transformers and diffusers, and the learners that train them; fine-tuning in less
-memory.
-"""
+"""New, untrained models of open_clip, transformers and diffusers, and the learners that train them; LoRA."""
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
@@ -231,11 +229,3 @@ def with_lora(network: nn.Module, rank: int, alpha: float, seed: int) -> Callabl
     config = peft.LoraConfig(r=rank, lora_alpha=alpha, target_modules=names, lora_dropout=0.0)
     adapted = peft.get_peft_model(network, config)
     return lambda: adapted.merge_and_unload()
-
-
-def checkpoint_activations(network: Any) -> None:
-    """Have a network compute activations again for the gradient instead of keeping them."""
-    if hasattr(network, "set_grad_checkpointing"):
-        network.set_grad_checkpointing(True)
-    else:
-        network.gradient_checkpointing_enable({"use_reentrant": False})

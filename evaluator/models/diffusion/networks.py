@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from evaluator.models.contracts import cache_key
 from evaluator.models.diffusion.noising import Diffusion, Flow, Noising, process_of
 from evaluator.models.hub import quiet
+from evaluator.models.pretrained import without_incidental
 
 Condition = dict[str, torch.Tensor]
 """What a network is told of a text, as tensors by name."""
@@ -65,15 +65,12 @@ class Network(ABC):
         return np.concatenate([np.array(ids, dtype=np.int64).reshape(len(texts), -1) for ids in rows], axis=1)
 
     def configurations(self) -> Any:
-        """All configurations, without names of folders and versions, and a digest of the tokenizers' vocabularies."""
-        found: dict[str, Any] = {}
-        for part, component in self.pipe.components.items():
-            config = getattr(component, "config", None) or {}
-            settings = config.to_dict() if hasattr(config, "to_dict") else config
-            found[part] = {
-                key: value for key, value in settings.items() if not key.startswith(("_", "transformers_version"))
-            }
-        return [found, cache_key([sorted(tokenizer.get_vocab().items()) for tokenizer, _ in self.tokenizers()])]
+        """The configuration of each component, without names of folders and versions."""
+        configs = {part: getattr(component, "config", {}) for part, component in self.pipe.components.items()}
+        return {
+            part: without_incidental(config.to_dict() if hasattr(config, "to_dict") else config)
+            for part, config in configs.items()
+        }
 
     @abstractmethod
     def encode_texts(self, texts: list[str]) -> Condition:

@@ -8,11 +8,11 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
 
-from evaluator.models.diffusion.latents import Fit
 from evaluator.models.diffusion.noising import nested_order, staged_order
 from generator.base.errors import UserError
 
 Loss = Literal["l2", "l1", "huber"]
+Fit = Literal["whole", "crop"]
 
 
 FIRST_LOOK = 16
@@ -79,7 +79,7 @@ class Schedule:
     """The numbers of samples after which texts of a contest drop out, and which texts drop out.
 
     After stage k each remaining text has had `stages[k]` samples, and the `keep[k]` best texts go on. With a
-    `confidence` in place of `keep`, a text goes on until the test (sequential_test.py) decides that another one is
+    `confidence` in place of `keep`, a text goes on until `z_score` decides that another one is
     better.
     """
 

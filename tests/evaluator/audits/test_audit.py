@@ -26,21 +26,6 @@ from tests.evaluator.audits.benchmarks import (
 from tests.evaluator.conftest import assert_one_sentence, score_command
 
 
-def test_longer_negatives_are_found(tmp_path: Path) -> None:
-    rng = np.random.default_rng(1)
-    entries = [pair(true, with_a_word_more(false, rng), cluster=cluster) for true, false, cluster in swaps(120)]
-    kind = only(audited(tmp_path, entries))
-    assert kind["blind"]["verdict"] == "hackable"
-    assert kind["blind"]["value"] > 0.95
-    assert "⟨words⟩" in [found["feature"] for found in kind["blind"]["give_aways"][:2]]
-    assert (kind["length"]["words"]["r"], kind["length"]["words"]["size"]) == (1.0, "medium or large")
-    assert (kind["length"]["words"]["lower"], kind["length"]["words"]["true"], kind["length"]["words"]["false"]) == (
-        1,
-        7,
-        8,
-    )
-
-
 def test_a_word_that_only_negatives_have_is_found_and_named(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     entries = []
@@ -140,7 +125,9 @@ def test_which_text_is_true_changes_only_signs(tmp_path: Path) -> None:
         a, b = (kind[measure]["characters"] if measure == "length" else kind[measure] for kind in (one, other))
         assert (a["true"], a["false"], a["size"]) == (b["false"], b["true"], b["size"])
         assert (a["r"], a["lower"]) == (pytest.approx(-b["r"]), pytest.approx(1 - b["lower"]))
-    assert one["blind"]["value"] == other["blind"]["value"]
+    assert one["blind"]["value"] == other["blind"]["value"] > 0.95
+    words = one["length"]["words"]
+    assert words == {"r": 1.0, "size": "medium or large", "lower": 1, "true": 7, "false": 8}
 
 
 def test_the_centre_of_several_negatives_is_told(tmp_path: Path) -> None:

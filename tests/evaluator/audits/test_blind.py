@@ -8,13 +8,18 @@ from scipy import stats
 from scipy.sparse import vstack
 from threadpoolctl import threadpool_limits
 
-from evaluator.audits.audit import rank_biserial, share_lower, size_of
-from evaluator.audits.blind import FOLDS, LEARNERS, blind_test, centre, give_aways, p_above
-from evaluator.audits.features import (
+from evaluator.audits.audit import rank_biserial, share_lower
+from evaluator.audits.blind import (
+    FOLDS,
+    LEARNERS,
     NUMBERS,
     Pairs,
+    blind_test,
+    centre,
+    give_aways,
     make_pairs,
     ngram_differences,
+    p_above,
     text_features,
     word_overlap,
     words,
@@ -126,11 +131,6 @@ def test_r_is_that_of_scipy() -> None:
         u = stats.mannwhitneyu(true, false).statistic
         assert rank_biserial(true, false) == pytest.approx(1 - 2 * u / (len(true) * len(false)))
     assert np.isnan(rank_biserial(np.array([]), np.array([1.0])))
-
-
-def test_sizes_of_effects() -> None:
-    sizes = {0: "negligible", -0.0999: "negligible", 0.1: "small", -0.2999: "small", 0.3: "medium or large"}
-    assert {r: size_of(r) for r in sizes} == sizes
 
 
 def test_the_share_of_lower_numbers_counts_ties_half() -> None:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 
-from evaluator.audits import similarity
 from evaluator.audits.audit import Request, audit
 from evaluator.audits.similarity import MINILM, SentenceEncoder, audit_similarity, similar_items, threshold
 from generator.base.errors import UserError
@@ -38,24 +37,6 @@ def test_other_poolings_are_refused(bert: Path) -> None:
     (bert / "1_Pooling" / "config.json").write_text('{"pooling_mode_max_tokens": true}')
     with pytest.raises(UserError, match="pool by mean or by first token, got pooling_mode_max_tokens"):
         SentenceEncoder(str(bert), "cpu")
-
-
-def test_the_hub_is_asked_for_the_pooling_of_its_own_models_alone(
-    bert: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    asked: list[tuple[str, str]] = []
-    (tmp_path / "config.json").write_text('{"pooling_mode_max_tokens": true}')
-
-    def download(name: str, file: str) -> str:
-        asked.append((name, file))
-        return str(tmp_path / "config.json")
-
-    monkeypatch.setattr("huggingface_hub.hf_hub_download", download)
-    SentenceEncoder(str(bert), "cpu")
-    assert asked == []
-    with pytest.raises(UserError, match="'owner/name' to pool by mean or by first token, got pooling_mode_max_tokens"):
-        similarity._pools_first_token("owner/name")
-    assert asked == [("owner/name", "1_Pooling/config.json")]
 
 
 class _Known:
@@ -138,4 +119,4 @@ def test_models_that_cannot_be_read_are_one_sentence(gpt2: Path, bert: Path, tmp
     (bert / "model.safetensors").write_bytes(b"no weights")
     for option, folder in (("--language-model", tmp_path / "empty"), ("--sentence-encoder", bert)):
         said = score_command("audit", root, option, folder)
-        assert_one_sentence(said, str(folder), "config.json" if folder.name == "empty" else "is damaged")
+        assert_one_sentence(said, str(folder), "config.json" if folder.name == "empty" else "cannot be loaded")

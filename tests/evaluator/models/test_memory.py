@@ -31,21 +31,6 @@ def test_every_item_is_computed_once_in_order(most: int, caplog: pytest.LogCaptu
     assert ("going on with batches of" in caplog.text) == (most < 16)
 
 
-def test_the_size_stays_small() -> None:
-    batch, sizes = BatchSize(16, "number"), list[int]()
-    list(batch.run(room_for(4, []), range(16)))
-    list(batch.run(room_for(100, sizes), range(16)))
-    assert sizes == [4] * 4
-
-
-def test_a_planned_batch_is_whole_until_memory_runs_out() -> None:
-    batch, sizes = BatchSize(4, "number"), list[int]()
-    list(batch.run(room_for(12, sizes), range(10), planned=True))
-    list(batch.run(room_for(12, sizes), range(14), planned=True))
-    assert sizes == [10, 4, 4, 4, 2]
-    assert batch.size == 4
-
-
 @pytest.mark.parametrize("error", [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory")])
 def test_what_is_finished_is_kept_and_one_item_too_many_is_said(error: Exception) -> None:
     batch, finished = BatchSize(4, "text"), list[int]()

@@ -131,12 +131,15 @@ def test_one_method_is_a_pair_scorer(written: Callable[..., str]) -> None:
 def test_many_pairs_at_once_with_channels(written: Callable[..., str]) -> None:
     model = _load(written(BULK))
     scores = model.score_pairs(IMAGES, [(1, "abc"), (0, "d")], contests=[[0, 1]])
+    assert model._model.contests is None
     assert scores.dtype == np.float32
     assert scores.tolist() == [[0, 3], [255, 1]]
     assert (model.channels, model.passes) == (("fit", "length"), 2)
     assert model.tokens(["ab", "cd", "e"]).tolist() == [[2], [2], [1]]
-    plain = _load(written(BULK.replace(", contests=None", "").replace("        self.contests = contests\n", "")))
-    assert plain.score_pairs(IMAGES, [(1, "abc")]).tolist() == [[0, 3]]
+    plain = BULK.replace(", contests=None", "").replace("        self.contests = contests\n", "")
+    assert _load(written(plain + "    contested = True\n")).score_pairs(IMAGES, [(1, "abc")], [[0]]).tolist() == [
+        [0, 3]
+    ]
 
 
 def test_what_is_no_number_is_left_to_be_unscored(written: Any) -> None:
@@ -362,7 +365,7 @@ def test_an_object_that_is_contested_gets_its_pairs_at_once_and_others_get_batch
         model.batch.size = 2
     assert np.array_equal(parts.score_pairs(IMAGES, pairs, contests), whole.score_pairs(IMAGES, pairs, contests))
     assert whole._model.calls == [(2, 6, contests)]
-    assert parts._model.calls == [(1, 2, [[0, 1]]), (2, 2, []), (1, 2, [[0, 1]])]
+    assert parts._model.calls == [(1, 2, None), (2, 2, None), (1, 2, None)]
 
 
 def test_an_object_that_is_fitted_on_texts_is_told_them(written: Callable[..., str]) -> None:

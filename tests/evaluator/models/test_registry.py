@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from evaluator.models.registry import FAMILIES, Spec, checked_arguments, families, load_model, read_spec
 from generator.base.errors import UserError
-from generator.base.files import read_json
 from tests.evaluator.conftest import assert_one_sentence, score_command
 from tests.evaluator.models.test_python import IMAGES
 
@@ -119,9 +118,9 @@ def test_a_family_that_cannot_be_loaded(value: str, installed: Callable[[str, st
 
 
 def test_arguments_of_families_of_other_packages(
-    installed: Callable[[str, str], None], written: Callable[..., str], drawn: Path, tmp_path: Path
+    installed: Callable[[str, str], None], written: Callable[..., str]
 ) -> None:
-    """Those that the loader names, read as it says; they are part of the model's name."""
+    """Those that the loader names, read as it says."""
     plugin = PLUGIN.replace("def load(name, device):", "def load(name, device, *, size: int = 1):")
     written(
         plugin.replace("len(text)", "len(text) * self.size")
@@ -131,9 +130,3 @@ def test_arguments_of_families_of_other_packages(
     )
     installed("bright", "bright = bright_plugin:load")
     assert load_model("bright:large,size=3", "cpu").score_pairs(IMAGES, [(0, "four")]).tolist() == [[12]]
-    spec = "bright:large,size=3"
-    done = score_command(
-        "run", drawn, "--model", spec, "--protocol", "binary", "--limit", "2", "--out", tmp_path / "run"
-    )
-    assert done.exit_code == 0, done.output
-    assert read_json(tmp_path / "run" / "run.json")["model"] == spec

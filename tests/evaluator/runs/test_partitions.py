@@ -222,7 +222,7 @@ def test_a_question_of_several_samples_is_mixed_unless_they_agree(tmp_path: Path
     from generator.dataset.reader import Benchmark
 
     written = write_questions(tmp_path / "b", "t", vars(benchmark_tables(read_table(table), table, False)))
-    assert read_splits(partitions, Benchmark(written)).of == {"a": "mixed", "b": "seen", "c": "excluded"}
+    assert read_splits(partitions, Benchmark(written))["of"] == {"a": "mixed", "b": "seen", "c": "excluded"}
 
 
 def test_mistakes_are_one_sentence(benchmark: str, partitions: Path, tmp_path: Path, drawn: Path) -> None:

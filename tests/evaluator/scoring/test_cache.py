@@ -90,6 +90,8 @@ def test_a_damaged_cache_is_said_in_one_sentence(tmp_path: Path, damage: str) ->
         "UPDATE vectors SET vector = zeroblob(20) WHERE input = 'b'",
         "UPDATE vectors SET vector = x'' WHERE input = 'b'",
         "UPDATE vectors SET vector = substr(vector, 5) WHERE input = 'b'",
+        "UPDATE vectors SET vector = 'a text' WHERE input = 'b'",
+        "UPDATE vectors SET vector = 7 WHERE input = 'b'",
     ],
 )
 def test_an_entry_that_was_changed_is_not_used(tmp_path: Path, change: str, caplog: pytest.LogCaptureFixture) -> None:
@@ -122,13 +124,3 @@ def test_pools_are_files_by_channel(tmp_path: Path) -> None:
     assert [path.name for path in sorted((tmp_path / "pools").iterdir())] == ["grid.itc.npy", "grid.npy"]
     found = np.load(pool_path(tmp_path, "grid", "itm", 0))
     assert (found.dtype, found.tolist()) == (np.float32, np.eye(2).tolist())
-
-
-@pytest.mark.parametrize("entry", ["a text", 7, 1.5, b"", b"\0" * 9, b"\0" * 16])
-def test_an_entry_that_is_no_vector_counts_as_missing(tmp_path: Path, entry: object) -> None:
-    with VectorCache(tmp_path / "model.sqlite") as cache:
-        cache.put(["a", "b"], np.ones((2, 3)))
-    with sqlite3.connect(tmp_path / "model.sqlite") as database:
-        database.execute("UPDATE vectors SET vector = ? WHERE input = 'a'", [entry])
-    with VectorCache(tmp_path / "model.sqlite") as cache:
-        assert set(cache.get(["a", "b"])) == {"b"}

@@ -11,10 +11,8 @@ import torch
 
 from evaluator.models.registry import load_model
 from evaluator.provenance.contamination import CLEAN, CONTAMINATED, UNKNOWN, training_of
-from evaluator.training.contrastive import Towers
-from evaluator.training.data import TrainingData
 from evaluator.training.methods import Finetune, Scratch
-from evaluator.training.networks import checkpoint_activations, with_lora
+from evaluator.training.networks import with_lora
 from evaluator.training.recipe import from_preset
 from evaluator.training.session import train
 from evaluator.training.source import benchmark_source
@@ -50,30 +48,6 @@ def test_every_family_is_trained_whole_and_by_lora(
     for name, inputs in (("encode_images", pictures()), ("encode_texts", ["a red cube"])):
         assert np.abs(getattr(before, name)(inputs) - getattr(after, name)(inputs)).max() > 1e-4
     assert sum(p.numel() for p in after.network.parameters()) == before.info["parameters"]  # type: ignore[union-attr]
-
-
-@pytest.mark.parametrize("family", ["open_clip", "CLIP"])
-def test_activations_that_are_computed_again_change_nothing(
-    data: TrainingData, make_base: Callable[..., str], family: str
-) -> None:
-    """A layer's forward pass runs twice, and its gradient is the same."""
-    spec = make_base(family)
-    found = []
-    for again in (False, True):
-        model: Any = load_model(spec, "cpu")
-        if again:
-            checkpoint_activations(model.network)
-        layer = next(
-            module for name, module in model.network.named_modules() if name.endswith((".mlp", "layers.0.mlp"))
-        )
-        calls: list[int] = []
-        layer.register_forward_pre_hook(lambda *_, calls=calls: calls.append(1))
-        images, texts = Towers(model, data, "auto").embed(np.arange(3), np.arange(3), 0)
-        (images * texts).sum().backward()
-        gradient = torch.cat([p.grad.flatten() for p in model.network.parameters() if p.grad is not None])
-        found.append((len(calls), gradient))
-    assert [calls for calls, _ in found] == [1, 2]
-    assert torch.allclose(found[0][1], found[1][1], atol=1e-5)
 
 
 def test_what_is_known_of_a_training_is_its_own_and_that_of_its_base(

@@ -21,36 +21,6 @@ def _learner(data: TrainingData) -> Fixed:
     return Fixed(*(torch.randn((n, 8), generator=generator) for n in (len(data), len(data.texts))), 5.0)
 
 
-def test_training_lowers_the_loss_and_is_continued_from_any_step(
-    data: TrainingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Stopped after each step in turn, and continued to the same numbers."""
-    monkeypatch.setattr("evaluator.training.fit._SECONDS", -1)  # the state is kept after each step
-    recipe, whole = Recipe(epochs=2, batch=40, rate=0.1), _learner(data)
-    losses = fit(Contrastive(whole, data, recipe), data, recipe, Checkpoint(tmp_path / "whole", {"a": 1}))
-    assert len(losses) == 2
-    assert losses[1] < losses[0]
-    for stop in range(1, 4):
-        checkpoint = Checkpoint(tmp_path / f"stopped-{stop}", {"a": 1})
-
-        class Stopped(Contrastive):
-            left = stop
-
-            def settle(self) -> None:
-                super().settle()
-                self.left -= 1
-                if self.left < 0:
-                    raise KeyboardInterrupt
-
-        with pytest.raises(KeyboardInterrupt):
-            fit(Stopped(_learner(data), data, recipe), data, recipe, checkpoint)
-        second = _learner(data)
-        assert fit(Contrastive(second, data, recipe), data, recipe, checkpoint) == losses
-        assert f"Continuing after step {stop} of 4." in caplog.text
-        for one, other in zip(whole.parameters(), second.parameters(), strict=True):
-            assert torch.equal(one, other)
-
-
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 def test_a_training_that_diverges_names_the_step_and_keeps_nothing(
     data: TrainingData, tmp_path: Path, bad: float

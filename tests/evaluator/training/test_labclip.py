@@ -10,8 +10,7 @@ import torch
 from torch import nn
 
 from evaluator.models.registry import load_model
-from evaluator.training.contrastive import contrastive
-from evaluator.training.labclip import Alignment, text_head
+from evaluator.training.contrastive import Alignment, contrastive, text_head
 from evaluator.training.methods import Labclip
 from evaluator.training.recipe import from_preset
 from evaluator.training.session import train

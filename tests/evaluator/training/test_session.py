@@ -169,15 +169,6 @@ def test_a_training_that_has_ended_is_not_repeated_by_any_process(
     assert not state.exists()
 
 
-def test_a_training_that_diverges_leaves_nothing(base: str, drawn: Path, tmp_path: Path) -> None:
-    given = ("train", "finetune", drawn, "--model", base, "--out", tmp_path / "out", "--batch", "32", "--device", "cpu")
-    done = score_command(*given, "--rate", "1e30", "--precision", "float32")
-    assert done.exit_code == 2
-    assert "Training diverged at step 2 of 15" in done.stderr
-    assert done.stderr.strip().endswith("choose a lower --rate.")
-    assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == []
-
-
 def test_what_is_there_and_what_cannot_be_trained_is_refused(drawn: Path, tmp_path: Path) -> None:
     refused = ("train", "scratch", drawn, "--device", "cpu", "--out")
     (tmp_path / "full").mkdir()

@@ -14,13 +14,6 @@ from generator.base.errors import UserError
 from tests.evaluator import diffusers_folders
 
 
-def test_a_moved_folder_is_the_same_model(folders: Callable[[str], Path], tmp_path: Path) -> None:
-    """Its name may hold an @."""
-    copy = tmp_path / "model@home"
-    shutil.copytree(folders("epsilon"), copy)
-    assert load_diffusion(str(copy), "cpu").key == load_diffusion(str(folders("epsilon")), "cpu").key
-
-
 def refused(name: str) -> str:
     """The one sentence that loading ends in."""
     with pytest.raises(UserError) as raised:
