@@ -9,9 +9,10 @@ logged under the name `generator` at level INFO.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from generator.base.errors import UserError
@@ -40,6 +41,8 @@ from generator.render.shards import ShardScenes, parse_shard, parse_size
 from generator.vocabulary.schema import parse_vocabulary
 
 logger = logging.getLogger(__name__)
+_OPEN: Mapping[str, int] = MappingProxyType({})
+"""Of scenes whose splits each benchmark decides."""
 
 
 def plan(out: str | Path | None = None, **content: Any) -> StoredPlan:
@@ -155,7 +158,7 @@ def render(
             check_space(root, len(ShardScenes(prepared.planned, part)), {**prepared.request, **rendering})
         stored = plan_world(prepared, root)
     work = work_of(stored, rendering)
-    _log_work(work, root, device, workers_of)
+    _log_work(work, root, device, workers_of, stored.counts())
     log_held_out(stored)
     render_work(work, stored.root, root, workers_of, progress)
     if not shard:
@@ -305,7 +308,7 @@ def _farm(workers: int | None, farm: str, address: str | None) -> Farm:
     return Farm(workers or default_workers(), farm == "ray", address)
 
 
-def _log_work(work: Work, root: Path, device: str, farm: Farm) -> None:
+def _log_work(work: Work, root: Path, device: str, farm: Farm, planned_for: Mapping[str, int] = _OPEN) -> None:
     least, most = work.request["objects"]
     each = "" if least == most == 2 else f", {least if least == most else f'{least}..{most}'} objects each"
     workers = f"with {farm.workers} worker{'s' * (farm.workers > 1)}"
@@ -316,6 +319,8 @@ def _log_work(work: Work, root: Path, device: str, farm: Farm) -> None:
         f"({work.request['quality']['name']}"
         f"{each}) into {shown(root)}, {time}."
     )
+    if planned_for:
+        logger.info(f"Planned for {', '.join(f'{split} {n:,}' for split, n in planned_for.items())}.")
 
 
 def _local(place: str | Path) -> Path:

@@ -14,7 +14,7 @@ from evaluator.cli.report import leaderboard, report
 from evaluator.cli.run import run
 from evaluator.cli.tables import tables
 from evaluator.cli.train import train
-from generator.base.commands import Commands, result
+from generator.base.commands import Commands, completion, result
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
@@ -48,5 +48,6 @@ for command in (
     audit,
     familiarity,
     models,
+    completion,
 ):
     main.add_command(command)

@@ -16,7 +16,6 @@ from evaluator.benchmarks.tables import read_table, require
 from evaluator.metrics.comparison import TOLERANCE
 from evaluator.protocols.records import Results, RunRecord
 from evaluator.protocols.registry import protocol_names
-from evaluator.provenance.certificate import found_certificate
 from evaluator.runs.folder import BEGUN_ITEMS, folder_name, split_run
 from evaluator.runs.measure import check_level, measure
 from evaluator.runs.parts import forget_splits
@@ -24,6 +23,7 @@ from evaluator.scoring.elsewhere import dataset_scores
 from evaluator.scoring.writing import write_pool, write_scores
 from generator.base.errors import UserError
 from generator.base.files import read_json, sha256, write_json
+from generator.dataset.certificates import found_certificate
 from generator.dataset.reader import Benchmark, Dataset
 from generator.dataset.writer import write_benchmark
 

@@ -18,7 +18,7 @@ from evaluator.models.python import check_device, evaluating, from_memory
 from evaluator.models.registry import load_model
 from evaluator.protocols.records import Results, RunRecord
 from evaluator.protocols.registry import find_protocol, protocol_names
-from evaluator.provenance.certificate import found_certificate, verified_now
+from evaluator.provenance.certificate import verified_now
 from evaluator.provenance.contamination import CONTAMINATED, training_of
 from evaluator.runs.dataset import Dataset
 from evaluator.runs.folder import BEGUN
@@ -33,6 +33,7 @@ from generator.base.errors import UserError, did_you_mean
 from generator.base.files import read_json, write_json
 from generator.base.paths import check_own_files
 from generator.base.progress import SILENT, Progress
+from generator.dataset.certificates import found_certificate
 from generator.dataset.reader import Benchmark
 from generator.dataset.records import BENCHMARK_TABLES
 

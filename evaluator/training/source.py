@@ -11,11 +11,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evaluator.provenance.certificate import found_certificate
 from evaluator.provenance.exposure import Exposure, read_exposure
 from evaluator.training.data import TRAIN, Described, TrainingData, check_kinds, collect
 from evaluator.training.recipe import Recipe, listed
 from generator.base.errors import UserError
+from generator.dataset.certificates import found_certificate
 from generator.dataset.reader import Benchmark, Images, World
 
 Named = tuple[tuple[tuple[str, str], ...], str]

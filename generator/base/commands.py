@@ -9,12 +9,13 @@ import logging
 import math
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import get_completion_class
 
 from generator.base.errors import UserError, reason_of, visible
 from generator.base.extras import extras_named
@@ -97,11 +98,51 @@ class Number(click.FloatRange):
         return number
 
 
+class Command(click.Command):
+    """A command whose help has examples, and of many options the common ones first.
+
+    common: names of parameters. examples: command lines as they are typed, without the name of the program.
+    """
+
+    def __init__(self, *args: Any, common: Sequence[str] = (), examples: Sequence[str] = (), **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.common, self.examples = common, examples
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The options, in two sections where some are common."""
+        options = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
+        records = [(each.name in self.common, each.get_help_record(ctx)) for each in options]
+        for title, wanted in (("Common options", True), ("More options" if self.common else "Options", False)):
+            if rows := [record for common, record in records if record and common is wanted]:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The examples."""
+        if self.examples:
+            program = ctx.find_root().info_name
+            with formatter.section("Examples"):
+                for each in self.examples:
+                    formatter.write(f"{'':{formatter.current_indent}}{program} {each}\n")
+
+
 class Commands(click.Group):
     """A group of commands that shows what library code logs, and ends foreseeable failures with one sentence.
 
     Exit code 2 after a mistake, where a file cannot be read or written, and where memory is short; 130 after Ctrl-C.
+    Its help lists the commands whole, in the order in which they were added.
     """
+
+    command_class = Command
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of the commands, in their order."""
+        return list(self.commands)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands, each with the first sentence of its help."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, each.get_short_help_str(1_000)) for name, each in self.commands.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command. Unforeseen errors keep their traceback."""
@@ -132,6 +173,18 @@ class Commands(click.Group):
                     f"Cannot {what} {where}: {reason_of(error)}. What is finished is kept: mend this and run the same "
                     f"command again."
                 ) from error
+
+
+@click.command(cls=Command, examples=["completion bash >> ~/.bashrc", "completion zsh >> ~/.zshrc"])
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion(context: click.Context, shell: str) -> None:
+    """Print a script that lets SHELL complete commands and options."""
+    root = context.find_root()
+    program = str(root.info_name)
+    script = get_completion_class(shell)
+    assert script is not None
+    click.echo(script(root.command, {}, program, f"_{program.upper()}_COMPLETE").source())
 
 
 class _Mistake(click.ClickException):

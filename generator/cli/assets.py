@@ -15,7 +15,7 @@ def assets() -> None:
     """List, import and install sets of meshes and panoramas (docs/assets.md)."""
 
 
-@assets.command("list")
+@assets.command("list", examples=["assets list"])
 @click.option("--set", "chosen", help="List only this set.  [default: all installed sets]")
 @JSON
 def list_sets(chosen: str | None, as_json: bool) -> None:
@@ -30,7 +30,7 @@ def list_sets(chosen: str | None, as_json: bool) -> None:
     result(found, as_json, "\n".join(lines))
 
 
-@assets.command()
+@assets.command(examples=["assets show fox", "assets show --set mine"])
 @click.argument("name", required=False)
 @click.option("--set", "chosen", default="builtin", help="The set that has the mesh.")
 @click.option("--out", type=NEW_PNG, help="PNG to write.  [default: NAME.png, or SET.png]")
@@ -49,7 +49,7 @@ def show(name: str | None, chosen: str, out: Path | None, as_json: bool) -> None
     result({"picture": str(path), "meshes": names}, as_json, str(path))
 
 
-@assets.command("import")
+@assets.command("import", examples=["assets import jackalope.glb --name jackalope --licence Apache-2.0"])
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--name", required=True, help="Name in its set and in families.")
 @click.option("--set", "chosen", default="mine", help="Set to import into; created if it does not exist.")
@@ -97,7 +97,7 @@ def import_(
     result(data, as_json, str(picture))
 
 
-@assets.command()
+@assets.command(examples=["assets install 0ad --from public.zip"])
 @click.argument("name", type=click.Choice(["0ad"]))
 @click.option(
     "--from",

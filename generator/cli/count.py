@@ -6,11 +6,11 @@ from typing import Any
 
 import click
 
-from generator.base.commands import result
+from generator.base.commands import Command, result
 from generator.cli.options import BENCHMARK, DATASET, JSON, table
 
 
-@click.command()
+@click.command(cls=Command, examples=["count small"])
 @DATASET
 @BENCHMARK
 @JSON

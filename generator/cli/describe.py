@@ -5,12 +5,20 @@ from typing import Any
 
 import click
 
-from generator.base.commands import Bar, result, say
+from generator.base.commands import Bar, Command, result, say
 from generator.cli.options import DATASET, EXPOSED, FILE, JSON, REPLACE, SEED, given_values
 from generator.describe.protocols.registry import protocol_names
 
 
-@click.command()
+@click.command(
+    cls=Command,
+    common=("name", "protocols", "levels", "complexity", "preset", "replace"),
+    examples=[
+        "describe many --name asked",
+        "describe many --protocol skill --complexity 2..6 --name skills",
+        "describe many --preset crepe2023",
+    ],
+)
 @DATASET
 @click.option(
     "--benchmark",

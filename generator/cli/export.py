@@ -15,7 +15,7 @@ def export() -> None:
     """Convert a dataset to the format of another tool."""
 
 
-@export.command()
+@export.command(examples=["export hf small --out small-hf"])
 @DATASET
 @_OUT
 @BENCHMARK
@@ -30,7 +30,7 @@ def hf(dataset: Path, out: Path, benchmark: str | None, as_json: bool) -> None:
     _tell(export_hf(Samples(opened, chosen), f"{opened.root.resolve().name} {chosen.name}", out, Bar()), out, as_json)
 
 
-@export.command()
+@export.command(examples=["export webdataset small --out small-tars --size 256MB"])
 @DATASET
 @_OUT
 @BENCHMARK
@@ -47,7 +47,7 @@ def webdataset(dataset: Path, out: Path, benchmark: str | None, size: str, as_js
     _tell(export_webdataset(samples, parse_size(size), out, Bar()), out, as_json)
 
 
-@export.command()
+@export.command(examples=["export clevr world --out world-clevr"])
 @DATASET
 @_OUT
 @BENCHMARK

@@ -2,11 +2,12 @@
 
 import click
 
-from generator.base.commands import Commands
+from generator.base.commands import Commands, completion
 from generator.cli.assets import assets
 from generator.cli.count import count
 from generator.cli.describe import describe
 from generator.cli.export import export
+from generator.cli.look import info, listing
 from generator.cli.plan import plan
 from generator.cli.preview import preview
 from generator.cli.render import merge, render
@@ -21,5 +22,20 @@ def main() -> None:
     """Render worlds with held-out combinations and write benchmarks over them."""
 
 
-for command in (plan, render, merge, split, describe, verify, count, preview, vocab, assets, export):
+for command in (
+    listing,
+    plan,
+    render,
+    merge,
+    info,
+    preview,
+    verify,
+    split,
+    describe,
+    count,
+    vocab,
+    assets,
+    export,
+    completion,
+):
     main.add_command(command)

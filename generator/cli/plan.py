@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from generator.base.commands import result, say
+from generator.base.commands import Command, result, say
 from generator.base.errors import UserError
 from generator.cli.options import (
     BLOCK_SEED,
@@ -75,6 +75,10 @@ POWER = click.option(
 )
 
 
+COMMON = ("preset", "holdout", "family", "objects", "scenes", "resolution", "block_seed", "out")
+"""Parameters that most who plan a world give."""
+
+
 def content_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options that decide what a world holds."""
     for option in reversed(_CONTENT_OPTIONS):
@@ -82,7 +86,11 @@ def content_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-@click.command()
+@click.command(
+    cls=Command,
+    common=COMMON,
+    examples=["plan --holdout 3x3 --out world", "plan --holdout 4x6 --block-seed 0..4 --power"],
+)
 @content_options
 @click.option("--out", type=NEW_FOLDER, help="Folder to write.  [default: a folder named after the options]")
 @POWER

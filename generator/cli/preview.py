@@ -4,12 +4,15 @@ from pathlib import Path
 
 import click
 
-from generator.base.commands import result
+from generator.base.commands import Command, result
 from generator.base.errors import UserError
 from generator.cli.options import BENCHMARK, DATASET, JSON, NEW_PNG, SEED, given
 
 
-@click.command()
+@click.command(
+    cls=Command,
+    examples=["preview small", "preview zoo --grid", "preview small --split unseen --n 12 --out unseen.png"],
+)
 @DATASET
 @BENCHMARK
 @click.option("--split", "splits", multiple=True, help="Split to show. Repeat for several.  [default: all]")

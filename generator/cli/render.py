@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from generator.base.commands import Bar, DatasetFolder, result, say
+from generator.base.commands import Bar, Command, DatasetFolder, result, say
 from generator.base.errors import UserError
 from generator.base.store import settle, shown
 from generator.cli.options import EXPOSED, FOLDER, JSON, given, given_values
-from generator.cli.plan import content_options
+from generator.cli.plan import COMMON, content_options
 
 if TYPE_CHECKING:
     from generator.dataset.reader import Dataset
@@ -19,7 +19,16 @@ _WITH_FROM = frozenset(
 )
 
 
-@click.command()
+@click.command(
+    cls=Command,
+    common=(*COMMON, "quality"),
+    examples=[
+        "render --holdout 3x3",
+        "render --holdout 3x3 --scenes 400 --resolution 64x64 --quality draft --out small",
+        "render --family pug --holdout color:animal=4x4 --block-seed 0..2 --out zoo",
+        "render --holdout none --scenes 500 --out probe",
+    ],
+)
 @click.argument("planned", type=FOLDER, required=False)
 @content_options
 @click.option(
@@ -109,7 +118,7 @@ def print_made(dataset: "Dataset", as_json: bool) -> None:
     result({"dataset": name, "benchmark": first, "scenes": scenes, "benchmarks": made}, as_json, name)
 
 
-@click.command()
+@click.command(cls=Command, examples=["merge part-1 part-2 --out world"])
 @click.argument("shards", type=DatasetFolder(), nargs=-1, required=True)
 @EXPOSED
 @click.option("--out", type=DatasetFolder(written=True), required=True, help="Folder or URL to write.")

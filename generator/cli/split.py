@@ -4,13 +4,21 @@ from pathlib import Path
 
 import click
 
-from generator.base.commands import Bar, result, say
+from generator.base.commands import Bar, Command, result, say
 from generator.base.errors import UserError
 from generator.cli.options import BLOCK_SEED, DATASET, DESIGN, EXPOSED, HOLDOUT, JSON, OPPOSITES, REPLACE
 from generator.cli.plan import POWER, check_power, of_first_seed, print_power
 
 
-@click.command()
+@click.command(
+    cls=Command,
+    common=("holdout", "block_seed", "name", "replace"),
+    examples=[
+        "split small --holdout 4x6 --name wide-block",
+        "split small --holdout relation:pair=2x3 --block-seed 0..4",
+        "split small --holdout 4x6 --power",
+    ],
+)
 @DATASET
 @DESIGN
 @HOLDOUT

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from generator.base.commands import Bar, DatasetFolder, result, say
+from generator.base.commands import Bar, Command, DatasetFolder, result, say
 from generator.base.errors import UserError
 from generator.cli.options import FILE, JSON, SEED, given, table
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _OF_LABELS = {"columns", "task", "train", "familiar"}
 
 
-@click.command()
+@click.command(cls=Command, examples=["verify small", "verify small --images 200"])
 @click.argument("dataset", type=DatasetFolder(), required=False)
 @click.option("--benchmark", help="Benchmark to verify.  [default: all]")
 @click.option(

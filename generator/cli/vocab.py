@@ -14,7 +14,7 @@ def vocab() -> None:
     """Inspect world families and check your own."""
 
 
-@vocab.command()
+@vocab.command(examples=["vocab check zoo.toml"])
 @click.argument("family")
 @JSON
 def check(family: str, as_json: bool) -> None:
@@ -38,7 +38,7 @@ def check(family: str, as_json: bool) -> None:
     raise SystemExit(2 if errors else 1 if found else 0)
 
 
-@vocab.command()
+@vocab.command(examples=["vocab show zoo.toml"])
 @click.argument("family")
 @click.option("--out", type=NEW_PNG, help="PNG to write.  [default: NAME-swatches.png]")
 @click.option("--workers", type=click.IntRange(min=1), help="Number of render processes.  [default: one per core]")
@@ -52,7 +52,7 @@ def show(family: str, out: Path | None, workers: int | None, as_json: bool) -> N
     result({"swatches": str(path)}, as_json, str(path))
 
 
-@vocab.command()
+@vocab.command(examples=["vocab new mine.toml --extends pug"])
 @click.argument("out", type=NEW_FILE)
 @click.option("--extends", default="clevr", help="Family to extend: a name, or the path of your own TOML file.")
 @JSON

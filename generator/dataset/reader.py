@@ -1,6 +1,7 @@
 """Reads a dataset: a world and the benchmarks over it."""
 
 import hashlib
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,6 +30,7 @@ from generator.dataset.records import (
     WorldManifest,
 )
 
+logger = logging.getLogger(__name__)
 _SCHEMAS = {"scenes": SCENES, "packed": PACKED, **BENCHMARK_TABLES}
 
 
@@ -298,15 +300,18 @@ class Dataset:
         return sorted(check_benchmark_name(path.name) for path in folders if path.is_dir())
 
     def benchmark(self, name: str | None = None) -> Benchmark:
-        """The benchmark of that name, or without a name the only one. Raises UserError when there is none or a
-        choice."""
+        """The benchmark of that name; without a name the only one, or of several the one made with the world. Raises
+        UserError when there is none or a choice."""
         names = self.benchmark_names()
         if not names:
             raise UserError(f"{self.root} has no benchmark yet; make one with `gen split {self.root} --holdout 3x3`.")
         if name is None:
-            if len(names) > 1:
+            first = [each for each in names if len(names) == 1 or self.benchmark(each).manifest.get("with_world")]
+            if len(first) != 1:
                 raise UserError(f"{self.root} has several benchmarks; choose one with --benchmark: {', '.join(names)}.")
-            name = names[0]
+            (name,) = first
+            if others := [each for each in names if each != name]:
+                logger.info(f"Benchmark {name}, made with the world; --benchmark names others: {', '.join(others)}.")
         if name not in names:
             raise UserError(f"{self.root} has no benchmark '{name}'; {did_you_mean(name, names)}")
         return Benchmark(folder_in(self.root, f"benchmarks/{name}"))

@@ -16,7 +16,6 @@ import pyarrow.parquet as pq
 from evaluator.analysis.answers import match, read_answers
 from evaluator.audits.familiarity.corpora import parts
 from evaluator.audits.familiarity.counting import read_counts, read_table
-from evaluator.provenance.certificate import found_certificate
 from evaluator.provenance.exposure import recorded_exposure
 from evaluator.report.files import write_latex
 from evaluator.report.page import write_page
@@ -32,6 +31,7 @@ from generator.assets.skeleton import load_skeleton
 from generator.base.files import write_json, write_sums
 from generator.base.limits import map_npy
 from generator.base.registry import resource
+from generator.dataset.certificates import found_certificate
 from generator.dataset.journal import Journal
 from generator.dataset.outputs import OUTPUTS, ObjectBoxes, PixelOutputs, decode, encode, output_path
 from generator.dataset.packing import Packer
