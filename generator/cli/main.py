@@ -6,7 +6,7 @@ from generator.base.commands import Commands, completion
 from generator.cli.assets import assets
 from generator.cli.count import count
 from generator.cli.describe import describe
-from generator.cli.export import export
+from generator.cli.export import export, publish
 from generator.cli.look import info, listing
 from generator.cli.plan import plan
 from generator.cli.preview import preview
@@ -36,6 +36,7 @@ for command in (
     vocab,
     assets,
     export,
+    publish,
     completion,
 ):
     main.add_command(command)

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from generator.dataset.reader import Dataset
-from generator.exports.training import Samples, export_hf, export_webdataset
+from generator.exports.huggingface import Publication, export_hf
+from generator.exports.training import Samples, export_webdataset
 from tests.conftest import run_command
 from tests.generator.judge.datasets import edit
 
@@ -34,9 +35,8 @@ def test_licences_of_meshes_go_with_the_images(copied: Path, tmp_path: Path) -> 
     manifest["request"]["assets"] = assets
     (copied / "world" / "manifest.json").write_text(json.dumps(manifest))
     dataset = Dataset.open(copied)
-    samples = Samples(dataset, dataset.benchmark(None))
-    export_hf(samples, "title", tmp_path / "hf")
-    export_webdataset(samples, 1 << 20, tmp_path / "tars")
+    export_hf(dataset, dataset.benchmark(), Publication("title"), tmp_path / "hf")
+    export_webdataset(Samples(dataset, dataset.benchmark()), 1 << 20, tmp_path / "tars")
     for path in (tmp_path / "hf" / "README.md", tmp_path / "tars" / "LICENCE.md"):
         assert "- pug: CC BY-SA 4.0, A. Smith. Images of them are adaptations" in path.read_text()
 

@@ -1,0 +1,243 @@
+"""`gen export hf`: a folder for the Hugging Face Hub, and `gen publish`, which uploads it.
+
+OUT/data/SPLIT-00000.parquet   a row a scene, with its image: what the Hub's viewer shows
+OUT/questions/PROTOCOL.parquet a row a question
+OUT/dataset/                   the files of the dataset, from which it is verified and scored
+OUT/README.md, croissant.json, CITATION.cff
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from jinja2 import Environment, PackageLoader
+
+from generator.base.errors import UserError
+from generator.base.files import json_text, read_json
+from generator.base.progress import SILENT, Progress
+from generator.dataset.certificates import found_certificate
+from generator.dataset.reader import Benchmark, Dataset
+from generator.dataset.records import VERSION
+from generator.exports.training import Sample, Samples, whole_folder
+
+_ROWS = 100  # of a row group: readers load one at a time
+_FILE_BYTES = 500_000_000
+_NOT_OURS = {".git", ".cache"}
+
+# How the library `datasets` knows that a column is an image, from the schema's metadata.
+_TEXT = {"dtype": "string", "_type": "Value"}
+_TEXTS = {"feature": _TEXT, "_type": "List"}
+_FEATURES = {
+    "scene_id": _TEXT,
+    "image": {"_type": "Image"},
+    "captions": _TEXTS,
+    "negatives": _TEXTS,
+    "objects": _TEXTS,
+    "held_out": _TEXTS,
+    "group": _TEXT,
+}
+_SCHEMA = pa.schema(
+    [
+        ("scene_id", pa.string()),
+        ("image", pa.struct([("bytes", pa.binary()), ("path", pa.string())])),
+        ("captions", pa.list_(pa.string())),
+        ("negatives", pa.list_(pa.string())),
+        ("objects", pa.list_(pa.string())),
+        ("held_out", pa.list_(pa.string())),
+        ("group", pa.string()),
+    ],
+    metadata={"huggingface": json.dumps({"info": {"features": _FEATURES}})},
+)
+
+
+@dataclass(frozen=True)
+class Publication:
+    """What only its publisher knows of a dataset: its title, its authors, and the SPDX name of its licence."""
+
+    title: str
+    creators: tuple[str, ...] = ()
+    licence: str | None = None
+
+
+def export_hf(
+    dataset: Dataset, benchmark: Benchmark, about: Publication, out: Path, progress: Progress = SILENT
+) -> dict[str, int]:
+    """Write a benchmark and its images as the folder `out`; returns the number of scenes by split.
+
+    The files of the dataset are hard links where the file system allows it. Raises UserError when `out` holds
+    something.
+    """
+    samples = Samples(dataset, benchmark)
+    splits = samples.splits()
+    with whole_folder(out) as folder, progress.track("writing", sum(splits.values())) as advance:
+        shown = _shown(dataset, benchmark)
+        (folder / "data").mkdir()
+        for split in splits:
+            batches = _batches(samples.of(split), shown)
+            batch = next(batches, None)
+            number = 0
+            while batch is not None:
+                path = folder / "data" / f"{split}-{number:05d}.parquet"
+                with pq.ParquetWriter(path, _SCHEMA, compression="zstd") as file:
+                    while batch is not None and path.stat().st_size < _FILE_BYTES:
+                        file.write_batch(batch)
+                        advance(len(batch))
+                        batch = next(batches, None)
+                number += 1
+        protocols = _write_questions(benchmark, folder / "questions")
+        _link(dataset.root, folder / "dataset")
+        made_with = {"about": about, "splits": splits, "protocols": protocols, "licences": samples.licences}
+        environment = Environment(
+            loader=PackageLoader("generator.exports", "."),
+            trim_blocks=True,
+            lstrip_blocks=True,
+            keep_trailing_newline=True,
+        )
+        for name in ("README.md", "CITATION.cff"):
+            text = environment.get_template(f"{name}.jinja").render(
+                **made_with,
+                quoted=json.dumps,
+                version=VERSION,
+                held_out=benchmark.manifest.get("held_out"),
+                certificate=found_certificate(benchmark, dataset.world),
+                digest=benchmark.digest,
+                benchmark=benchmark.name,
+                several=len(dataset.benchmark_names()) > 1,
+            )
+            (folder / name).write_text(text, encoding="utf-8")
+        (folder / "croissant.json").write_text(_croissant(dataset.root, about), encoding="utf-8")
+    return splits
+
+
+def _shown(dataset: Dataset, benchmark: Benchmark) -> dict[str, dict[str, Any]]:
+    """The columns of each scene that are neither its image nor its texts."""
+    names = ("scene_id", "held_out_bindings", "held_out_triples")
+    held = zip(*(benchmark.splits[name].to_pylist() for name in names), strict=True)
+    held_out = {scene: [*bindings, *triples] for scene, bindings, triples in held}
+    found = {}
+    for batch in dataset.world.batches("scenes", ("scene_id", "cluster_id", "objects")):
+        for row in batch.to_pylist():
+            objects = [" ".join([*dict(thing["attributes"]).values(), thing["category"]]) for thing in row["objects"]]
+            of = {"objects": objects, "held_out": held_out.get(row["scene_id"], []), "group": row["cluster_id"]}
+            found[row["scene_id"]] = of
+    return found
+
+
+def _batches(samples: Iterator[Sample], shown: Mapping[str, Mapping[str, Any]]) -> Iterator[pa.RecordBatch]:
+    while chunk := list(islice(samples, _ROWS)):
+        rows = [
+            {
+                "scene_id": sample.scene_id,
+                "image": {"bytes": sample.image, "path": f"{sample.scene_id}.png"},
+                "captions": sample.captions,
+                "negatives": sample.negatives,
+                **shown[sample.scene_id],
+            }
+            for sample in chunk
+        ]
+        yield pa.RecordBatch.from_pylist(rows, schema=_SCHEMA)
+
+
+def _write_questions(benchmark: Benchmark, folder: Path) -> list[str]:
+    """Write the questions of each protocol, with their images by scene_id and their texts; returns the protocols."""
+    candidates = benchmark.candidates.to_pandas()
+    candidates["text"] = candidates["text_id"].map(benchmark.text_of)
+    grouped = candidates.groupby("item_id", sort=False)[["scene_id", "text", "truth"]].agg(list)
+    items = benchmark.items.to_pandas().merge(grouped, left_on="item_id", right_index=True)
+    folder.mkdir()
+    for protocol, rows in items.groupby("protocol"):
+        table = pa.Table.from_pandas(rows.drop(columns="protocol"), preserve_index=False)
+        pq.write_table(table.replace_schema_metadata(), folder / f"{protocol}.parquet", compression="zstd")
+    return sorted(items["protocol"].unique())
+
+
+def _link(root: Path, out: Path) -> None:
+    def copy(source: str, target: str) -> str:
+        try:
+            os.link(source, target)
+        except OSError:
+            shutil.copyfile(source, target)
+        return target
+
+    out.mkdir()
+    for name in ("README.md", "croissant.json", "dataset.json"):
+        copy(str(root / name), str(out / name))
+    for name in ("world", "benchmarks"):
+        shutil.copytree(root / name, out / name, copy_function=copy, ignore=shutil.ignore_patterns(".*"))
+
+
+def _croissant(root: Path, about: Publication) -> str:
+    """The dataset's croissant.json, of the files in dataset/, with what the publisher says."""
+    made = read_json(root / "croissant.json")
+    for each in made["distribution"]:
+        for key in ("contentUrl", "includes"):
+            if key in each and "containedIn" not in each:
+                each[key] = f"dataset/{each[key]}"
+    made |= {"name": about.title, "version": "1.0.0"}
+    if about.licence:
+        made["license"] = f"https://spdx.org/licenses/{about.licence}"
+    if about.creators:
+        made["creator"] = [{"@type": "sc:Person", "name": name} for name in about.creators]
+        made["citeAs"] = f"{' and '.join(about.creators)}. {about.title}."
+    return json_text(made)
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A file to upload, and its size in bytes."""
+
+    path: str
+    size: int
+
+
+def files_to_upload(folder: Path) -> list[Upload]:
+    """The files of a folder made by `gen export hf`. Raises UserError for another folder."""
+    missing = [name for name in ("README.md", "croissant.json", "data", "dataset") if not (folder / name).exists()]
+    if missing:
+        raise UserError(f"{folder} has no {missing[0]}; give a folder made by `gen export hf DATASET --out FOLDER`.")
+    paths = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    return [
+        Upload(str(path), (folder / path).stat().st_size) for path in paths if not _NOT_OURS.intersection(path.parts)
+    ]
+
+
+def hub_name(to: str) -> str:
+    """USER/NAME of hf:USER/NAME. Raises UserError for anything else."""
+    name = to.removeprefix("hf:")
+    if name == to or len(name.split("/")) != 2 or not all(name.split("/")):
+        raise UserError(f"Expected --to hf:USER/NAME, the dataset on the Hugging Face Hub, got '{to}'.")
+    return name
+
+
+def upload(folder: Path, name: str, private: bool) -> str:
+    """Upload a folder to the dataset `name` of the Hub; what is there already is not sent again. Returns its URL.
+
+    The token is that of `hf auth login` or HF_TOKEN. Raises UserError where the Hub refuses or cannot be reached.
+    """
+    import httpx
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError
+
+    api = HfApi()
+    try:
+        url = api.create_repo(name, repo_type="dataset", private=private, exist_ok=True)
+        api.upload_folder(repo_id=name, folder_path=folder, repo_type="dataset")
+    except (HfHubHTTPError, HFValidationError, httpx.HTTPError, OSError, ValueError) as error:
+        said = str(error).strip().splitlines() or [type(error).__name__]
+        raise UserError(
+            f"The Hub did not take {name}: {said[0]} Run `hf auth login`, or set HF_TOKEN to a token that may write; "
+            f"what arrived is kept, and the same command goes on."
+        ) from None
+    return str(url)
+
+
+def total(files: Sequence[Upload]) -> int:
+    """Bytes of all files."""
+    return sum(each.size for each in files)
