@@ -56,8 +56,8 @@ def benchmark_items(runs: Sequence[tuple[str, NamedRun]], page: Path, inline: bo
     found = {
         "benchmark": runs[0][1].results["benchmark"],
         "id": items["item_id"].tolist(),
-        "labels": {name: coded(items[name].astype(str)) for name in ("protocol", "split", "kind", "skill")},
-        "bindings": coded(items["bindings"].astype(str)),
+        "labels": {name: coded(items[name].astype(str).tolist()) for name in ("protocol", "split", "kind", "skill")},
+        "bindings": coded(items["bindings"].astype(str).tolist()),
         "candidates": {
             "start": np.searchsorted(candidates["item"], np.arange(len(items) + 1)).tolist(),
             "scene": candidates["scene_id"].map({name: i for i, name in enumerate(scenes)}).tolist(),
