@@ -27,14 +27,10 @@ from generator.cli.main import main as gen
 from generator.dataset.records import BENCHMARK_TABLES, PACKED, PLAN, SCENES, SCORES
 from generator.describe.protocols.registry import find_protocol as find_recipes
 from generator.describe.request import read_text_preset, text_preset_names
-from generator.holdout.blocks import draw_block
 from generator.holdout.designs.registry import find_design
-from generator.holdout.membership import SPLITS, SplitPlan
 from generator.holdout.presets import read_preset
 from generator.inspection.family_check import check_family
 from generator.language.grammar import TEMPLATES
-from generator.placement.scenes import place_scene
-from generator.plan.plan import plan_scenes
 from generator.vocabulary import tables as declared
 from generator.vocabulary.environments import (
     Environment,
@@ -48,7 +44,7 @@ from generator.vocabulary.environments import (
     WaterSpec,
 )
 from generator.vocabulary.materials import Pattern, Texture, WallSpec
-from generator.vocabulary.schema import parse_vocabulary, read_vocabulary
+from generator.vocabulary.schema import read_vocabulary
 from generator.vocabulary.tables import ObjectSpec, Phrasing
 from tests.paths import CHECKOUT as ROOT
 
@@ -161,16 +157,6 @@ def test_the_example_animal_is_the_mesh_beside_it() -> None:
     places = header["accessors"][0]  # glTF: x right, y up, z towards the viewer
     size = np.subtract(places["max"], places["min"])
     np.testing.assert_allclose(size, np.ptp(built, axis=0)[[1, 2, 0]], atol=0.03)
-
-
-def test_the_example_family_can_be_rendered_from() -> None:
-    *_, text = blocks(DOCS / "vocabularies.md", "toml")
-    vocabulary = parse_vocabulary(text, "vocabularies.md")
-    plan = SplitPlan(vocabulary, draw_block("2x2", vocabulary, 0))
-    planned = plan_scenes(vocabulary, plan, {**dict.fromkeys(SPLITS, 4), "train": 12}, 0)
-    assert len(planned) == 28
-    for each in planned:
-        assert len(place_scene(each, vocabulary, 0, 0, 128, 128).objects) == 2
 
 
 @pytest.mark.parametrize(

@@ -56,14 +56,14 @@ def benchmark_items(runs: Sequence[tuple[str, NamedRun]], page: Path, inline: bo
     found = {
         "benchmark": runs[0][1].results["benchmark"],
         "id": items["item_id"].tolist(),
-        "labels": {name: coded(items[name].astype(str).tolist()) for name in ("protocol", "split", "kind", "skill")},
-        "bindings": coded(items["bindings"].astype(str).tolist()),
+        "labels": {name: coded(map(str, items[name])) for name in ("protocol", "split", "kind", "skill")},
+        "bindings": coded(map(str, items["bindings"])),
         "candidates": {
             "start": np.searchsorted(candidates["item"], np.arange(len(items) + 1)).tolist(),
             "scene": candidates["scene_id"].map({name: i for i, name in enumerate(scenes)}).tolist(),
             "text": [texts.setdefault(text_of[each], len(texts)) for each in candidates["text_id"]],
             "truth": candidates["truth"].astype(int).tolist(),
-            "kind": coded(candidates["kind"].fillna("").astype(str)),
+            "kind": coded(map(str, candidates["kind"].fillna(""))),
         },
         "scenes": scenes,
         "runs": [_of_run(label, each, outcomes, row_of, candidates, texts) for label, each, outcomes in read],

@@ -17,8 +17,9 @@ WHAT = ("families", "designs", "presets", "texts", "protocols", "datasets")
 @click.argument("what", type=click.Choice(WHAT), required=False)
 @JSON
 def listing(what: str | None, as_json: bool) -> None:
-    """List the families, designs, presets, presets of texts and protocols that there are, and the datasets in this
-    folder."""
+    """List WHAT there is: families, designs, presets, presets of texts, protocols, and datasets in this folder.
+
+    Without WHAT, list all."""
     found = {each: _FOUND[each]() for each in ([what] if what else WHAT)}
     lines = []
     for title, rows in found.items():
