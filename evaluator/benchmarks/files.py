@@ -168,9 +168,10 @@ class Columns:
         """The questions of a file, or of the files of a folder. Raises UserError for files that cannot be read and
         columns that are missing."""
         for record in read_records(path, self.listed):
-            yield self._question(record)
+            yield self.question(record)
 
-    def _question(self, record: Record) -> Question:
+    def question(self, record: Record) -> Question:
+        """The question of a row."""
         box = box_of(record, BOX) if self.boxed else None
         shown = tuple(_shown(record, column, box) for column in self.images)
         stem, one = record.file.stem, len(shown) == 1

@@ -15,6 +15,7 @@ from evaluator.benchmarks.crepe import CORPUS, read_crepe
 from evaluator.benchmarks.files import Columns
 from evaluator.benchmarks.hard_positives import read_hard_positives
 from evaluator.benchmarks.mmvp import read_mmvp
+from evaluator.benchmarks.naturalbench import read_yes_no
 from evaluator.benchmarks.pearson import read_pearson
 from evaluator.benchmarks.pictures import External, Finder, Picture, Pictures
 from evaluator.benchmarks.pug_spare import WORLD, read_pug_spare
@@ -83,6 +84,7 @@ LAYOUTS = {
     ),
     "colorswap": Layout(Columns(("image_1", "image_2"), ("caption_1", "caption_2"), ("caption_source",))),
     "naturalbench": Layout(Columns(("image_0", "image_1"), ("caption_0", "caption_1"))),
+    "naturalbench_vqa": Layout(read_yes_no),
     "eqben": Layout(Columns(("image0", "image1"), ("caption0", "caption1"))),
 }
 """SugarCrepe (Hsieh et al. 2023), SugarCrepe++ (Dumpala et al. 2024), CREPE (Ma et al. 2023), VL-CheckList (Zhao et al.
@@ -90,8 +92,8 @@ LAYOUTS = {
 (Koishigarina et al. 2026), ARO's relations and attributes (Yuksekgonul et al. 2023), Winoground (Thrush et al. 2022),
 BiVLC (Miranda et al. 2024), VisMin (Awal et al. 2024), ARO's word orders, What'sUp (Kamath et al. 2023), NegBench
 (Alhamoud et al. 2025), MMVP-VLM (Tong et al. 2024), VSR (Liu et al. 2023), COLA (Ray et al. 2023), ColorSwap
-(Burapacheep et al. 2024), NaturalBench-Retrieval (Li et al. 2024) and the subset of EqBen (Wang et al. 2023), as their
-authors publish them."""
+(Burapacheep et al. 2024), NaturalBench-Retrieval and the yes/no questions of NaturalBench (Li et al. 2024), and the
+subset of EqBen (Wang et al. 2023), as their authors publish them."""
 
 
 @dataclass(frozen=True)

@@ -444,6 +444,32 @@ def write_naturalbench(folder: Path) -> Path:
     return _write_pairs(folder / "metadata.json", "image_{}", "caption_{}", (0, 1))
 
 
+def write_naturalbench_vqa(folder: Path) -> Path:
+    """One Parquet file: questions with yes for their own image, with yes for the other one, with options, and two that
+    both images answer alike."""
+    folder.mkdir(parents=True)
+    (a, b), *_ = _pairs()
+    asked = [f"Is the {color} apple there?" for color in (a, b)]
+    rows = [
+        (asked, "yes_no", ("Yes", "No", "No", "Yes"), "DOCCI"),
+        (asked[::-1], "yes_no", ("No", "Yes", "Yes", "No"), "Flickr30K"),
+        (asked, "multiple_choice", ("A", "B", "B", "A"), "DOCCI"),
+        (asked, "yes_no", ("Yes", "No", "Yes", "No"), "DOCCI"),
+    ]
+    names = [f"Image_{image}_Question_{k}" for k in (0, 1) for image in (0, 1)]
+    table = {
+        "Image_0": _cells([a] * 4),
+        "Image_1": _cells([b] * 4),
+        "Question_0": [questions[0] for questions, *_ in rows],
+        "Question_1": [questions[1] for questions, *_ in rows],
+        **{name: [answers[n] for *_, answers, _ in rows] for n, name in enumerate(names)},
+        "Question_Type": [kind for _, kind, *_ in rows],
+        "Source": [source for *_, source in rows],
+    }
+    pq.write_table(pa.table(table), folder / "train.parquet")
+    return folder
+
+
 def write_eqben(folder: Path) -> Path:
     """The published subset."""
     return _write_pairs(folder / "eqben_subset_10percent_final.json", "image{}", "caption{}", (0, 1))
@@ -470,6 +496,7 @@ WRITERS = {
     "cola": write_cola,
     "colorswap": write_colorswap,
     "naturalbench": write_naturalbench,
+    "naturalbench_vqa": write_naturalbench_vqa,
     "eqben": write_eqben,
     "table": write_table,
 }

@@ -70,6 +70,7 @@ EXPECTED = {
     "cola": [("group", "COLA_multiobjects_matching_benchmark", 1)],
     "colorswap": [("group", "human", 1)],
     "naturalbench": [("group", "metadata", 1)],
+    "naturalbench_vqa": [("group", "DOCCI", 1), ("group", "Flickr30K", 1)],
     "eqben": [("group", "eqben_subset_10percent_final", 1)],
 }
 """Metric, kind and value of the model that knows colours alone, in benchmarks with one protocol and split."""
