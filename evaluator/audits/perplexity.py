@@ -81,12 +81,8 @@ class CausalModel:
     def judge(self, questions: Sequence[Question]) -> list[np.ndarray]:
         """As LanguageModel.judge."""
         texts = sorted({text for question in questions for text in question.texts})
-        known = dict(zip(texts, self.perplexities(texts), strict=True))
+        known = dict(zip(texts, np.exp(-self._likelihood.mean_log_likelihoods(texts)), strict=True))
         return [np.array([known[text] for text in question.texts]) for question in questions]
-
-    def perplexities(self, texts: Sequence[str]) -> np.ndarray:
-        """exp of minus the mean log-likelihood per token, float64 (n,); NaN where the text cannot be scored."""
-        return np.exp(-self._likelihood.mean_log_likelihoods(texts))
 
 
 def hardest(perplexities: np.ndarray) -> int:

@@ -103,10 +103,9 @@ def familiarity(
     BENCHMARK is a benchmark of others as NAME:PATH, a table of yours as table:FILE (docs/external.md), or the folder of
     a dataset, of which the binary questions are read. Images are not read.
     """
-    from evaluator.audits.familiarity.audit import audit
+    from evaluator.audits.familiarity.audit import MANY, audit, own_texts, true_captions, without
     from evaluator.audits.familiarity.corpus_files import find_corpus
     from evaluator.audits.familiarity.counting import Farm, count_corpus, read_counts
-    from evaluator.audits.familiarity.own import MANY, own_texts, true_captions, without
     from evaluator.audits.familiarity.samples import read_samples
     from evaluator.benchmarks.reading import reading_said
     from evaluator.benchmarks.registry import Source, external_source

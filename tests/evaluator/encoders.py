@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from PIL import Image
 
 from evaluator.models.contracts import DualEncoder
@@ -111,30 +110,6 @@ class Counting(Wrapped):
     def encode_images(self, images: Sequence[Image.Image]) -> np.ndarray:
         """Noted and passed on."""
         self.images += [image.tobytes() for image in images]
-        return super().encode_images(images)
-
-
-class Cramped(Wrapped):
-    """Has memory for `room` inputs at a time."""
-
-    def __init__(self, inner: DualEncoder, room: int):
-        super().__init__(inner)
-        self._room = room
-        self.sizes: list[int] = []
-
-    def _admit(self, n: int) -> None:
-        if n > self._room:
-            raise torch.OutOfMemoryError("CUDA out of memory.")
-        self.sizes.append(n)
-
-    def encode_texts(self, texts: Sequence[str]) -> np.ndarray:
-        """Passed on when there is room."""
-        self._admit(len(texts))
-        return super().encode_texts(texts)
-
-    def encode_images(self, images: Sequence[Image.Image]) -> np.ndarray:
-        """Passed on when there is room."""
-        self._admit(len(images))
         return super().encode_images(images)
 
 

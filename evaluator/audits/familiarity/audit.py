@@ -1,22 +1,26 @@
 """The audit of a benchmark against a corpus: labels, buckets, rates, asymmetry, and their files (BindSplit,
 appendix B)."""
 
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from evaluator.audits.familiarity.counting import Counted, Shown
+from evaluator.audits.familiarity.corpora import CAPTIONS, Part, parts
+from evaluator.audits.familiarity.corpus_files import Corpus
+from evaluator.audits.familiarity.counting import Counted, Shown, count_texts, is_table
 from evaluator.audits.familiarity.samples import Sample
-from evaluator.captions.reading import Binding, Synonyms
+from evaluator.captions.reading import Binding, Reading, Synonyms, normalised
 from evaluator.statistics.clusters import Clusters
 from evaluator.statistics.crossed import CrossedMeans
 from evaluator.statistics.intervals import LEVEL
-from generator.base.files import write_text
+from generator.base.files import read_json, write_json, write_text
+from generator.base.progress import SILENT, Progress
 
 PERFECT, CLOSE, NONE = "perfect", "close", "none"
 SEEN, MIXED, UNSEEN = "seen", "mixed", "unseen"
@@ -39,6 +43,9 @@ _SPLITS = {
     "any_overlap": ("definitely_seen", *_AMBIGUOUS),
 }
 """The nine lists of samples that BindSplit publishes, by their buckets (appendix B.9)."""
+MANY = 0.5
+"""A corpus that holds this share of a benchmark's true captions is where they are from. It has shown every true caption
+and no false one."""
 
 
 def label(binding: Binding, counts: Mapping[Binding, tuple[int, int]]) -> str:
@@ -202,3 +209,37 @@ def _without_nan(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _without_nan(each) for name, each in value.items()}
     return None if isinstance(value, float) and np.isnan(value) else value
+
+
+def true_captions(samples: Sequence[Sample]) -> set[str]:
+    """The different true captions of samples, as they are compared."""
+    return {normalised(sample.texts[0]) for sample in samples}
+
+
+def own_texts(corpus: Corpus, captions: set[str], counts: Path, progress: Progress = SILENT) -> list[str]:
+    """The captions of a corpus that are among `captions`, as often as they are there; tables and phrases have none.
+
+    counts: the corpus's folder of counts (`count_corpus`), where they are kept.
+    """
+    digest = hashlib.sha256("\n".join(sorted(captions)).encode()).hexdigest()[:16]
+    kept = counts / f"own-{digest}.json"
+    if not kept.exists():
+        with progress.track("own captions", None) as advance:
+            found = []
+            for part in (part for file in corpus.files if not is_table(file) for part in parts(file)):
+                found += [text for text in part.texts if part.kind == CAPTIONS and normalised(text) in captions]
+                advance(len(part.texts))
+        write_json(kept, {"texts": found})
+    texts: list[str] = read_json(kept)["texts"]
+    return texts
+
+
+def without(shown: Shown, texts: list[str], reading: Reading) -> Shown:
+    """What a corpus shows without some of its captions."""
+    table, _ = count_texts(Part(Path(), 0, CAPTIONS, texts), reading)
+    counts = dict(shown.counts)
+    for attr, obj, *taken in zip(*(column.to_pylist() for column in table.columns), strict=True):
+        if (attr, obj) in counts:
+            perfect, close = counts[attr, obj]
+            counts[attr, obj] = (perfect - taken[0], close - taken[1])
+    return replace(shown, counts=counts)

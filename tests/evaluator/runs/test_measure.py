@@ -48,6 +48,9 @@ def test_tables_hold_every_row_fit_and_item(root: Path, folder: Path) -> None:
     tables = {path.stem: pd.read_csv(path, low_memory=False) for path in (folder / "tables").glob("*.csv")}
     assert set(tables) == {"summary", "cells", "fits", "items", "top"}
     assert len(tables["summary"]) == len(results["rows"])
+    for name in ("value", "low", "items", "protocol", "split", "minus", "is_gap"):
+        told = tables["summary"][name].dropna().tolist()
+        assert told == pytest.approx([row[name] for row in results["rows"] if row[name] is not None])
     assert len(tables["cells"]) == len(results["cells"])
     for name in ("summary", "cells", "fits"):
         assert set(tables[name]["confidence"]) == {0.95}

@@ -1,6 +1,5 @@
 """Runs from the dataset to results: what they say of models whose behaviour is known, and measuring them again."""
 
-import csv
 import json
 import shutil
 from collections.abc import Callable, Sequence
@@ -13,7 +12,6 @@ import torch
 from PIL import Image
 
 from evaluator.api import evaluate
-from evaluator.protocols.results import GAPS
 from evaluator.runs.folder import open_run
 from evaluator.runs.measure import measure_protocols
 from generator.base.errors import UserError
@@ -79,18 +77,6 @@ def test_a_bag_of_words_by_torch_ties_on_every_swap_in_every_precision(
     assert caches == ({"torch-bag.sqlite", "torch-bag-bfloat16.sqlite"} if half else {"torch-bag.sqlite"})
 
 
-def test_a_model_that_binds_is_right_on_everything(bags: None, drawn: Path, tmp_path: Path) -> None:
-    results = _run(drawn, f"bag:sharp@{drawn}", tmp_path / "run")
-    for protocol, items in (("binary", 2), ("retrieval", 1)):
-        for split, scenes in SPLITS.items():
-            row = find(results, protocol, split, error=None)
-            assert (row["items"], row["ties"], row["value"], row["high"]) == (items * scenes, 0, 1, 1)
-        gaps = [row for row in results["rows"] if row["protocol"] == protocol and row["is_gap"]]
-        assert [(gap["split"], gap["minus"], gap["value"]) for gap in gaps] == [
-            (a, b, 0) for a, b in GAPS if {a, b} <= set(SPLITS)
-        ]
-
-
 def test_results_are_those_of_a_plain_loop_over_the_tables(
     tiny: Callable[..., Tiny], drawn: Path, benchmark: Benchmark, tmp_path: Path
 ) -> None:
@@ -132,25 +118,6 @@ def _rows(path: Path) -> list[dict[str, object]]:
     import pyarrow.parquet as pq
 
     return pq.read_table(path).to_pylist()
-
-
-def test_tables_say_what_the_results_say(bags: None, drawn: Path, tmp_path: Path) -> None:
-    results = _run(drawn, f"bag:float32@{drawn}", tmp_path / "run")
-    with (tmp_path / "run" / "tables" / "summary.csv").open() as file:
-        summary = list(csv.DictReader(file))
-    assert len(summary) == len(results["rows"]) == 2 * (4 + 3)
-    for said, row in zip(summary, results["rows"], strict=True):
-        for name, value in row.items():
-            assert said[name].lower() == ("" if value is None else str(value).lower()) or float(said[name]) == value
-    with (tmp_path / "run" / "tables" / "items.csv").open() as file:
-        items = list(csv.DictReader(file))
-    assert len(items) == 40 * 3
-    assert {row["tie"] for row in items} == {"true"}
-    assert {row["value"] for row in items} == {"0"}
-    text_of = Dataset.open(drawn).benchmark().text_of
-    for name in ("true_text", "false_text"):
-        assert {row[f"{name}_id"] for row in items} <= set(text_of)
-        assert all(row[name] == text_of[row[f"{name}_id"]] for row in items)
 
 
 def test_measuring_again_needs_no_model_and_gives_the_same_bytes(

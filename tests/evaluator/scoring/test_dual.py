@@ -23,8 +23,8 @@ from evaluator.scoring.score import indistinct_texts, score, settings_for, text_
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, Dataset, World
 from tests.evaluator.conftest import Tiny
-from tests.evaluator.encoders import Counting, Cramped, Sharp, WordBag, Wrapped, captions_by_image
-from tests.evaluator.needs import needs_of, pair_ids, pool_ids
+from tests.evaluator.encoders import Counting, Sharp, WordBag, Wrapped, captions_by_image
+from tests.evaluator.needs import pair_ids
 from tests.evaluator.scorers import Reader, TorchBag
 from tests.evaluator.synthetic import find, pool_matrix
 
@@ -96,29 +96,6 @@ def test_embeddings_of_another_model_are_not_taken(
     score(other, world, benchmark, needs, tmp_path, 64, tmp_path / "embeddings")
     assert len(other.texts) == len(needs.texts)
     assert not pq.read_table(tmp_path / "scores.parquet").equals(first)
-
-
-@pytest.mark.parametrize("room", [1, 5, 31])
-def test_batches_are_halved_when_memory_runs_out(
-    bag: WordBag,
-    world: World,
-    benchmark: Benchmark,
-    needs: Needs,
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-    room: int,
-) -> None:
-    images, texts = pool_ids(needs, "grid")
-    few = needs_of(pair_ids(needs)[:40], {"grid": (images[:8], texts[:50])})
-    plenty = _scored(bag, world, benchmark, few, tmp_path / "plenty")
-    caplog.clear()
-    cramped = Cramped(bag, room)
-    tight = _scored(cramped, world, benchmark, few, tmp_path / "tight", 64)
-    assert tight["rows"] == plenty["rows"]
-    assert np.array_equal(tight["pools"]["grid"], plenty["pools"]["grid"])
-    fitting = next(64 >> i for i in range(7) if 64 >> i <= room)
-    assert max(cramped.sizes) == fitting
-    assert f"Out of memory: going on with batches of {fitting}." in caplog.text
 
 
 def test_scores_that_are_no_number_are_counted_and_in_no_mean(

@@ -132,16 +132,6 @@ def test_batches_are_halved_when_memory_runs_out(
         score(Reader("none", room=0), world, benchmark, needs, tmp_path / "none", 64, tmp_path / "c")
 
 
-@pytest.mark.parametrize("batch", [1, 7, 500])
-def test_a_bag_of_words_ties_on_every_swap(
-    drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batch: int
-) -> None:
-    results = _run(Reader("bag", order=False), drawn, tmp_path / "run", monkeypatch, batch_size=batch)
-    for split, items in (("val", 8), ("seen", 24), ("partial", 24), ("unseen", 24)):
-        row = find(results, "binary", split)
-        assert (row["items"], row["ties"], row["value"]) == (items, items, 0)
-
-
 def test_any_channel_can_be_measured(drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "run"
     first = _run(Reader(), drawn, folder, monkeypatch, protocols=())

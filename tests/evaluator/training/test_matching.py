@@ -15,7 +15,7 @@ from PIL import Image
 from evaluator.models.registry import load_model
 from evaluator.training.data import Step, Steps, TrainingData
 from evaluator.training.matching import Matching
-from evaluator.training.methods import Finetune, Scratch
+from evaluator.training.methods import Finetune
 from evaluator.training.recipe import Recipe
 from evaluator.training.session import train
 from evaluator.training.source import benchmark_source
@@ -136,36 +136,6 @@ def test_a_caption_that_would_be_cut_is_refused(world: World, benchmark: Benchma
     short = f"vilt:{make_vilt(tmp_path / 'short', max_position_embeddings=8)}"
     with pytest.raises(UserError, match=r"The model reads 8 tokens and \d+ of \d+ training texts need up to \d+"):
         train(QUICK, benchmark_source(world, benchmark, QUICK), tmp_path / "out", short, "cpu")
-
-
-def test_a_new_cross_encoder_is_an_ordinary_vilt(
-    world: World, benchmark: Benchmark, tmp_path: Path, little: None
-) -> None:
-    """Its scores are those of the library's own loop."""
-    from transformers import AutoImageProcessor, AutoTokenizer, ViltForImageAndTextRetrieval
-
-    record = train(
-        Scratch(epochs=1, batch=24, architecture="cross"),
-        benchmark_source(world, benchmark, QUICK),
-        tmp_path / "out",
-        device="cpu",
-    )
-    assert record["recipe"]["architecture"] == "cross"
-    model = load_model(f"jackalope:{tmp_path / 'out'}", "cpu")
-    assert model.exposure is not None
-    assert model.exposure.complete
-    images, texts = [world.image("000000"), world.image("000001")], ["a red cube and a blue cone", "a blue cube"]
-    plain = ViltForImageAndTextRetrieval.from_pretrained(tmp_path / "out").eval()
-    tokenizer, processor = (each.from_pretrained(tmp_path / "out") for each in (AutoTokenizer, AutoImageProcessor))
-    with torch.no_grad():
-        expected = [
-            [
-                plain(**tokenizer(text, return_tensors="pt"), **processor(image, return_tensors="pt")).logits.item()
-                for text in texts
-            ]
-            for image in images
-        ]
-    assert scored(model, images, texts)[:, :, 0] == pytest.approx(np.array(expected), abs=1e-4)
 
 
 def test_the_command_takes_the_preset_of_cross_encoders(drawn: Path, vilt: str, tmp_path: Path) -> None:
