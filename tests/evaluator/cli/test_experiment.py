@@ -11,7 +11,7 @@ import pytest
 
 from evaluator.experiments.lab import RECIPES
 from tests.conftest import MODULES
-from tests.evaluator.conftest import assert_one_sentence, score_command
+from tests.evaluator.conftest import score_command
 
 ROOTS = {name: import_module(module).main for name, module in MODULES.items()}
 ROOT = Path(__file__).parents[3]
@@ -87,24 +87,6 @@ def test_what_is_trained_from_a_model_is_measured_elsewhere(name: str, tmp_path:
     )
     assert {base_of[model_of[run]] for run in after} == {model_of[run] for run in before}
     assert len({world_of[run] for run in (*before, *after)}) == 1
-
-
-def test_clean_class_lists_differ_from_the_published_ones_in_them_alone(tmp_path: Path) -> None:
-    clean, published = (planned(name, "--out", tmp_path) for name in ("pearson2025-clean", "pearson2025"))
-    assert len(clean) == len(published)
-    assert {words[3] for words in clean if words[1] == "plan"} - {
-        words[3] for words in published if words[1] == "plan"
-    } == {"pearson2025-clean"}
-    shared = {word for words in clean for word in words if "pretrain-" in word} & {
-        word for words in published for word in words if "pretrain-" in word
-    }
-    assert shared  # the stand-in is the same
-
-
-def test_mistakes_are_one_sentence(tmp_path: Path) -> None:
-    assert_one_sentence(score_command("experiment", "pearson2026"), "did you mean 'pearson2025'")
-    assert_one_sentence(score_command("experiment", "pearson2025", "--scale", "huge"), "Unknown scale 'huge'")
-    assert_one_sentence(score_command("experiment", "pearson2025", "--models", "nowhere.toml"), "nowhere.toml")
 
 
 @pytest.fixture

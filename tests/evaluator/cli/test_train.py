@@ -71,22 +71,6 @@ def test_a_preset_is_changed_by_options_and_says_what_was_chosen(
     assert trained[0][3] == "open_clip:a@b"
 
 
-def test_the_record_says_where_each_hyperparameter_comes_from(
-    drawn: Path, tiny: Callable[..., Tiny], tmp_path: Path
-) -> None:
-    base = f"open_clip:tiny@{tiny().save(tmp_path / 'tiny.pt')}"
-    given = (*SHORT_TRAINING, "--lora", "none", "--negative-weight", "0.5", "--rate", "1e-6")
-    done = score_command("train", "finetune", drawn, "--model", base, "--out", tmp_path / "m", *given)
-    assert done.exit_code == 0, done.stderr
-    assert json.loads((tmp_path / "m" / "jackalope.json").read_text())["origin"] == {
-        "preset": "bindsplit2026",
-        "source": "Peng et al. 2026, section 3.4",
-        "published": ["negatives", "negative_loss"],
-        "chosen": ["decay", "positives"],
-        "given": ["batch", "epochs", "lora", "negative_weight", "rate"],
-    }
-
-
 def test_a_result_of_another_base_is_refused(drawn: Path, tiny: Callable[..., Tiny], tmp_path: Path) -> None:
     """The same recipe and data, and the base has other weights now."""
     base = f"open_clip:tiny@{tiny().save(tmp_path / 'tiny.pt')}"
