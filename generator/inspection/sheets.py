@@ -1,7 +1,9 @@
 """Sheets of images that show a dataset: examples of every split with captions, and a grid of combinations."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain, zip_longest
 from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
@@ -15,6 +17,7 @@ from generator.holdout.membership import SPLITS, UNSEEN_ATOMS
 from generator.vocabulary.schema import parse_vocabulary
 
 _CELL, _GAP, _LINE, _HEAD = 280, 10, 20, 30
+_Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 _INK, _FAINT, _PAPER = (20, 20, 20), (110, 110, 110), (255, 255, 255)
 
 
@@ -75,33 +78,78 @@ def _examples(benchmark: Benchmark, scenes: Sequence[str]) -> list[tuple[str, st
     return [(scene, texts[scene]["c"], texts[scene]["n"]) for scene in scenes]
 
 
-def contact_sheet(
-    rows: Sequence[tuple[str, Sequence[tuple[Image.Image, Sequence[str]]]]], width: int, title: str
-) -> Image.Image:
-    """Rows of images, each with a heading; beneath each image lines of text, the second one faint.
+_Group = tuple[str, Sequence[tuple[Image.Image, Sequence[str]]]]
+"""A heading, and images with the texts beneath each."""
 
-    `width`: of an image, pixels. All images have one shape, and as many lines.
+
+def contact_sheet(rows: Sequence[_Group], width: int, title: str) -> Image.Image:
+    """Groups of images, each with a heading; beneath each image its texts, all but the first one faint.
+
+    `width`: of an image, pixels; a smaller one is enlarged by a whole number. All images have one shape, and as many
+    texts. Groups share a row where there is room.
     """
-    font, bold = ImageFont.load_default(14), ImageFont.load_default(20)
-    sample, lines = rows[0][1][0]
-    height = round(width * sample.height / sample.width)
-    block = _HEAD + height + len(lines) * _LINE + _GAP
-    across = _GAP + max(len(images) for _, images in rows) * (width + _GAP)
-    sheet = Image.new("RGB", (across, _GAP + len(rows) * block), _PAPER)
-    pen = ImageDraw.Draw(sheet)
+    bold = ImageFont.load_default(20)
+    sample, _ = rows[0][1][0]
+    times = width // sample.width or width / sample.width
+    shown = (round(times * sample.width), round(times * sample.height))
+    columns = max(len(images) for _, images in rows)
+    strips: list[list[_Group]] = []
+    free = 0
     for i, (heading, images) in enumerate(rows):
-        top = _GAP + i * block
-        pen.text((_GAP, top), f"{heading}  ({title})" if i == 0 else heading, _INK, bold)
-        for j, (image, texts) in enumerate(images):
-            left = _GAP + j * (width + _GAP)
-            sheet.paste(image.resize((width, height), Image.Resampling.LANCZOS), (left, top + _HEAD))
-            for k, text in enumerate(texts):
-                at = (left, top + _HEAD + height + 2 + k * _LINE)
-                pen.text(at, _fitted(text, font, width), _FAINT if k else _INK, font)
+        heading = f"{heading}  ({title})" if i == 0 else heading
+        needed = max(len(images), math.ceil(bold.getlength(heading) / (shown[0] + _GAP)))
+        if needed > free:
+            strips.append([])
+            free = columns
+        strips[-1].append((heading, [*images, *[(_BLANK, [])] * (needed - len(images))]))
+        free -= needed
+    drawn = [_strip(groups, shown, _GAP + columns * (shown[0] + _GAP), bold) for groups in strips]
+    sheet = Image.new("RGB", (drawn[0].width, _GAP + sum(strip.height for strip in drawn)), _PAPER)
+    top = _GAP
+    for strip in drawn:
+        sheet.paste(strip, (0, top))
+        top += strip.height
     return sheet
 
 
-def _fitted(line: str, font: ImageFont.FreeTypeFont | ImageFont.ImageFont, width: int) -> str:
+_BLANK = Image.new("RGB", (1, 1), _PAPER)
+
+
+def _strip(groups: Sequence[_Group], shown: tuple[int, int], width: int, bold: _Font) -> Image.Image:
+    """A row of a contact sheet; `shown` is the size of an image in it."""
+    font = ImageFont.load_default(14)
+    captions = [[[_wrapped(text, font, shown[0]) for text in texts] for _, texts in images] for _, images in groups]
+    deepest = [max(len(lines) for lines in each) for each in zip_longest(*chain.from_iterable(captions), fillvalue=())]
+    strip = Image.new("RGB", (width, _HEAD + shown[1] + sum(deepest) * _LINE + _GAP), _PAPER)
+    pen, left = ImageDraw.Draw(strip), _GAP
+    for (heading, images), texts in zip(groups, captions, strict=True):
+        pen.text((left, 0), heading, _INK, bold)
+        for (image, _), paragraphs in zip(images, texts, strict=True):
+            smaller = image.width > shown[0]
+            how = Image.Resampling.LANCZOS if smaller else Image.Resampling.NEAREST
+            strip.paste(image.resize(shown, how), (left, _HEAD))
+            top = _HEAD + shown[1] + 2
+            for k, lines in enumerate(paragraphs):
+                for at, line in enumerate(lines):
+                    pen.text((left, top + at * _LINE), line, _FAINT if k else _INK, font)
+                top += deepest[k] * _LINE
+            left += shown[0] + _GAP
+    return strip
+
+
+def _wrapped(text: str, font: _Font, width: int) -> list[str]:
+    """Text in lines of at most a width in pixels, unless a word is longer."""
+    lines = [""]
+    for word in text.split():
+        longer = f"{lines[-1]} {word}".strip()
+        if font.getlength(longer) <= width:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return [line for line in lines if line]
+
+
+def _fitted(line: str, font: _Font, width: int) -> str:
     while font.getlength(line) > width:
         line = line.removesuffix("…")[:-1] + "…"
     return line

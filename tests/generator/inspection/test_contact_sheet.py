@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image
 
 from generator.base.errors import UserError
-from generator.inspection.sheets import draw_preview
+from generator.inspection.sheets import contact_sheet, draw_preview
 
 
 def test_every_split_has_a_row_as_long_as_asked(rendered: Path, tmp_path: Path) -> None:
@@ -14,8 +15,31 @@ def test_every_split_has_a_row_as_long_as_asked(rendered: Path, tmp_path: Path) 
     for name, splits, n in [("one", ("seen",), 2), ("two", ("seen", "unseen"), 2), ("long", ("seen",), 4)]:
         with Image.open(draw_preview(rendered, None, splits, n, 0, tmp_path / f"{name}.png")) as sheet:
             sizes[name] = sheet.size
-    assert sizes["two"][1] - 10 == 2 * (sizes["one"][1] - 10)
+    assert sizes["two"][1] - 10 > 1.5 * (sizes["one"][1] - 10)
     assert sizes["long"][0] - 10 == 2 * (sizes["one"][0] - 10)
+
+
+CAPTION = "There is a large red metal cube to the left of a small blue rubber sphere in the image."
+
+
+def test_captions_are_whole_and_small_images_enlarged_by_a_whole_number() -> None:
+    tiny = Image.fromarray(np.random.default_rng(0).integers(0, 255, (9, 16, 3), np.uint8))
+    short, long = (contact_sheet([("seen", [(tiny, [text, "not: it"])])], 280, "one") for text in ("A cube.", CAPTION))
+    assert long.height - short.height == 20  # of two lines
+    pixels = np.asarray(long)
+    enlarged = np.kron(np.asarray(tiny), np.ones((17, 17, 1), np.uint8))  # 280 // 16
+    assert (pixels[40 : 40 + 9 * 17, 10 : 10 + 16 * 17] == enlarged).all()
+    assert (pixels[:, 10 + 16 * 17 :] == 255).all()
+
+
+def test_groups_share_a_row_where_there_is_room() -> None:
+    image = Image.new("RGB", (40, 40), "red")
+    one, two, four = ([(image, ["x"])] * n for n in (1, 2, 4))
+    block = contact_sheet([("a", four)], 40, "").height - 10
+    sheet = contact_sheet([("a", four), ("b", one), ("c", two), ("d", two)], 40, "")
+    assert sheet.height - 10 == 3 * block  # a; b and c; d
+    red = (np.asarray(sheet) == (255, 0, 0)).all(-1)
+    assert [int(red[10 + 30 + block * i + 20].sum()) for i in range(3)] == [160, 120, 80]
 
 
 def test_the_seed_chooses_the_images(rendered: Path, tmp_path: Path) -> None:

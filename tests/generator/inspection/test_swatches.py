@@ -26,7 +26,7 @@ def test_swatches_show_each_value_and_each_object(tmp_path: Path) -> None:
     row, column = 188, 138  # a heading, a swatch and its label; a swatch and a gap
     middles = [pixels[40 + 64, 10 + column * i + 64] for i in range(3)]
     assert [int(middle.argmax()) for middle in middles] == [0, 2, 1]  # red, blue, green
-    objects = pixels[40 + 3 * row : 168 + 3 * row]
+    objects = pixels[40 + 2 * row : 168 + 2 * row]  # material and size, of one value each, share a row
     assert all((objects[:, 10 + column * i : 138 + column * i].std((0, 1)) > 5).all() for i in range(3))
     assert (objects[:, 10 + column * 3 :] == 255).all()
 
