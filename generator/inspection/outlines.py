@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw
 
 from generator.assets.sets import find_mesh
 from generator.scene.projection import project
-from generator.scene.scene import Camera, Scene, SceneObject
+from generator.scene.scene import Camera, Point, Scene, SceneObject
 from generator.vocabulary.schema import Vocabulary
 
 Mask = NDArray[np.bool_]
@@ -41,13 +41,30 @@ def outlines(scene: Scene, vocabulary: Vocabulary, size: tuple[int, int]) -> lis
     return [found[i] for i in range(len(whole))]
 
 
-def outline(thing: SceneObject, camera: Camera, vocabulary: Vocabulary, size: tuple[int, int]) -> Mask:
-    """The mask [height, width] of an object as if nothing hid it."""
+def shadows(scene: Scene, vocabulary: Vocabulary, size: tuple[int, int]) -> Mask:
+    """Where objects may keep the light of a sun from a bare floor, [height, width]. Raises as `outlines` does."""
+    found = np.zeros(size[::-1], bool)
+    for sun in (lamp.position for lamp in scene.lamps.values() if lamp.type == "sun" and lamp.position[2] > 0):
+        for thing in scene.objects:
+            found |= outline(thing, scene.camera, vocabulary, size, sun)
+    return found
+
+
+def outline(
+    thing: SceneObject, camera: Camera, vocabulary: Vocabulary, size: tuple[int, int], sun: Point | None = None
+) -> Mask:
+    """The mask [height, width] of an object as if nothing hid it; or of its shadow on the floor.
+
+    `sun`: a point in the direction in which the light comes from, seen from the origin.
+    """
     vertices, faces = _mesh(vocabulary.meshes[thing.category], vocabulary.assets)
     x, y, z = (vertices * vocabulary.scale(thing.attributes)).T
     cos, sin = math.cos(thing.heading), math.sin(thing.heading)
     right, along, up = thing.position
-    column, row, depth = project(camera, x * cos - y * sin + right, x * sin + y * cos + along, z + up, *size)
+    x, y, z = x * cos - y * sin + right, x * sin + y * cos + along, z + up
+    if sun is not None:
+        x, y, z = x - z * sun[0] / sun[2], y - z * sun[1] / sun[2], 0 * z
+    column, row, depth = project(camera, x, y, z, *size)
     if not (depth > 0).all():
         raise ValueError(f"the {thing.category} is not before the camera")
     # Pillow fills every pixel that a polygon touches, and counts from their centres, which projection puts at halves

@@ -19,7 +19,7 @@ from skimage.color import deltaE_ciede2000, rgb2lab
 
 from generator.dataset.outputs import Box
 from generator.inspection.appearance import encoded
-from generator.inspection.outlines import Mask, outlines
+from generator.inspection.outlines import Mask, outlines, shadows
 from generator.judge.certificate import Finding, finding
 from generator.scene.scene import Scene
 from generator.vocabulary.materials import linear_of
@@ -227,7 +227,8 @@ class PixelCheck:
         everything = np.any([each.visible for each in drawn], axis=0)
         scenery = not self._vocabulary.environments[scene.environment].bare
         if not scenery:
-            yield from self._floor_faults(where, rgb2lab(pixels), everything, scene.environment)
+            shaded = everything | shadows(scene, self._vocabulary, (image.shape[1], image.shape[0]))
+            yield from self._floor_faults(where, rgb2lab(pixels), shaded, scene.environment)
         for i, (thing, each, box) in enumerate(zip(scene.objects, drawn, boxes, strict=True)):
             self.judged["objects"] += 1
             name = f"{where}: object {i} ({thing.category})"
@@ -273,7 +274,10 @@ class PixelCheck:
     def _floor_faults(
         self, where: str, lab: NDArray[np.float64], everything: Mask, environment: str
     ) -> Iterator[Finding]:
-        """What stands on a bare floor where no object is recorded: a hue, or an edge. Shadows have neither."""
+        """What stands on a bare floor where no object is recorded: a hue, or an edge.
+
+        `everything`: where objects and the shadows of a sun are. Shadows of other lamps have neither.
+        """
         far = ndimage.distance_transform_edt(~everything) > max(3, lab.shape[1] // 16)
         if far.sum() < _SOLID:
             return

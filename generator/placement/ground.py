@@ -64,7 +64,7 @@ class Ground:
     """The ground as a camera sees it; finds positions on it that keep the placement rules of a vocabulary."""
 
     def __init__(self, camera: Camera, vocabulary: Vocabulary, width: int, height: int):
-        self.vocabulary, rules = vocabulary, vocabulary.placement
+        self.vocabulary, rules, self._size = vocabulary, vocabulary.placement, (width, height)
         self._near, self._far = _distances(vocabulary)
         directions = ground_directions(camera)
         self._right, self._behind = directions["right"], directions["behind"]
@@ -111,6 +111,19 @@ class Ground:
         ranked = sorted(depths)
         return tuple(ranked.index(depth) for depth in depths)
 
+    def seen_from(self, camera: Camera) -> "Ground":
+        """The same ground as another camera sees it."""
+        return Ground(camera, self.vocabulary, *self._size)
+
+    def fill(self, objects: Sequence[tuple[str, dict[str, str]]], positions: Sequence[Point]) -> float:
+        """How far objects reach from the middle of the frame towards its edges; 1 where one touches an edge."""
+        reached = 0.0
+        for (category, attributes), position in zip(objects, positions, strict=True):
+            place = along(self._right, position), along(self._behind, position)
+            side, high, low = self._reached(*place, self.vocabulary.reach(category, attributes), position[2])
+            reached = max(reached, side / self._frame[0], high / self._frame[1], -low / self._frame[1])
+        return reached
+
     def _spread(self, n: int, stream: Stream) -> list[float]:
         """n random coordinates in ascending order, at least `clearance` apart, over the whole ground."""
         room = max(0.0, 2 * self._half - (n - 1) * self._clearance)
@@ -145,17 +158,27 @@ class Ground:
 
     def _image(self, right: float, behind: float, radius: float, foot: float) -> tuple[_Image, float]:
         """The image of an object, as wide as its radius and twice as high at most; and how far it leaves the frame."""
+        aside, ahead = right - self._eye[0], behind - self._eye[1]
+        side, high, low = self._reached(right, behind, radius, foot)
+        if math.isinf(side):
+            return _Image(0, 0, 1, 1), 1
+        depth = self._deep(ahead, foot - self._eye[2] + radius)
+        beyond = max(0.0, side - self._frame[0])
+        beyond += max(0.0, high - self._frame[1]) + max(0.0, -low - self._frame[1])
+        return _Image(aside / depth, (high + low) / 2, radius / depth, (high - low) / 2), beyond
+
+    def _reached(self, right: float, behind: float, radius: float, foot: float) -> tuple[float, float, float]:
+        """How far the image of an object reaches beside the viewing axis, and how high its top and its foot are above
+        it, in slopes; all infinite where it reaches behind the camera.
+        """
         aside, ahead, foot = right - self._eye[0], behind - self._eye[1], foot - self._eye[2]
         near, far, top = ahead - radius, ahead + radius, foot + 2 * radius
         nearest = self._deep(near, top)
         if nearest <= 0:
-            return _Image(0, 0, 1, 1), 1
-        depth = self._deep(ahead, foot + radius)
+            return math.inf, math.inf, -math.inf
         high = (far * self._up[0] + top * self._up[1]) / self._deep(far, top)
         low = (near * self._up[0] + foot * self._up[1]) / self._deep(near, foot)
-        beyond = max(0.0, (abs(aside) + radius) / nearest - self._frame[0])
-        beyond += max(0.0, high - self._frame[1]) + max(0.0, -low - self._frame[1])
-        return _Image(aside / depth, (high + low) / 2, radius / depth, (high - low) / 2), beyond
+        return (abs(aside) + radius) / nearest, high, low
 
     def _deep(self, ahead: float, above: float) -> float:
         """Depth along the viewing axis of a point some metres ahead of the eye, along the ground, and above it."""

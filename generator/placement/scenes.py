@@ -18,6 +18,10 @@ _TRIES = 100
 _FREE_TRIES = 300
 
 
+Contents = Sequence[tuple[str, dict[str, str]]]
+"""Category and attribute values by kind of each object, listed from left to right."""
+
+
 def place_scene(planned: Planned, vocabulary: Vocabulary, seed: int, attempt: int, width: int, height: int) -> Scene:
     """The placed scene of a plan, one of a minimal pair where the plan has a twin: see `place_scenes`."""
     return place_scenes(planned, vocabulary, seed, attempt, width, height)[planned.twin_of is not None]
@@ -54,6 +58,7 @@ def place_scenes(
             f"or the "
             f"objects' scale in the family '{vocabulary.name}'."
         )
+    camera = _closer(camera, roomy, positions, ground, stream)
     objects = tuple(
         SceneObject(
             category, attributes, position, _draw_heading(position, camera, vocabulary.objects[category], stream)
@@ -75,6 +80,30 @@ def _draw_camera(vocabulary: Vocabulary, stream: Stream) -> Camera:
     return Camera(_jittered(spec.position, spec.jitter, stream), spec.target, spec.lens, spec.sensor)
 
 
+_FULL = 0.96  # the most of the frame's half width and height that objects fill
+_LEAST_SHARE = 0.6  # of the way to the middle of the objects, and to the longest lens that they allow
+
+
+def _closer(camera: Camera, objects: Contents, positions: Sequence[Point], ground: Ground, stream: Stream) -> Camera:
+    """The camera as close as the objects and the vocabulary allow, or somewhat less.
+
+    It moves over the ground towards the middle of the objects, and its lens grows. Its direction stays, and with it
+    what is left of what.
+    """
+    most = ground.vocabulary.closest
+    if most == 1:
+        return camera
+    share = stream.uniform(_LEAST_SHARE, 1)
+    x, y, _ = (share * (min(axis) + max(axis)) / 2 for axis in zip(*positions, strict=True))
+    camera = replace(camera, position=_moved(camera.position, x, y), target=_moved(camera.target, x, y))
+    longest = min(most, _FULL / ground.seen_from(camera).fill(objects, positions))
+    return replace(camera, lens=round(camera.lens * max(1.0, 1 + (longest - 1) * stream.uniform(_LEAST_SHARE, 1)), 3))
+
+
+def _moved(point: Point, x: float, y: float) -> Point:
+    return (round(point[0] + x, 6), round(point[1] + y, 6), point[2])
+
+
 def _draw_lamps(vocabulary: Vocabulary, environment: str, stream: Stream) -> dict[str, Lamp]:
     lamps = {**vocabulary.lamps, **vocabulary.environments[environment].lamps}
     return {
@@ -89,10 +118,6 @@ def _draw_heading(position: Point, camera: Camera, spec: ObjectSpec, stream: Str
     if spec.shows == "side":
         facing += math.pi * (stream.below(2) - 0.5)
     return round(facing + math.radians(spec.turn) * stream.uniform(-0.5, 0.5), 6)
-
-
-Contents = Sequence[tuple[str, dict[str, str]]]
-"""Category and attribute values by kind of each object, listed from left to right."""
 
 
 def draw_positions(objects: Contents, planned: Arranged, ground: Ground, stream: Stream) -> list[Point] | None:

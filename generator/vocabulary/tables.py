@@ -1,5 +1,7 @@
 """The tables of a family as a file declares them: objects, phrases, placement and camera, and all of them together."""
 
+import math
+from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
@@ -86,13 +88,20 @@ class Placement(Declared):
 
 
 class CameraSpec(Declared):
-    """The camera: position and target in metres, lens and sensor width in millimetres, jitter in metres."""
+    """The camera: position and target in metres, lens and sensor width in millimetres, jitter in metres.
+
+    `close` is the most times that the lens grows where the objects leave room; 1 leaves the camera where it is.
+    """
 
     position: Vector
     target: Vector
     lens: Positive
     sensor: Positive
     jitter: Amount
+    close: Annotated[float, Field(ge=1, le=4)] = 1
+
+
+_TOLD_APART = 0.95
 
 
 class Tables(Declared):
@@ -134,6 +143,13 @@ class Tables(Declared):
     def scales(self) -> list[float]:
         """All scales that an object may have, metres."""
         return [value.scale for values in self.attributes.values() for value in values.values() if value.scale]
+
+    @property
+    def closest(self) -> float:
+        """The most times that the lens grows: `camera.close`, or less, so that no size looks like the next larger."""
+        scales = sorted(set(self.scales))
+        ratios = (large / small for small, large in pairwise(scales))
+        return max(1.0, min(self.camera.close, _TOLD_APART * min(ratios, default=math.inf)))
 
     @property
     def phrases(self) -> dict[str, Phrasing]:

@@ -126,8 +126,9 @@ def build_sky(name: str, light: float, look: SkySpec | None) -> bpy.types.World:
     even = tree.nodes["Background"]
     even.inputs["Color"].default_value = (*_WHITE, 1.0)
     even.inputs["Strength"].default_value = light
-    if look is not None:
+    if light:
         world.cycles.sampling_method = "NONE"  # the light is even, so there is nothing to sample
+    if look is not None:
         nodes = Nodes(tree)
         visible = nodes.add("Background", Color=_color(nodes, look))
         mix = nodes.mix_shaders(even, visible)

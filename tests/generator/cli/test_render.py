@@ -24,7 +24,7 @@ def test_a_folder_that_holds_another_world_is_left_alone(rendered: Path) -> None
 
 def test_a_family_of_ones_own_renders(tmp_path: Path) -> None:
     text = resource("scenes/clevr.toml").read_text().replace('name = "clevr"', 'name = "teal"')
-    own = text.replace("gray = { linear = [87, 87, 87] }", "teal = { linear = [10, 120, 110] }")
+    own = text.replace("gray = { linear = [62, 62, 62]", "teal = { linear = [10, 120, 110]")
     (tmp_path / "teal.toml").write_text(own)
     done = succeed(f"{QUICK} --family teal.toml --resolution 32x32 --block-seed 2", cwd=tmp_path)
     assert json.loads(done.stdout)["dataset"] == "teal-3x3-b2-s0-32x32"

@@ -71,7 +71,7 @@ def test_textures_bring_their_own_colours() -> None:
     assert colors.kind is None
     assert colors.palette({"texture": "lava", "coat": "matt"}).shape == (3, 3)
     assert list(colors.misnamed()) == []
-    assert Colors(CLEVR).palette({"color": "red"}) == pytest.approx(np.array([[173, 35, 35]]) / 255)
+    assert Colors(CLEVR).palette({"color": "red"}) == pytest.approx(np.array([[148, 4, 6]]) / 255)
 
 
 H, W = 60, 80
