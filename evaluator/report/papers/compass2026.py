@@ -40,13 +40,14 @@ _STARS = (
 
 
 def _captions(given: Given) -> Table:
-    counted = {"metric": "captions"}
-    skills = grouped([part("Skill", protocol="skill", **counted)], _SKILLS)
-    wanted = {"protocol": ("integration", "skill"), "skill": (None, *_NAMES), **counted}
-    rows = parts(datasets(given), "{}", ["level", "split"], wanted)
+    asked, counted = ("integration", "skill"), {"metric": "captions"}
+    every = datasets(given)
+    labels = [each for each in every if any(row["protocol"] in asked for row in each.entries[0]["rows"])] or every
     columns = [part("Ground truth", protocol=EVERY, **counted)]
-    columns += [part("Integration", protocol="integration", **counted), *skills]
-    return by_label(datasets(given), columns, rows, "level", named="dataset")
+    columns += [part("Integration", protocol="integration", **counted)]
+    columns += grouped([part("Skill", protocol="skill", **counted)], _SKILLS)
+    rows = parts(labels, "{}", ["level", "split"], {"protocol": asked, "skill": (None, *_NAMES), **counted})
+    return by_label(labels, columns, rows, "level", named="dataset")
 
 
 def _gaps(given: Given) -> Table:
