@@ -48,7 +48,6 @@ def each_command(folder: Path) -> list[str]:
 
 SMALLER = {
     "--scenes 400 --resolution 64x64": "--scenes 150 --resolution 64x64 --workers 1",
-    "--scenes 200 --resolution 96x72": "--scenes 40 --resolution 64x48 --workers 1",
     "--scenes 60 --resolution 96x96": "--scenes train=6,val=1,seen=1,partial=1,unseen=1 --resolution 64x64 --workers 1",
     "--epochs 2": "--epochs 1",
 }
@@ -94,7 +93,6 @@ def first_python(folder: Path, dataset: Path) -> str:
         '"ViT-B-32", pretrained="openai"': '"tiny"',
         '"ViT-B-32"': '"tiny"',
         '"small"': repr(str(dataset)),
-        "color-shape-3x3-b1": "color-shape-3x3-b0",
     }.items():
         assert written in code
         code = code.replace(written, here)

@@ -1,6 +1,8 @@
 """The journal of a world while it is written: finished scenes and tars, in an SQLite database."""
 
+import errno
 import json
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -43,6 +45,16 @@ class Journal:
                 f"{self._path} is damaged ({error}); remove it, and all scenes are rendered again."
             ) from None
 
+    @contextmanager
+    def _room(self) -> Iterator[None]:
+        """A disk that is full is an OSError, as it is for every other file."""
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_FULL:
+                raise
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path)) from None
+
     def __contains__(self, scene_id: object) -> bool:
         return bool(self._database.execute("SELECT 1 FROM scenes WHERE scene_id = ?", (scene_id,)).fetchone())
 
@@ -52,19 +64,22 @@ class Journal:
     def add(self, record: Mapping[str, Any]) -> None:
         """Add a scene's record, which replaces an earlier one."""
         row = (record["scene_id"], json.dumps(record, sort_keys=True))
-        self._database.execute("INSERT OR REPLACE INTO scenes VALUES (?, ?)", row)
+        with self._room():
+            self._database.execute("INSERT OR REPLACE INTO scenes VALUES (?, ?)", row)
         if time.monotonic() - self._committed >= _SECONDS:
             self.commit()
 
     def commit(self) -> None:
         """Force everything to disk."""
-        self._database.commit()
+        with self._room():
+            self._database.commit()
         self._committed = time.monotonic()
 
     def keep(self, whole: Callable[[Record], bool]) -> None:
         """Remove the scenes for which `whole` is false; they are rendered again."""
         rest = [(record["scene_id"],) for record in self.records() if not whole(record)]
-        self._database.executemany("DELETE FROM scenes WHERE scene_id = ?", rest)
+        with self._room():
+            self._database.executemany("DELETE FROM scenes WHERE scene_id = ?", rest)
         self.commit()
 
     def records(self) -> Iterator[Record]:
@@ -75,7 +90,8 @@ class Journal:
 
     def add_tar(self, tar: str, sha256: str, last: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Note a finished tar: its path and digest, its last scene, and the place of each file (records.PACKED)."""
-        self._database.execute("INSERT INTO tars VALUES (?, ?, ?, ?)", (tar, sha256, last, json.dumps(rows)))
+        with self._room():
+            self._database.execute("INSERT INTO tars VALUES (?, ?, ?, ?)", (tar, sha256, last, json.dumps(rows)))
         self.commit()
 
     def tars(self) -> list[tuple[str, str, str]]:
@@ -94,5 +110,5 @@ class Journal:
 
     def close(self) -> None:
         """Force everything to disk and close the file."""
-        self._database.commit()
+        self.commit()
         self._database.close()

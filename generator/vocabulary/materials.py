@@ -147,7 +147,10 @@ def _check_inputs(attributes: Attributes) -> None:
         given = {frozenset(_needed(value)) for value in values.values()}
         names = frozenset[str]().union(*(value.inputs() for value in values.values()))
         if len(given) != 1 or not names:
-            raise ValueError(f"values of '{kind}' set different inputs, or none; let each value set the same ones.")
+            said = [f"{name} sets {', '.join(sorted(_needed(value))) or 'none'}" for name, value in values.items()]
+            raise ValueError(
+                f"values of '{kind}' set different inputs, or none: {'; '.join(said)}. Let each value set the same ones."
+            )
         for name in sorted(names):
             if name in setters:
                 alike = get_close_matches(kind, [setters[name]])
