@@ -23,15 +23,24 @@ def commands(group: click.Group, *path: str) -> Iterator[tuple[str, click.Comman
             yield " ".join([*path, name]), command
 
 
-@pytest.mark.parametrize(("name", "command"), commands(gen), ids=lambda each: each if isinstance(each, str) else "")
+EVERY = [
+    pytest.param(*each, id=f"{program} {each[0]}")
+    for program, group in (("gen", gen), ("score", score))
+    for each in commands(group)
+]
+
+
+@pytest.mark.parametrize(("name", "command"), EVERY)
 def test_examples_are_commands(
     name: str, command: click.Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "small").mkdir()  # what examples read
+    (tmp_path / "captions.tsv").touch()
     assert isinstance(command, Command)
     assert command.examples
     for example in command.examples:
-        words = shlex.split(example.split(">>")[0])
+        words = shlex.split(example.partition(">>")[0])
         assert " ".join(words).startswith(name)
         command.make_context(name, words[len(name.split()) :])  # an unknown option or a missing argument is an error
     names = {each.name for each in command.params}

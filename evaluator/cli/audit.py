@@ -7,13 +7,13 @@ import click
 
 from evaluator.cli.console import new_table, print_line, print_table
 from evaluator.cli.options import BENCHMARK, DEVICE, JSON, NEW_FILE, SEED
-from generator.base.commands import Bar, DatasetFolder, result, say
+from generator.base.commands import Bar, Command, DatasetFolder, result, say
 from generator.base.errors import UserError
 
 _WIDTH = 140  # where stdout is no terminal
 
 
-@click.command()
+@click.command(cls=Command, examples=["audit small --protocol binary"])
 @click.argument("dataset", type=DatasetFolder())
 @BENCHMARK
 @click.option(

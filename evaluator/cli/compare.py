@@ -8,7 +8,7 @@ import click
 
 from evaluator.cli.console import new_table, print_line, print_table
 from evaluator.cli.options import JSON, NEW_FILE
-from generator.base.commands import Bar, Number, result, say
+from generator.base.commands import Bar, Command, Number, result, say
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -18,7 +18,7 @@ _LABELS = ("protocol", "metric", "kind", "split")
 Row = dict[str, Any]
 
 
-@click.command()
+@click.command(cls=Command, examples=["compare run-a run-b", "compare run-a run-b --detect 5"])
 @click.argument("runs", nargs=-1, required=True)
 @click.option(
     "--detect",

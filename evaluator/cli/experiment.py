@@ -8,14 +8,20 @@ from typing import TYPE_CHECKING
 import click
 
 from evaluator.cli.options import FILE, JSON, NEW_FOLDER
-from generator.base.commands import result, say
+from generator.base.commands import Command, result, say
 from generator.base.errors import UserError
 
 if TYPE_CHECKING:
     from evaluator.experiments.stages import Failure, Stage
 
 
-@click.command()
+@click.command(
+    cls=Command,
+    examples=[
+        "experiment bindsplit2026 --scale tiny --dry-run",
+        "experiment bindsplit2026 --scale tiny --out experiment",
+    ],
+)
 @click.argument("experiment", metavar="NAME|FILE.py")
 @click.option(
     "--scale",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from evaluator.cli.options import FILE, FILTERS, JSON, NEW_FOLDER
-from generator.base.commands import Bar, result, say
+from generator.base.commands import Bar, Command, result, say
 from generator.base.errors import UserError
 from generator.base.extras import check_installed
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from evaluator.audits.familiarity.counting import Counted
 
 
-@click.command()
+@click.command(cls=Command, examples=["familiarity winoground:winoground.jsonl --reference captions.tsv"])
 @click.argument("benchmark", metavar="BENCHMARK")
 @click.option(
     "--reference",

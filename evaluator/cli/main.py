@@ -14,7 +14,7 @@ from evaluator.cli.report import leaderboard, report
 from evaluator.cli.run import run
 from evaluator.cli.tables import tables
 from evaluator.cli.train import train
-from generator.base.commands import Commands, completion, result
+from generator.base.commands import Command, Commands, completion, result
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
@@ -23,7 +23,7 @@ def main() -> None:
     """Score vision-language models on held-out combinations and report the results."""
 
 
-@click.command()
+@click.command(cls=Command, examples=["models"])
 @JSON
 def models(as_json: bool) -> None:
     """List the model families and how to name a model of each."""

@@ -7,11 +7,18 @@ import click
 
 from evaluator.cli.options import FILE, FOLDER, FULL, JSON, JSONL, NEW_FILE, NEW_FOLDER, options_of
 from evaluator.runs.request import Request
-from generator.base.commands import DatasetFolder, Number, say
+from generator.base.commands import Command, DatasetFolder, Number, say
 from generator.base.errors import UserError
 
 
-@click.command()
+@click.command(
+    cls=Command,
+    examples=[
+        "measure run",
+        "measure --items scores.csv --out mine",
+        "measure --items scores.jsonl --dataset small --out mine",
+    ],
+)
 @click.argument("runs", type=FOLDER, nargs=-1)
 @click.option(
     "--items",

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from evaluator.cli.options import BENCHMARK, DEVICE, JSON, NEW_FOLDER, SEED
-from generator.base.commands import Bar, DatasetFolder, result, say
+from generator.base.commands import Bar, Command, DatasetFolder, result, say
 
 _DATASET = click.argument("dataset", type=DatasetFolder())
 _MODELS = click.option(
@@ -27,7 +27,7 @@ _SPLITS = click.option(
 _SEED = click.option("--seed", type=SEED, default=0, help="Seed of what is chosen and drawn at random.")
 
 
-@click.command()
+@click.command(cls=Command, examples=["generate small --model diffusion:FOLDER --out drawn"])
 @_DATASET
 @_MODELS
 @click.option("--out", type=NEW_FOLDER, required=True, help="Folder to write: sheet.png, drawings.json and the images.")
@@ -55,7 +55,7 @@ def generate(dataset: Path, out: Path, benchmark: str | None, device: str | None
     result({"sheet": str(sheet), "out": str(out)}, as_json, str(sheet))
 
 
-@click.command()
+@click.command(cls=Command, examples=["embeddings small --model open_clip:ViT-B-32@openai --out map"])
 @_DATASET
 @_MODELS
 @click.option("--out", type=NEW_FOLDER, required=True, help="Folder to write: texts.svg, images.svg, embeddings.json.")

@@ -7,11 +7,11 @@ import click
 
 from evaluator.cli.console import new_table, print_line, print_table
 from evaluator.cli.options import BENCHMARK, DEVICE, JSON, NEW_FOLDER, SEED
-from generator.base.commands import Bar, result, say
+from generator.base.commands import Bar, Command, result, say
 from generator.base.errors import UserError
 
 
-@click.command()
+@click.command(cls=Command, examples=["probe small --model open_clip:ViT-B-32@openai"])
 @click.argument("source", metavar="RUN|DATASET", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option(
     "--model",

@@ -5,11 +5,13 @@ from pathlib import Path
 import click
 
 from evaluator.cli.options import FOLDER, FULL, JSON, NEW_FILE, NEW_FOLDER
-from generator.base.commands import result, say
+from generator.base.commands import Command, result, say
 from generator.base.errors import UserError
 
 
-@click.command()
+@click.command(
+    cls=Command, examples=["report run", "report CLIP=run-a SigLIP=run-b --out report.html --figures figures"]
+)
 @click.argument("runs", nargs=-1, required=True, metavar="[NAME=]RUN...")
 @click.option("--out", type=NEW_FILE, help="HTML file to write.  [default: report.html beside the first run]")
 @click.option("--figures", "drawn", type=NEW_FOLDER, help="Folder to write each figure to, as SVG, PDF and PNG.")
@@ -56,7 +58,7 @@ def report(
     result({"report": str(path), "results": results, "pooled": pool_runs(results)}, as_json, str(path))
 
 
-@click.command()
+@click.command(cls=Command, examples=["leaderboard run-a run-b --out site"])
 @click.argument("results", nargs=-1, required=True, metavar="[NAME=]RUN|RESULTS.json...")
 @click.option("--out", type=NEW_FOLDER, required=True, help="Folder to write the site to.")
 @JSON

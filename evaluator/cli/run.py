@@ -7,14 +7,22 @@ import click
 
 from evaluator.cli.options import BENCHMARK, FILTERS, FOLDER, FULL, JSON, JSONL, Questions, log_option, options_of
 from evaluator.runs.request import Request
-from generator.base.commands import Bar, say
+from generator.base.commands import Bar, Command, say
 from generator.base.errors import UserError
 
 if TYPE_CHECKING:
     from evaluator.runs.tracking import Tracker
 
 
-@click.command()
+@click.command(
+    cls=Command,
+    common=("models", "benchmark", "protocols", "limit", "batch_size", "device", "out"),
+    examples=[
+        "run small --model open_clip:ViT-B-32@openai",
+        "run small --model jackalope:tiny --out run",
+        "run sugarcrepe:sugar-crepe/data --images val2017 --model hf:google/siglip2-base-patch16-224",
+    ],
+)
 @click.argument("dataset", type=Questions())
 @click.option(
     "--model",

@@ -5,11 +5,11 @@ from pathlib import Path
 import click
 
 from evaluator.cli.options import JSON, NEW_FOLDER
-from generator.base.commands import result, say
+from generator.base.commands import Command, result, say
 from generator.base.errors import UserError
 
 
-@click.command()
+@click.command(cls=Command, examples=["tables crepe2023 run-a run-b --out tables"])
 @click.argument("paper", metavar="PAPER")
 @click.argument("runs", nargs=-1, metavar="[LABEL=]RUN...")
 @click.option(

@@ -11,7 +11,7 @@ import click
 
 from evaluator.cli.options import BENCHMARK, DEVICE, JSON, NEW_FOLDER, log_option, options_of
 from evaluator.training.methods import METHODS, Method
-from generator.base.commands import Bar, Commands, DatasetFolder, result, say
+from generator.base.commands import Bar, Command, Commands, DatasetFolder, result, say
 from generator.base.errors import UserError
 
 if TYPE_CHECKING:
@@ -72,7 +72,10 @@ def _command(method: type[Method]) -> click.Command:
     decorators: list[Callable[..., Any]] = [dataset, *start, _OUT, BENCHMARK, own, _LOG, DEVICE, JSON]
     for decorator in reversed(decorators):
         command = decorator(command)
-    return click.command(method.name)(command)
+    model = " --model open_clip:ViT-B-32@openai" if method.further else ""
+    return click.command(method.name, cls=Command, examples=[f"train {method.name} small{model} --out trained"])(
+        command
+    )
 
 
 for _method in METHODS.values():

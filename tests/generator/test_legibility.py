@@ -80,7 +80,7 @@ def test_each_half_shows_everything_equally_often() -> None:
 @pytest.mark.full
 def test_animals_and_colors_are_told_apart_on_unseen_images(tmp_path: Path) -> None:
     vocabulary = some(4, 4)
-    shown = render(vocabulary, singles(vocabulary, 2), 96, tmp_path)
+    shown = render(vocabulary, singles(vocabulary, 4), 96, tmp_path)
     half = len(shown.images) // 2
     first, second = (Shown(*(each[part] for each in shown)) for part in (slice(half), slice(half, None)))
     things, values = named(learn(first, (4, 4), 30), second)
