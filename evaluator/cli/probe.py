@@ -11,7 +11,7 @@ from generator.base.commands import Bar, Command, result, say
 from generator.base.errors import UserError
 
 
-@click.command(cls=Command, examples=["probe small --model open_clip:ViT-B-32@openai"])
+@click.command(cls=Command, examples=["probe small --model open_clip:ViT-B-32@openai --out probe"])
 @click.argument("source", metavar="RUN|DATASET", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option(
     "--model",

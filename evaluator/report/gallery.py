@@ -84,7 +84,7 @@ def grid_cells(
     names, splits, bindings = (_labels(each) for each in (labels["protocol"], labels["split"], data["bindings"]))
     shown: dict[str, list[int]] = {}
     for row in np.flatnonzero((names == protocol) & (splits != "val")):
-        for binding in {*filter(None, bindings[row].split(SEPARATOR))}:
+        for binding in {each for each in bindings[row].split(SEPARATOR) if OF in each}:
             shown.setdefault(binding, []).append(row)
     values, objects = ({each[i] for each in held_out} for i in (0, 1))
     cells = []
