@@ -11,7 +11,7 @@ from evaluator.benchmarks.reading import reading_said
 from evaluator.cli.console import new_table, print_line
 from evaluator.cli.console import print_table as print_wide
 from evaluator.provenance.contamination import mark_of, training_said
-from evaluator.report.overview import Line, every_row, read_lines, side_by_side
+from evaluator.report.overview import Line, every_row, finding, read_lines, side_by_side
 from evaluator.report.table import Column, Table, confidence, plain, population
 from evaluator.runs.parts import limit_said, splits_said
 from generator.base.commands import result
@@ -83,6 +83,7 @@ def print_paper_table(table: Table) -> None:
 
 
 def _print_short(entries: Sequence[dict[str, Any]]) -> None:
+    print_line(finding(entries), "bold")
     lines = _chosen(read_lines(entries))
     table = side_by_side(entries, lines, _DECIMALS)
     print_wide(_printed(table, mark_of(entries[0]) if len(entries) == 1 else table.mark))

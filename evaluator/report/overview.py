@@ -1,11 +1,12 @@
 """Tables of results as they are: models side by side by split, and every row of one model; and what is said of
 results below a table."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from evaluator.analysis.pooling import differences, spread_notes
+from evaluator.protocols.errors import BY_ATOM
 from evaluator.protocols.items import ASYMMETRIC, FULL, reported_splits
 from evaluator.protocols.records import LABELS, Results, Row, split_of
 from evaluator.provenance.contamination import UNKNOWN, is_stand_in, mark_of, unknown_training
@@ -25,7 +26,8 @@ from evaluator.report.table import (
 from evaluator.report.table import Line as TableLine
 from evaluator.runs.parts import splits_said
 
-_GAPS = (("seen", "unseen"), ASYMMETRIC)
+_MAIN_GAP = ("seen", "unseen")
+_GAPS = (_MAIN_GAP, ASYMMETRIC)
 """The gaps that a table shows by default."""
 
 
@@ -198,3 +200,77 @@ def _by_value(said: Sequence[tuple[Results, str]]) -> str:
     if len(names) <= 1:
         return "".join(names)
     return "; ".join(f"{text} ({', '.join(of)})" for text, of in names.items())
+
+
+def finding(entries: Sequence[Results]) -> str:
+    """What was found, in a sentence or two: how far the best model falls from seen to unseen combinations, by how much
+    it leads, and what its wrong answers name.
+
+    The question is R@1 of retrieval, else the first one with both splits.
+    """
+    lines = main_lines(entries)
+    both = [line for line in lines if _MAIN_GAP in line.gaps and line.gaps[_MAIN_GAP]["value"] is not None]
+    if not both:
+        return " ".join(_plain(line) for line in lines[:1]) or "No item was measured."
+    first = next((line for line in both if line.first["protocol"] == "retrieval"), both[0])
+    asked = [line for line in both if _question(line) == _question(first)]
+    best, *others = sorted(asked, key=lambda line: -line.rows["unseen"]["value"])
+    seen, unseen, gap = best.rows["seen"], best.rows["unseen"], best.gaps[_MAIN_GAP]
+    name = f"{first.first['metric']} of {best.entry['model']}"
+    points = f"{number(abs(gap['value']), 'share')} points {interval(gap)}".strip().replace(", ", ",\N{NO-BREAK SPACE}")
+    from_to = f"from {_said(seen)} on seen to {_said(unseen)} on unseen combinations"
+    if gap["low"] is not None and gap["low"] > 0:
+        said = f"{name} falls {from_to}, by {points}"
+    elif gap["high"] is not None and gap["high"] < 0:
+        said = f"{name} rises {from_to}, by {points}"
+    else:
+        said = f"{name} goes {from_to}; a difference of {points} that may be chance"
+    if others:
+        lead = number(unseen["value"] - others[0].rows["unseen"]["value"], "share")
+        apart = unseen["low"] is not None and (others[0].rows["unseen"]["high"] or 1) < unseen["low"]
+        overlap = "" if apart else " (their intervals overlap)"
+        said += f"; on unseen combinations it leads {others[0].entry['model']} by {lead} points{overlap}"
+    return f"{said}.{_why(best)}{_tax(lines, best.entry)}"
+
+
+def _why(line: Line) -> str:
+    """A sentence on the wrong objects among the wrong answers of a line, on unseen combinations; "" where nothing is
+    known of them."""
+    asked = {**{name: line.first[name] for name in ("protocol", "kind", "skill", "level")}, "split": _MAIN_GAP[1]}
+    rows = [row for row in line.entry["rows"] if row["metric"] == BY_ATOM and asked.items() <= row.items()]
+    of_objects = [row for row in rows if "object" in row["error"]]
+    if not of_objects or len(of_objects) == len(rows):
+        return ""
+    share, chance = (sum(row[name] or 0 for row in of_objects) for name in ("value", "chance"))
+    return (
+        f" {number(share, 'share')}% of its wrong answers on unseen combinations name a wrong object; of texts drawn "
+        f"at random {number(chance, 'share')}% would."
+    )
+
+
+def _tax(lines: Sequence[Line], entry: Results) -> str:
+    """A sentence on how much a model gains where the true text is the familiar one, if it was asked."""
+    line = next((line for line in lines if line.entry is entry and ASYMMETRIC in line.gaps), None)
+    if line is None:
+        return ""
+    familiar, other = (_said(line.rows[split]) for split in ASYMMETRIC)
+    tax = line.gaps[ASYMMETRIC]
+    chance = "; this may be chance" if tax["low"] is None or tax["low"] <= 0 <= tax["high"] else ""
+    return (
+        f" Where training shows what the true text names and not what its foil does, it is right in {familiar}, the "
+        f"other way round in {other}: {number(tax['value'], 'share')} points {interval(tax)}{chance}."
+    )
+
+
+def _question(line: Line) -> list[Any]:
+    return [*(line.first[name] for name in LABELS), line.entry["benchmark"]]
+
+
+def _said(row: Mapping[str, Any]) -> str:
+    return f"{number(row['value'], row['unit'])}%"
+
+
+def _plain(line: Line) -> str:
+    row = line.first
+    value = f"{number(row['value'], row['unit'])} {interval(row)}".strip()
+    return f"{row['metric']} of {line.entry['model']} is {value} ({row['protocol']})."

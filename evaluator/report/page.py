@@ -10,15 +10,14 @@ from typing import Any
 import vl_convert
 
 from evaluator.analysis.pooling import pool_runs
-from evaluator.protocols.items import ASYMMETRIC
 from evaluator.protocols.records import LABELS, Results
 from evaluator.provenance.contamination import CLEAN, mark_of, marked, training_said
 from evaluator.report.figures import Figure, by_overlap, by_probe, differences, embedding_maps, figures, grid
 from evaluator.report.files import write_pooled
 from evaluator.report.gallery import benchmark_items, grid_cells
-from evaluator.report.overview import Line, every_row, main_lines, side_by_side
+from evaluator.report.overview import every_row, finding, main_lines, side_by_side
 from evaluator.report.papers.given import COMPARISON, FAMILIARITY, MAPS, PROBES, Audit, overlap_panels
-from evaluator.report.table import Cell, Table, interval, loads, number, population
+from evaluator.report.table import Cell, Table, loads, population
 from evaluator.runs.folder import NamedRun
 from evaluator.runs.parts import splits_said
 from generator.base.errors import visible
@@ -26,7 +25,6 @@ from generator.base.files import write_text
 from generator.base.pages import as_json, asset, page_environment
 from generator.dataset.reader import Benchmark
 
-_GAP = ("seen", "unseen")
 _NO_LINKS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -77,7 +75,7 @@ def render(
     }
     return environment.get_template("page.html.jinja").render(
         title="Does it compose, or remember?",
-        finding=finding(lines),
+        finding=finding(entries),
         marks=list(dict.fromkeys(f"{each['model']}: {mark_of(each)}" for each in entries if mark_of(each))),
         figures=made,
         folded=_sections(made),
@@ -118,64 +116,6 @@ def figures_of_audits(audits: Sequence[Audit]) -> list[Figure]:
         elif each.command == MAPS:
             made += embedding_maps(each.name, each.record)
     return made
-
-
-def finding(lines: Sequence[Line]) -> str:
-    """One sentence on the main question: how far the best model falls from seen to unseen combinations, and by how
-    much it leads.
-
-    The question is R@1 of retrieval, else the first one with both splits.
-    """
-    both = [line for line in lines if _GAP in line.gaps and line.gaps[_GAP]["value"] is not None]
-    if not both:
-        return " ".join(_plain(line) for line in lines[:1]) or "No item was measured."
-    first = next((line for line in both if line.first["protocol"] == "retrieval"), both[0])
-    asked = [line for line in both if _question(line) == _question(first)]
-    best, *others = sorted(asked, key=lambda line: -line.rows["unseen"]["value"])
-    seen, unseen, gap = best.rows["seen"], best.rows["unseen"], best.gaps[_GAP]
-    name = f"{first.first['metric']} of {best.entry['model']}"
-    points = f"{number(abs(gap['value']), 'share')} points {interval(gap)}".strip().replace(", ", ",\N{NO-BREAK SPACE}")
-    from_to = f"from {_said(seen)} on seen to {_said(unseen)} on unseen combinations"
-    if gap["low"] is not None and gap["low"] > 0:
-        said = f"{name} falls {from_to}, by {points}"
-    elif gap["high"] is not None and gap["high"] < 0:
-        said = f"{name} rises {from_to}, by {points}"
-    else:
-        said = f"{name} goes {from_to}; a difference of {points} that may be chance"
-    if others:
-        lead = number(unseen["value"] - others[0].rows["unseen"]["value"], "share")
-        apart = unseen["low"] is not None and (others[0].rows["unseen"]["high"] or 1) < unseen["low"]
-        overlap = "" if apart else " (their intervals overlap)"
-        said += f"; on unseen combinations it leads {others[0].entry['model']} by {lead} points{overlap}"
-    return f"{said}.{_tax(lines, best.entry)}"
-
-
-def _tax(lines: Sequence[Line], entry: Results) -> str:
-    """A sentence on how much a model gains where the true text is the familiar one, if it was asked."""
-    line = next((line for line in lines if line.entry is entry and ASYMMETRIC in line.gaps), None)
-    if line is None:
-        return ""
-    familiar, other = (_said(line.rows[split]) for split in ASYMMETRIC)
-    tax = line.gaps[ASYMMETRIC]
-    chance = "; this may be chance" if tax["low"] is None or tax["low"] <= 0 <= tax["high"] else ""
-    return (
-        f" Where training shows what the true text names and not what its foil does, it is right in {familiar}, the "
-        f"other way round in {other}: {number(tax['value'], 'share')} points {interval(tax)}{chance}."
-    )
-
-
-def _question(line: Line) -> list[Any]:
-    return [*(line.first[name] for name in LABELS), line.entry["benchmark"]]
-
-
-def _said(row: Mapping[str, Any]) -> str:
-    return f"{number(row['value'], row['unit'])}%"
-
-
-def _plain(line: Line) -> str:
-    row = line.first
-    value = f"{number(row['value'], row['unit'])} {interval(row)}".strip()
-    return f"{row['metric']} of {line.entry['model']} is {value} ({row['protocol']})."
 
 
 def _galleries(

@@ -1,7 +1,8 @@
 """Models side by side: which lines and columns there are."""
 
 from evaluator.analysis.pooling import pool_runs
-from evaluator.report.overview import main_lines, read_lines, side_by_side
+from evaluator.protocols.errors import BY_ATOM
+from evaluator.report.overview import finding, main_lines, read_lines, side_by_side
 from evaluator.report.table import Table
 from tests.evaluator.analysis.test_pooling import made_run
 from tests.evaluator.report.conftest import GAP, ROW
@@ -73,3 +74,29 @@ def test_a_split_that_is_named_like_a_gap_stands_beside_it() -> None:
     assert [column.head for column in table.columns].count("seen - unseen %") == 2
     assert [cell.text for cell in table.lines[0].cells[:4]] == ["50.00", "50.00", "25.00", "+50.00"]
     assert cells["seen %"].numbers["split"] == "seen"
+
+
+def test_the_finding_says_what_wrong_answers_name() -> None:
+    rows: tuple[Row, ...] = (
+        {"protocol": "retrieval", "metric": "R@1", "value": 0.7},
+        {"protocol": "retrieval", "metric": "R@1", "split": "unseen", "value": 0.1},
+        {**GAP, "protocol": "retrieval", "metric": "R@1"},
+    )
+    errors: tuple[Row, ...] = tuple(
+        {
+            "protocol": "retrieval",
+            "metric": BY_ATOM,
+            "error": error,
+            "split": "unseen",
+            "value": value,
+            "chance": chance,
+            "is_main": False,
+        }
+        for error, value, chance in (("object", 0.5, 0.2), ("attribute and object", 0.4, 0.6), ("binding", 0.1, 0.2))
+    )
+    said = (
+        "90.0% of its wrong answers on unseen combinations name a wrong object; of texts drawn at random 80.0% would."
+    )
+    assert finding(entries(("a", (*rows, *errors)))).endswith(said)
+    assert "wrong answers" not in finding(entries(("a", rows)))
+    assert "wrong answers" not in finding(entries(("a", (*rows, *errors[:1]))))  # no other error was possible
