@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from generator.base.errors import UserError
-from generator.judge.held_out import DESIGNS
+from generator.judge.held_out import ASYMMETRIC, DESIGNS
 
 _LISTED = 20  # findings of one fault that are listed one by one
 
@@ -176,7 +176,8 @@ def certificate(
 def _proven(manifest: Mapping[str, Any], declared: list[str], counts: Mapping[str, int]) -> str:
     leak = f"the declared leaks only ({'; '.join(declared)})" if declared else "no leak"
     exposed = "training negatives may name what is held out, " if manifest.get("exposed_negatives") else ""
-    symmetric = "" if manifest.get("equal_familiarity") is False else "familiarity symmetric, "
+    but = " but in asymmetric splits" if {*ASYMMETRIC} & {*manifest.get("scenes", ())} else ""
+    symmetric = "" if manifest.get("equal_familiarity") is False else f"familiarity symmetric{but}, "
     strange = f"the design '{manifest.get('design')}' in its author's words, "
     return (
         f"{counts['scenes']:,} scenes, {counts['texts']:,} texts and {counts['items']:,} items have {leak}; "

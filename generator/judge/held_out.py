@@ -16,6 +16,8 @@ Fact = tuple[int, str, int]
 
 CLASSES = "gzsl"
 """The design that holds out class lists."""
+ASYMMETRIC = ("asymmetric_seen", "asymmetric_unseen")
+"""The splits that share groups: in one the true texts name nothing held out, in the other the false ones."""
 DESIGNS = ("bindsplit", "coverage", "systematicity", CLASSES)
 """The designs that the judge knows. Benchmarks of others, which users may add, are judged by what they hold out."""
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from generator.judge.benchmark import TRAIN, Benchmark
 from generator.judge.certificate import Finding, finding
-from generator.judge.held_out import CLASSES, Named
-from generator.judge.membership import ASYMMETRIC, shared_arrangements, shared_triples
+from generator.judge.held_out import ASYMMETRIC, CLASSES, Named
+from generator.judge.membership import shared_arrangements, shared_triples
 
 
 def leak_findings(benchmark: Benchmark) -> Iterator[Finding]:

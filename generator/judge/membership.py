@@ -11,10 +11,8 @@ from generator.judge.benchmark import TRAIN, Benchmark
 from generator.judge.certificate import Finding, finding
 from generator.judge.files import repeated
 from generator.judge.geometry import SceneGeometry
-from generator.judge.held_out import CLASSES, Binding, HeldOut, Triple, facts
+from generator.judge.held_out import ASYMMETRIC, CLASSES, Binding, HeldOut, Triple, facts
 
-ASYMMETRIC = ("asymmetric_seen", "asymmetric_unseen")
-"""The splits that share groups: in one the true texts name nothing held out, in the other the false ones."""
 _FAMILIAR = ("val", "seen", "partial", *ASYMMETRIC)
 """The splits of which training shows all that is not held out."""
 _ALL = "all"

@@ -90,7 +90,9 @@ def test_a_model_that_prefers_the_familiar_pays_the_whole_tax(tmp_path: Path) ->
     ((name, made),) = write_benchmarks(tmp_path, Dataset.open(tmp_path).world, False).items()
     assert name == "color-shape-3x3+asymmetric-b0"
     assert {split: made.scenes[split] for split in COUNTS} == COUNTS
-    assert verify_dataset(tmp_path, None)[name]["findings"] == []
+    certificate = verify_dataset(tmp_path, None)[name]
+    assert certificate["findings"] == []
+    assert "familiarity symmetric but in asymmetric splits" in certificate["sentence"]
     rows = evaluate(Familiar({*prepared.holdout.bindings}), tmp_path, protocols="binary", out=tmp_path / "run").results[
         "rows"
     ]
