@@ -57,7 +57,7 @@ class PlanRow(TypedDict):
     split: Annotated[str | None, "the split that it is made for; null where every benchmark has its own splits"]
     named: Annotated[list[int] | None, "for class lists, the objects in the order in which the label names them"]
     environment: Annotated[str, "where it is"]
-    yaw: Annotated[float, pa.float64(), "degrees that a photographed place is turned by; else 0"]
+    yaw: Annotated[float, pa.float64(), "direction in which the camera looks in its environment, degrees"]
     objects: Annotated[list[PlannedObject], "what it shall hold, from left to right"]
     exchange: Annotated[PlannedExchange | None, "what a minimal pair exchanges"]
 

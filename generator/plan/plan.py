@@ -268,16 +268,17 @@ class _Dresser:
         return [tuple(cell(each, place) for each in _among(arrangement)) for place in places]
 
     def _yaws(self, shown: Sequence[Arrangement], places: Sequence[str]) -> list[float]:
-        """For each scene a direction in a photographed place, degrees: its sectors are seen equally often; else 0."""
-        photos = [self._vocabulary.environments[place].photo for place in places]
+        """For each scene a direction in its place, degrees; the sectors of a place are seen equally often."""
+        sectors = [self._vocabulary.environments[place].sectors for place in places]
+        if all(each == ((0.0, 0.0),) for each in sectors):
+            return [0.0] * len(sectors)
         cell = self._counts["sector"].cell
         options = [
-            [tuple(cell((place, each), i) for each in _among(arrangement)) for i in range(len(photo.sectors))]
-            for arrangement, place, photo in zip(shown, places, photos, strict=True)
-            if photo
+            [tuple(cell((place, each), i) for each in _among(arrangement)) for i in range(len(among))]
+            for arrangement, place, among in zip(shown, places, sectors, strict=True)
         ]
-        picks = iter(choose(options, self._counts["sector"], self._stream))
-        return [round(self._stream.uniform(*photo.sectors[next(picks)]) % 360, 3) if photo else 0.0 for photo in photos]
+        picks = choose(options, self._counts["sector"], self._stream)
+        return [round(self._stream.uniform(*among[i]) % 360, 3) for among, i in zip(sectors, picks, strict=True)]
 
 
 def _among(arrangement: Arrangement) -> list[Hashable]:

@@ -22,9 +22,9 @@ class Quality(BaseModel):
 
     `samples`: the most samples of a pixel. `noise`: if above 0, sampling stops at the first multiple of 16 where the
     estimated noise is below it. Away from the objects a pixel takes `floor` samples if the scene has only a floor,
-    `landscape` samples if it has more; 0 means `samples`. Around objects without metal a pixel takes `matt` samples if
-    that is more than elsewhere in the image; 0 treats them like metal. `denoise`: the mode of OpenImageDenoise, or
-    none. `bounces`: of light. `microseconds`: of one core for a pixel, for estimates.
+    `photo` samples in a photographed place, `landscape` samples elsewhere; 0 means `samples`. Around objects without
+    metal a pixel takes `matt` samples if that is more than elsewhere in the image; 0 treats them like metal. `denoise`:
+    the mode of OpenImageDenoise, or none. `bounces`: of light. `microseconds`: of one core for a pixel, for estimates.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -33,6 +33,7 @@ class Quality(BaseModel):
     noise: float = 0.0
     floor: int = 0
     landscape: int = 0
+    photo: int = 0
     matt: int = 0
     denoise: Literal["", "fast"]
     bounces: int

@@ -51,8 +51,8 @@ class Lamp:
 class Scene:
     """Everything needed to render an image again, except its size and quality.
 
-    `yaw`: in a photographed place the direction of the panorama in the middle of the image, degrees to the right of its
-    left edge.
+    `yaw`: the direction in which the camera looks, degrees; in a photographed place to the right of the panorama's left
+    edge.
     """
 
     objects: tuple[SceneObject, ...]

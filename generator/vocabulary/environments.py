@@ -129,7 +129,8 @@ class Environment(Declared):
     """Where a scene is: how captions say it, such as "in a desert under a cloudy sky", and how it looks.
 
     `light` is the strength of even white light from all around, by default the family's `sky`. `lamps` replace the
-    family's lamps of their names. An environment without a `ground` has the family's floor.
+    family's lamps of their names. An environment without a `ground` has the family's floor. A landscape is seen in as
+    many directions as `views` says.
     """
 
     phrase: Words
@@ -142,6 +143,14 @@ class Environment(Declared):
     room: RoomSpec | None = None
     props: dict[str, PropSpec] = Field(default_factory=dict)
     photo: PhotoSpec | None = None
+    views: Annotated[int, Field(ge=1, le=36)] = 1
+
+    @property
+    def sectors(self) -> tuple[tuple[float, float], ...]:
+        """The directions in which the camera may look, from and to, degrees."""
+        if self.photo:
+            return self.photo.sectors
+        return tuple((360 * i / self.views,) * 2 for i in range(self.views))
 
     @property
     def bare(self) -> bool:
@@ -153,6 +162,8 @@ class Environment(Declared):
         without = [name for name in ("reliefs", "water", "room", "props") if getattr(self, name)]
         if self.ground is None and without:
             raise ValueError(f"{without[0]} needs a ground to be on; declare one")
+        if self.ground is None and self.views > 1:
+            raise ValueError("views are those of a landscape, which needs a ground; declare one, or leave out views")
         beside = [name for name in ("light", "sky", "ground") if getattr(self, name) is not None]
         if self.photo and beside:
             raise ValueError(f"a photo has its own light, sky and ground; leave out {beside[0]}")

@@ -37,43 +37,44 @@ class Landscape(NamedTuple):
     ground: bpy.types.Mesh
     sky: bpy.types.World
 
-    def turn(self, yaw: float, camera: Camera) -> None:
-        """A landscape looks the same in every scene."""
-
 
 class Landscapes:
     """Builds landscapes by the name of their environment, and keeps them."""
 
     def __init__(self, vocabulary: Vocabulary):
         self._vocabulary = vocabulary
-        self._built: dict[str, Landscape | Photo] = {}
+        self._photos: dict[str, Photo] = {}
+        self._built: dict[tuple[str, float], Landscape] = {}
 
-    def of(self, name: str) -> Landscape | Photo:
-        """The landscape of an environment. It does not depend on what was built before."""
-        if name not in self._built:
-            environment = self._vocabulary.environments[name]
-            if environment.photo is not None:
-                return self._built.setdefault(name, Photo(name, environment.photo))
+    def of(self, name: str, yaw: float, camera: Camera) -> Landscape:
+        """What a camera sees of an environment in a direction, degrees. It does not depend on what was built before."""
+        environment = self._vocabulary.environments[name]
+        if environment.photo is not None:
+            if name not in self._photos:
+                self._photos[name] = Photo(name, environment.photo)
+            return Landscape(*self._photos[name].turned(yaw, camera))
+        if (name, yaw) not in self._built:
             light = self._vocabulary.sky if environment.light is None else environment.light
             bare = environment.ground is None
-            ground = build_floor(self._vocabulary.floor) if bare else self._landscape(name, environment)
-            self._built[name] = Landscape(ground, build_sky(name, light, environment.sky))
-        return self._built[name]
+            ground = build_floor(self._vocabulary.floor) if bare else self._landscape(name, environment, yaw)
+            self._built[name, yaw] = Landscape(ground, build_sky(name, light, environment.sky, yaw))
+        return self._built[name, yaw]
 
-    def _landscape(self, name: str, environment: Environment) -> bpy.types.Mesh:
+    def _landscape(self, name: str, environment: Environment, yaw: float) -> bpy.types.Mesh:
         x, y = (
             a - b for a, b in zip(self._vocabulary.camera.position[:2], self._vocabulary.camera.target[:2], strict=True)
         )
         distance = math.hypot(x, y)
-        terrain, builder = Terrain(environment, distance), MeshBuilder()
+        terrain, builder = Terrain(environment, distance, yaw), MeshBuilder()
         builder.add(*terrain.sheet(), _GROUND, smooth=True)
         builder.add(*terrain.water(), _WATER)
-        stream = Stream("environment", name)
+        key = ("environment", name, *([f"{yaw:g}"] if yaw else []))
+        stream = Stream(*key)
         if environment.room:
             for panel, color in build_room(environment.room, distance, stream):
                 builder.add(panel, (*color, 1.0), _PAINTED)
         for group, props in environment.props.items():
-            _scatter(builder, terrain, props, distance, Stream("environment", name, group))
+            _scatter(builder, terrain, props, distance, Stream(*key, group))
         assert environment.ground is not None
         mesh = builder.build(
             name, [ground_material(name, environment.ground), painted_material(name), water_material(name)]
@@ -118,8 +119,11 @@ _TOP = 0.35  # sine of the elevation at which the gradient reaches the colour of
 _WHITE = (1.0, 1.0, 1.0)
 
 
-def build_sky(name: str, light: float, look: SkySpec | None) -> bpy.types.World:
-    """A world with even white light of strength `light`; without a `look` the camera sees that light."""
+def build_sky(name: str, light: float, look: SkySpec | None, yaw: float) -> bpy.types.World:
+    """A world with even white light of strength `light`; without a `look` the camera sees that light.
+
+    `yaw`: the direction in which the camera looks, degrees.
+    """
     world = bpy.data.worlds.new(name)
     world.use_nodes = True
     tree = world.node_tree
@@ -130,15 +134,19 @@ def build_sky(name: str, light: float, look: SkySpec | None) -> bpy.types.World:
         world.cycles.sampling_method = "NONE"  # the light is even, so there is nothing to sample
     if look is not None:
         nodes = Nodes(tree)
-        visible = nodes.add("Background", Color=_color(nodes, look))
+        visible = nodes.add("Background", Color=_color(nodes, look, yaw))
         mix = nodes.mix_shaders(even, visible)
         nodes.set(mix.inputs["Fac"], nodes.add("LightPath").outputs["Is Camera Ray"])
         nodes.set(tree.nodes["World Output"].inputs["Surface"], mix.outputs[0])
     return world
 
 
-def _color(nodes: Nodes, look: SkySpec) -> Socket:
+def _color(nodes: Nodes, look: SkySpec, yaw: float) -> Socket:
     direction = nodes.add("TexCoord").outputs["Generated"]
+    if yaw:
+        turned = nodes.add("VectorRotate", Vector=direction, Angle=math.radians(yaw))
+        turned.rotation_type = "Z_AXIS"
+        direction = turned.outputs[0]
     up = nodes.add("SeparateXYZ", Vector=direction).outputs["Z"]
     color = nodes.mix(nodes.between(up, 0.0, _TOP), color_of(look.horizon), color_of(look.zenith))
     if look.clouds:

@@ -20,7 +20,7 @@ _FAR = 5000.0  # half the side of the ground, metres
 
 
 class Photo:
-    """The ground's mesh and the sky of a photographed place, as `turn` poses them for a scene.
+    """The ground's mesh and the sky of a photographed place, which are turned for each scene.
 
     The lower half of the panorama lies on the ground as seen from a point `height` above it, where the camera stands.
     The ground reflects as much as makes it look as in the panorama where no shadow falls, so that it meets the backdrop
@@ -39,16 +39,17 @@ class Photo:
         tint = (gray / light) ** _BALANCE
         self._angles: list[Socket] = []
         self._eye: Socket | None = None
-        self.sky = self._sky(name, tint * _WHITE / gray * 2.0**spec.exposure)
-        self.ground = self._ground(name, 1 / light)
+        self._world = self._sky(name, tint * _WHITE / gray * 2.0**spec.exposure)
+        self._mesh = self._ground(name, 1 / light)
 
-    def turn(self, yaw: float, camera: Camera) -> None:
-        """Have the middle of the image show the panorama `yaw` degrees right of its left edge."""
+    def turned(self, yaw: float, camera: Camera) -> tuple[bpy.types.Mesh, bpy.types.World]:
+        """The ground and the sky; the middle of the image shows the panorama `yaw` degrees right of its left edge."""
         (x, y, z), target = camera.position, camera.target
         for angle in self._angles:
             angle.default_value = math.pi - math.radians(yaw) - math.atan2(target[1] - y, target[0] - x)
         assert self._eye is not None
         self._eye.default_value = (x, y, self._height or z)
+        return self._mesh, self._world
 
     def _sky(self, name: str, strength: np.ndarray) -> bpy.types.World:
         world = bpy.data.worlds.new(name)

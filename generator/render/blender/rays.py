@@ -109,7 +109,7 @@ class PosedMesh:
 class RayCaster:
     """Poses the meshes of a world's objects and grounds as its scenes say; builds the tree of each mesh once.
 
-    `meshes` has the unit mesh of every object kind. `ground` gives the mesh of an environment's ground, in world
+    `meshes` has the unit mesh of every object kind. `ground` gives the mesh of a scene's ground, in world
     coordinates. `width` and `height` are those of the images, in pixels.
     """
 
@@ -117,7 +117,7 @@ class RayCaster:
         self,
         vocabulary: Vocabulary,
         meshes: Mapping[str, bpy.types.Mesh],
-        ground: Callable[[str], bpy.types.Mesh],
+        ground: Callable[[Scene], bpy.types.Mesh],
         width: int,
         height: int,
     ):
@@ -136,9 +136,10 @@ class RayCaster:
 
     def ground(self, scene: Scene) -> PosedMesh:
         """The ground of a scene."""
-        if scene.environment not in self._grounds:
-            self._grounds[scene.environment] = RayMesh(self._ground(scene.environment))
-        return PosedMesh(self._grounds[scene.environment], scene.camera, self.size)
+        mesh = self._ground(scene)
+        if mesh.name not in self._grounds:
+            self._grounds[mesh.name] = RayMesh(mesh)
+        return PosedMesh(self._grounds[mesh.name], scene.camera, self.size)
 
 
 def check_flat_tops(vocabulary: Vocabulary, meshes: Mapping[str, RayMesh]) -> None:

@@ -50,9 +50,7 @@ class Stage:
         self._canvas = Canvas(self._scene, *self._shot, quality.denoise)
         self._scene.cycles.caustics_reflective = vocabulary.caustics
         self._landscapes = Landscapes(vocabulary)
-        first = self._landscapes.of(next(iter(vocabulary.environments)))
-        self._floor = self._add("floor", first.ground)
-        self._scene.world = first.sky
+        self._floor = self._add("floor", bpy.data.meshes.new("no floor yet"))
         self._camera = self._add("camera", bpy.data.cameras.new("camera"))
         self._scene.camera = self._camera
         self._lamps = {
@@ -65,17 +63,16 @@ class Stage:
         """The unit mesh of every category."""
         return self._meshes
 
-    def ground(self, environment: str) -> bpy.types.Mesh:
-        """The mesh of an environment's ground and scenery, in world coordinates (metres)."""
-        return self._landscapes.of(environment).ground
+    def ground(self, scene: Scene) -> bpy.types.Mesh:
+        """The mesh of the ground and scenery of a scene, in world coordinates (metres)."""
+        return self._landscapes.of(scene.environment, scene.yaw, scene.camera).ground
 
     def pose(self, scene: Scene) -> None:
         """Move, turn, scale and colour everything as a scene says."""
-        place = self._landscapes.of(scene.environment)
-        place.turn(scene.yaw, scene.camera)
-        self._floor.data, self._scene.world = place.ground, place.sky
-        bare = self._vocabulary.environments[scene.environment].bare
-        self._samples_around = self._quality.floor if bare else self._quality.landscape
+        self._floor.data, self._scene.world = self._landscapes.of(scene.environment, scene.yaw, scene.camera)
+        place = self._vocabulary.environments[scene.environment]
+        around = self._quality.photo if place.photo else self._quality.landscape
+        self._samples_around = self._quality.floor if place.bare else around
         self._camera.data.lens, self._camera.data.sensor_width = scene.camera.lens, scene.camera.sensor * self._wider
         self._camera.matrix_world = world_from_camera(scene.camera.position, scene.camera.target)
         for name, lamp in scene.lamps.items():

@@ -14,17 +14,18 @@ _OPENING = 0.8  # half the breadth of the sheet, over the distance from the came
 _MARGIN = 8.0  # metres added to that half breadth, and the length of the sheet behind the camera
 _WATER = -0.12  # height of its surface, metres
 _OCTAVES = 5
+_ASIDE = 17.3  # metres to the right for each degree: hills that far apart have nothing in common
 
 
 class Terrain:
     """Heights and colours of the ground by place: metres to the right of the origin and ahead of it, as the camera
     looks.
 
-    `distance` is that of the camera from the origin, metres.
+    `distance` is that of the camera from the origin, metres. In each direction `yaw`, degrees, the hills are others.
     """
 
-    def __init__(self, environment: Environment, distance: float):
-        self._environment, self._distance = environment, distance
+    def __init__(self, environment: Environment, distance: float, yaw: float = 0.0):
+        self._environment, self._distance, self._elsewhere = environment, distance, _ASIDE * yaw
 
     def half_breadth(self, ahead: float) -> float:
         """Half the breadth of the sheet at a distance ahead of the origin, metres."""
@@ -36,11 +37,13 @@ class Terrain:
         for relief in self._environment.reliefs.values():
             rise = _smooth((ahead - relief.begins) / (relief.full - relief.begins))
             if rise:
-                shape = _shape(relief, right, ahead)
+                shape = _shape(relief, right + self._elsewhere, ahead)
                 height += relief.height * rise * shape
                 color = _over(color, _colored(relief.colors, shape), rise)
         if self._environment.water:
-            shore = self._environment.water.begins + 1.5 * noise.noise((0.15 * right, 0.1 * ahead, 0.0))
+            shore = self._environment.water.begins + 1.5 * noise.noise(
+                (0.15 * (right + self._elsewhere), 0.1 * ahead, 0.0)
+            )
             height -= 0.6 * _smooth((ahead - shore + 2) / 4) * (height < 0.5)
         return height, self._hazy(color, ahead)
 

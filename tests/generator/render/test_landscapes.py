@@ -76,6 +76,21 @@ def test_no_scene_shows_in_a_later_one(tmp_path: Path, vocabulary: Vocabulary, p
     assert {name: two[name] for name in one} == one
 
 
+def test_each_direction_shows_other_scenery_behind_the_same_objects(tmp_path: Path) -> None:
+    scene = planned("0", "desert", ("fox", "red"), ("elephant", "blue"))
+    images, masks = [], []
+    for yaw in (0.0, 120.0):
+        folder = tmp_path / f"{yaw}"
+        render([replace(scene, yaw=yaw)], folder, outputs=("masks",))
+        images.append(np.asarray(Image.open(folder / "images" / "0.png")).astype(int))
+        masks.append(decode("masks", (folder / "masks" / "0.png").read_bytes()))
+    assert (masks[0] == masks[1]).all()
+    behind = masks[0][: len(masks[0]) // 2] == 0
+    off = np.abs(images[0] - images[1]).max(-1)[: len(behind)]
+    assert (off[behind] > 16).mean() > 0.15
+    assert np.median(np.abs(images[0] - images[1])[masks[0] > 0]) <= 4
+
+
 PAIRS = list(product(WORLDS, COLORS))
 SOME = [(WORLDS[i], COLORS[i]) for i in range(0, 8, 2)]
 
