@@ -149,7 +149,8 @@ def _check_inputs(attributes: Attributes) -> None:
         if len(given) != 1 or not names:
             said = [f"{name} sets {', '.join(sorted(_needed(value))) or 'none'}" for name, value in values.items()]
             raise ValueError(
-                f"values of '{kind}' set different inputs, or none: {'; '.join(said)}. Let each value set the same ones."
+                f"values of '{kind}' set different inputs, or none: {'; '.join(said)}. Let each value set the same "
+                f"ones."
             )
         for name in sorted(names):
             if name in setters:
