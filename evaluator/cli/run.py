@@ -66,9 +66,12 @@ def run(
     Under torchrun or accelerate launch, each process scores its share and the first writes the results. If it is
     stopped, run the same command again to continue.
     """
+    from evaluator.models.registry import check_model, check_path, read_spec
+
+    for model in models:
+        check_path(read_spec(model))
     from evaluator.api import evaluate
     from evaluator.cli.results_table import print_results
-    from evaluator.models.registry import check_model, read_spec
     from evaluator.runs.dataset import Dataset
     from evaluator.runs.folder import folder_name
     from evaluator.runs.measure import write_items

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import entry_points
+from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, get_args, get_type_hints
 
@@ -130,6 +131,20 @@ def read_spec(text: str) -> Spec:
             raise UserError(f"The argument '{key}' of {family}: is given twice; give it once.")
         arguments[key] = value
     return Spec(text, family, name, arguments)
+
+
+def check_path(spec: Spec) -> None:
+    """Raise UserError where a spec names a file or folder of this machine that does not exist.
+
+    It imports no library of models, which takes seconds, and leaves names that may be those of a hub alone.
+    """
+    path = re.split(r"@|local-dir:", spec.name)[-1]
+    named = spec.family == "jackalope" or path.startswith(("./", "../", "/", "~"))
+    places = (Path(each).expanduser() for each in (path, path.partition(":")[0]))
+    if named and not any(each.exists() for each in places):
+        raise UserError(
+            f"There is no file or folder '{path}', which the model {spec.text} names; give one that exists."
+        )
 
 
 def name_and_spec(model: str) -> tuple[str, str]:

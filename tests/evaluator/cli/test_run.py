@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -33,7 +35,8 @@ def test_a_mistake_in_a_process_is_one_sentence_and_2(drawn: Path, tmp_path: Pat
     done = run_process("score", "run", drawn, "--model", "jackalope:/nowhere", cwd=tmp_path)
     assert done.returncode == 2
     assert done.stdout == ""
-    assert done.stderr == "Error: There is no trained model at '/nowhere'; give a folder written by `score train`.\n"
+    said = "Error: There is no file or folder '/nowhere', which jackalope:/nowhere names; give one that exists.\n"
+    assert done.stderr == said
     assert list(tmp_path.iterdir()) == [tmp_path / "cache"] or list(tmp_path.iterdir()) == []
 
 
@@ -111,3 +114,22 @@ def test_filters_of_a_benchmark_of_others_are_printed(drawn: Path, tmp_path: Pat
     assert_one_sentence(
         score_command("run", drawn, *asked[3:], "--filter", "first=1"), "Filters (first=1) are for benchmarks of others"
     )
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "jackalope:none",
+        "hf:./none",
+        "open_clip:ViT-B-32@../none.pt",
+        "open_clip:local-dir:/none",
+        "python:./none.py:Model",
+    ],
+)
+def test_a_path_that_does_not_exist_is_told_before_torch_is_imported(model: str, tmp_path: Path) -> None:
+    code = "import sys; from evaluator.cli.main import main\ntry: main()\nfinally: print('torch' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "run", tmp_path, "--model", model], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout.strip()) == (2, "False")
+    assert "There is no file or folder" in done.stderr
