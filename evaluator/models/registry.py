@@ -142,9 +142,7 @@ def check_path(spec: Spec) -> None:
     named = spec.family == "jackalope" or path.startswith(("./", "../", "/", "~"))
     places = (Path(each).expanduser() for each in (path, path.partition(":")[0]))
     if named and not any(each.exists() for each in places):
-        raise UserError(
-            f"There is no file or folder '{path}', which the model {spec.text} names; give one that exists."
-        )
+        raise UserError(f"There is no file or folder '{path}', which {spec.text} names; give one that exists.")
 
 
 def name_and_spec(model: str) -> tuple[str, str]:
