@@ -111,8 +111,11 @@ def test_an_image_does_not_depend_on_earlier_ones(tmp_path: Path) -> None:
 
 
 def test_a_light_in_which_colours_mislead_is_a_warning(sets: Path) -> None:
-    made(sets, lambda azimuth, elevation: (np.exp(5 * np.sin(azimuth)), 0 * azimuth + 1, np.exp(-5 * np.sin(azimuth))),
-         'photo = { panorama = "mine/made", sectors = [[90, 90]] }\n')  # fmt: skip
+    made(
+        sets,
+        lambda azimuth, elevation: (np.exp(5 * np.sin(azimuth)), 0 * azimuth + 1, np.exp(-5 * np.sin(azimuth))),
+        'photo = { panorama = "mine/made", sectors = [[90, 90]] }\n',
+    )
     found = [each for each in check_family(str(sets / "mine.toml")) if each.check == "places"]
     assert {"gray", "cyan"} <= {each.names[0] for each in found}
     assert all(each.measure > 0 for each in found if each.measure is not None)
