@@ -14,12 +14,17 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from filelock import FileLock
+from hypothesis import settings
 
 # Tests run in two processes on machines of two cores, where threads of matrix products would only wait for one another.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Hundreds of processes import the same modules; compiling them once takes a third off each start.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# How long an example takes says nothing on a shared machine; bench/ measures speed.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 MODULES = {"gen": "generator.cli.main", "score": "evaluator.cli.main"}
 

@@ -140,8 +140,7 @@ def check_path(spec: Spec) -> None:
     """
     path = re.split(r"@|local-dir:", spec.name)[-1]
     named = spec.family == "jackalope" or path.startswith(("./", "../", "/", "~"))
-    places = (Path(each).expanduser() for each in (path, path.partition(":")[0]))
-    if named and not any(each.exists() for each in places):
+    if named and spec.family != "python" and not Path(path).expanduser().exists():
         raise UserError(f"There is no file or folder '{path}', which {spec.text} names; give one that exists.")
 
 

@@ -123,7 +123,6 @@ def test_filters_of_a_benchmark_of_others_are_printed(drawn: Path, tmp_path: Pat
         "hf:./none",
         "open_clip:ViT-B-32@../none.pt",
         "open_clip:local-dir:/none",
-        "python:./none.py:Model",
     ],
 )
 def test_a_path_that_does_not_exist_is_told_before_torch_is_imported(model: str, tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def test_a_model_says_what_it_was_trained_on(model: Path) -> None:
 @pytest.mark.parametrize(
     ("missing", "said"),
     [
-        ("", "There is no trained model at"),
+        ("", "There is no file or folder"),
         (
             "jackalope.json",
             "is not a model trained here: it has no jackalope.json; give a folder written by `score train`.",

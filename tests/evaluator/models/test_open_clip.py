@@ -137,12 +137,9 @@ def test_published_weights_that_cannot_be_had(published: None, tmp_path: Path, m
         ("open_clip:ViT-B-32", "names no weights: add @ and a checkpoint's path, or one of openai"),
         ("open_clip:tiny", "open_clip:tiny names no weights: add @ and a checkpoint's path."),
         ("open_clip:ViT-B-32@opnai", "There are no weights 'opnai' for ViT-B-32: did you mean 'openai'?"),
-        (
-            "open_clip:ViT-B-32@./missing.pt",
-            "There are no weights './missing.pt' for ViT-B-32: give a path that exists.",
-        ),
+        ("open_clip:ViT-B-32@./missing.pt", "There is no file or folder './missing.pt'"),
         ("open_clip:tiny@missing.pt", "There are no weights 'missing.pt' for tiny: give a checkpoint's path."),
-        ("open_clip:local-dir:/nowhere", "'/nowhere' is no folder with open_clip_config.json"),
+        ("open_clip:local-dir:/nowhere", "There is no file or folder '/nowhere'"),
         ("open_clip:local-dir:", "'.' is no folder with open_clip_config.json"),
     ],
 )

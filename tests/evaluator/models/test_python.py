@@ -20,7 +20,7 @@ from generator.base.files import read_json
 from tests.evaluator.conftest import score_command
 from tests.paths import CHECKOUT
 
-README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
+PAGE = (CHECKOUT / "docs" / "models.md").read_text(encoding="utf-8")
 
 
 TEXTS = ["a red cube", "a blue sphere", "a cone"]
@@ -414,9 +414,9 @@ def test_a_file_that_is_no_module_of_its_own_is_refused(written: Callable[..., s
             _load("python:./own_broken.py:Model")
 
 
-def test_the_readmes_model_is_scored(written: Callable[..., str], drawn: Path, tmp_path: Path) -> None:
-    source = re.search(r"```python\n(import numpy.*?)```", README, re.DOTALL)
-    spec = re.search(r"--model (python:([\w.]+):\w+)", README)
+def test_the_model_of_the_docs_is_scored(written: Callable[..., str], drawn: Path, tmp_path: Path) -> None:
+    source = re.search(r"```python\n(import numpy.*?)```", PAGE, re.DOTALL)
+    spec = re.search(r"--model (python:([\w.]+):\w+)", PAGE)
     assert source
     assert spec
     assert len(source[1].strip().splitlines()) <= 12
