@@ -14,13 +14,15 @@ from PIL import Image
 from generator.assets.importing import write_panorama
 from generator.assets.sets import asset_request, check_assets
 from generator.base.errors import UserError
+from generator.dataset.reader import Dataset
 from generator.inspection.family_check import check_family
+from generator.inspection.pixels import PixelCheck
 from generator.plan.job import Job, prepare
 from generator.render.farm import Farm
 from generator.render.settings import read_quality
 from generator.scene.planned import Recorded
 from generator.scene.scene import Camera, Scene, SceneObject
-from generator.vocabulary.schema import Vocabulary, read_vocabulary
+from generator.vocabulary.schema import Vocabulary, parse_vocabulary, read_vocabulary
 from tests.conftest import run_command
 
 SIDE = 96
@@ -180,3 +182,17 @@ def test_a_world_of_photographs_is_verified(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     done = run_command("gen", "verify", tmp_path / "world", "--images", "28")  # one cylinder is gray in warm light
     assert done.returncode == 0, done.stdout + done.stderr
+    world = Dataset.open(tmp_path / "world").world
+    vocabulary = parse_vocabulary(world.vocabulary_text, "photo")
+    exchanged = {"red": "green", "green": "blue", "blue": "yellow", "yellow": "red"}
+    check, wrong, changed = PixelCheck(vocabulary), 0, 0
+    for row in world.scenes.to_pylist():
+        scene = Scene.from_json(row["scene"])
+        colors = [thing.attributes["color"] for thing in scene.objects]
+        for thing, color in zip(scene.objects, colors, strict=True):
+            thing.attributes["color"] = exchanged.get(color, color)
+        boxes = [thing["amodal_box"] for thing in row["objects"]]
+        found = check.faults("scene", np.asarray(world.image(row["scene_id"])), scene, boxes)
+        wrong += sum(each["fault"] == "wrong color" for each in found)
+        changed += sum(color in exchanged for color in colors)
+    assert wrong > 0.9 * changed > 10  # a recorded colour that is another is still told
