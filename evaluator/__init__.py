@@ -8,13 +8,14 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from evaluator.api import Evaluation, evaluate
+    from evaluator.api import Evaluation, ask, evaluate
     from evaluator.runs.dataset import Dataset
 
-__all__ = ["Dataset", "Evaluation", "evaluate"]
+__all__ = ["Dataset", "Evaluation", "ask", "evaluate"]
 _PLACES = {
     "Dataset": "evaluator.runs.dataset:Dataset",
     "Evaluation": "evaluator.api:Evaluation",
+    "ask": "evaluator.api:ask",
     "evaluate": "evaluator.api:evaluate",
 }
 

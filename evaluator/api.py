@@ -21,7 +21,7 @@ from evaluator.runs.dataset import Dataset
 from evaluator.runs.folder import open_run
 from evaluator.runs.measure import measure_protocols
 from evaluator.runs.parts import limit_said
-from evaluator.runs.request import Request
+from evaluator.runs.request import AskRequest, Request
 from evaluator.runs.tables import COLUMNS, item_rows
 from generator.base.errors import UserError, did_you_mean
 from generator.base.extras import extras_named
@@ -139,11 +139,34 @@ def evaluate(
     Raises UserError for a request that cannot be met, and for what the model's methods return in another shape or type
     than is expected. Of several processes (torchrun) only the first has results.
     """
-    from evaluator.report.files import write_latex
     from evaluator.runs.run import run
+
+    return _evaluated(run, Request(model=model, dataset=dataset, **options), progress)
+
+
+@extras_named()
+def ask(
+    model: Any,
+    dataset: Dataset | str | Path,
+    *,
+    progress: Progress | Callable[[str, int, int | None], object] = SILENT,
+    **options: Any,
+) -> Evaluation:
+    """Ask a model the questions of a dataset in words, as `evaluate` scores one.
+
+    model: a spec of vqa:, api: or python:, an object with a method answer(images, question), or (model, processor) of
+    transformers. options: the fields of evaluator.runs.request.AskRequest, which are the options of `score ask`. Raises
+    UserError for a request that cannot be met, and where the model answers no more.
+    """
+    from evaluator.runs.ask import ask as run
+
+    return _evaluated(run, AskRequest(model=model, dataset=dataset, **options), progress)
+
+
+def _evaluated(run: Callable[..., Results | None], request: Request, progress: Any) -> Evaluation:
+    from evaluator.report.files import write_latex
     from evaluator.scoring.store import Process
 
-    request = Request(model=model, dataset=dataset, **options)
     if request.out is None and (count := Process.from_environment().count) > 1:
         raise UserError(
             f"Expected `out`, the folder that the {count} processes of this run share; give the same to each."

@@ -2,6 +2,7 @@
 
 import click
 
+from evaluator.cli.ask import ask
 from evaluator.cli.audit import audit
 from evaluator.cli.compare import compare
 from evaluator.cli.experiment import experiment
@@ -35,6 +36,7 @@ def models(as_json: bool) -> None:
 
 for command in (
     run,
+    ask,
     measure,
     report,
     leaderboard,

@@ -70,9 +70,9 @@ def options_of(declared: type, *names: str, default: str = "") -> Callable[[Call
     named.
 
     The type of a field says what the option takes: a flag for bool, a choice for Literal. Its metadata may hold `flag`,
-    another name than that of the field; `least` and `most`, the range of a number; `written`, for a folder to write;
-    `several`, for an option that is repeated; and `metavar`. default: what is said of it where an option that is not
-    given is None.
+    another name than that of the field; `least` and `most`, the range of a number; `written`, for a folder to
+    write; `file`, for a file to read; `several`, for an option that is repeated; and `metavar`. default: what is said
+    of it where an option that is not given is None.
     """
     known = {each.name: each for each in fields(declared) if "help" in each.metadata}
     chosen = [known[name] for name in names or known]
@@ -102,7 +102,7 @@ def _option(declared: "Field[Any]", default: str) -> Callable[[Callable[..., Any
     elif float in types:
         more |= {"type": float if "least" not in about else Number(min=about["least"])}
     elif Path in types:
-        more |= {"type": NEW_FOLDER if about.get("written") else FOLDER}
+        more |= {"type": NEW_FOLDER if about.get("written") else FILE if about.get("file") else FOLDER}
     elif about.get("several"):
         more |= {"multiple": True, "default": ()}
     return click.option(flag, declared.name, **more)

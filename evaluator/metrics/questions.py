@@ -47,14 +47,16 @@ def image_score(scores: np.ndarray, tolerance: float = TOLERANCE) -> Won:
     return text_score(scores.transpose(0, 2, 1), tolerance)
 
 
-def group_score(scores: np.ndarray, tolerance: float = TOLERANCE) -> Won:
-    """Whether a pair is right by `text_score` and by `image_score`. scores: (n, 2, 2). By chance 1/6.
+def both_won(first: Won, second: Won) -> Won:
+    """Whether two questions are right, such as `text_score` and `image_score` of a pair, by chance 1/6. A tie decides
+    where none is lost.
 
-    >>> group_score(np.array([[[0.9, 0.1], [0.2, 0.3]]]))[0].tolist()
-    [True]
+    >>> yes, no = np.array([True]), np.array([False])
+    >>> [each.tolist() for each in both_won((yes, no), (no, yes))]
+    [[False], [True]]
     """
-    own, other = (scores[:, 0, 0], scores[:, 1, 1]), (scores[:, 0, 1], scores[:, 1, 0])
-    return all_won([(a, b) for a in own for b in other], tolerance)
+    won, kept = first[0] & second[0], (first[0] | first[1]) & (second[0] | second[1])
+    return won, kept & ~won
 
 
 def augmented_accuracy(c: np.ndarray, n: np.ndarray, p: np.ndarray, tolerance: float = TOLERANCE) -> Won:

@@ -1,5 +1,5 @@
-"""`api:` models: a model behind an OpenAI-compatible endpoint as a PairScorer, asked the question of `vqa:` in
-threads."""
+"""`api:` models: a model behind an OpenAI-compatible endpoint, asked in threads: as a PairScorer by log-probabilities,
+and in words."""
 
 import base64
 import io
@@ -7,9 +7,10 @@ import os
 import re
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from itertools import islice
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
@@ -18,9 +19,20 @@ from PIL import Image
 from pydantic import Field
 
 from evaluator.models.bases import PAIR
-from evaluator.models.contracts import BatchSize, Contests, Pairs, PairScorer, cache_key
+from evaluator.models.contracts import (
+    FAILED,
+    Answer,
+    Answerer,
+    BatchSize,
+    Chat,
+    Contests,
+    How,
+    Pairs,
+    PairScorer,
+    cache_key,
+)
 from evaluator.models.hub import first_line
-from evaluator.models.yes_no import CHANNELS, QUESTION, Score, question, score_of_samples, score_of_tokens
+from evaluator.models.yes_no import CHANNELS, QUESTION, Score, question, score_of_tokens
 from generator.base.errors import UserError
 from generator.base.extras import check_installed
 
@@ -35,8 +47,9 @@ _BATCH = 128
 """Pairs that are kept at once; fewer are asked at the same time."""
 _LISTED = 20
 """Most likely tokens that are asked for: the most that OpenAI and vLLM give."""
-_FIRST_WORDS = 4
-"""Tokens of a sampled answer."""
+_PATIENCE = 16
+"""Failures in a row, beyond those of requests at once, after which an endpoint counts as broken."""
+_OWN = {"preprocessing": "the endpoint's own, from PNG", "precision": "its own", "device": "its own"}
 _TRIAL = (320, 240)
 """Size in pixels of the image of the first request."""
 Count = Annotated[int, Field(ge=1, le=1024)]
@@ -63,17 +76,14 @@ class Endpoint:
         self._lock = threading.Lock()
         self.counts = Counter({"requests": 0, "prompt_tokens": 0, "completion_tokens": 0})
 
-    def ask(self, image: str, question: str, **more: Any) -> Any:
-        """The chat completion for an image (a data URL) and a question. `more`: parameters of the request.
+    def ask(self, images: Sequence[str], question: str, **more: Any) -> Any:
+        """The chat completion for images (data URLs) and a question. `more`: parameters of the request.
 
         A connection that fails, too many requests and errors of the server are tried again, later and later. Raises
         RefusedError where this request gets no answer, and UserError where no other would get one either.
         """
-        content = [{"type": "image_url", "image_url": {"url": image}}, {"type": "text", "text": question}]
         with self._explained():
-            found = self._client.chat.completions.create(
-                model=self.model, messages=[{"role": "user", "content": content}], **more
-            )
+            found = self._client.chat.completions.create(model=self.model, messages=messages(images, question), **more)
         if not getattr(found, "choices", None):
             raise RefusedError("what it gave is no chat completion")
         usage = getattr(found, "usage", None)
@@ -83,9 +93,17 @@ class Endpoint:
                 self.counts[name] += getattr(usage, name, None) or 0
         return found
 
+    def broken(self, n: int, reason: str) -> UserError:
+        """The error that ends a run whose last n questions had no answer."""
+        return UserError(
+            f"The endpoint {self.url} answers no more, none of the last {n} questions ({reason}); mend it, then run "
+            "the same command again. What is finished is kept."
+        )
+
     def be_patient(self) -> None:
         """Try requests again more often: the endpoint has answered once."""
-        self._client = self._client.with_options(max_retries=RETRIES)
+        if self._client.max_retries < RETRIES:
+            self._client = self._client.with_options(max_retries=RETRIES)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -98,7 +116,7 @@ class Endpoint:
                 raise UserError(
                     f"The endpoint {self.url} refuses '{self.model}' ({self._said(error)}); put its key in the "
                     f"environment variable {KEY}, name a model that it serves, and a URL that ends as documented, such "
-                    "as /v1; or run the same command again later. Finished scores are kept."
+                    "as /v1; or run the same command again later. What is finished is kept."
                 ) from None
             raise RefusedError(self._said(error)) from None
         except openai.APIConnectionError as error:
@@ -106,7 +124,7 @@ class Endpoint:
                 raise RefusedError(self._said(error)) from None
             raise UserError(
                 f"The endpoint {self.url} does not answer ({self._said(error.__cause__ or error)}); start it or mend "
-                "its URL, then run the same command again. Finished scores are kept."
+                "its URL, then run the same command again. What is finished is kept."
             ) from None
         except (openai.OpenAIError, ValueError) as error:  # ValueError: JSON that cannot be read
             raise RefusedError(self._said(error)) from None
@@ -117,8 +135,7 @@ class Endpoint:
 
 
 class ApiScorer(PairScorer):
-    """A model behind an endpoint. The first request finds out how it is asked: by the log-probabilities of the answer's
-    first token, or by sampled answers.
+    """A model behind an endpoint, asked for yes or no and read by the log-probabilities of the answer's first token.
 
     A pair without an answer of yes or no, and one that the endpoint refuses, is NaN and is asked again in a later run.
     `counts` counts them.
@@ -128,31 +145,22 @@ class ApiScorer(PairScorer):
     passes = 1
     asks_again = True
 
-    def __init__(self, endpoint: Endpoint, samples: int, concurrency: int):
+    def __init__(self, endpoint: Endpoint, concurrency: int):
         self._endpoint, self._concurrency = endpoint, concurrency
         self._unscored: Counter[str] = Counter()
-        self._samples, self._several = samples, False
         self.batch = BatchSize(_BATCH, PAIR)
         served = self._tried()
         self._tokens = endpoint.counts["prompt_tokens"] // max(1, endpoint.counts["requests"])
-        way = f"{samples} sampled answers" if self._samples else "log-probabilities"
-        identity = {"weights": endpoint.model, "endpoint": endpoint.url, "served": served, "answers": way}
-        self.info: dict[str, Any] = identity | {
-            "question": QUESTION,
-            "preprocessing": "the endpoint's own, from PNG",
-            "precision": "its own",
-            "device": "its own",
-        }
+        identity = {"weights": endpoint.model, "endpoint": endpoint.url, "served": served}
+        self.info: dict[str, Any] = identity | {"question": QUESTION, **_OWN}
         self.key = cache_key("api", identity, QUESTION)
 
     def describe_cost(self, pairs: int) -> str:
         """One sentence: how many requests `pairs` take at most, and how many tokens if the endpoint counts them."""
-        each = 1 if self._several or not self._samples else self._samples
-        way = f"{self._samples} sampled answers a pair" if self._samples else "log-probabilities of the answer"
-        tokens = f"about {pairs * each * self._tokens:,} prompt tokens by an image of {_TRIAL[0]}×{_TRIAL[1]}, "
+        tokens = f"about {pairs * self._tokens:,} prompt tokens by an image of {_TRIAL[0]}×{_TRIAL[1]}, "
         return (
-            f"{pairs:,} pairs of image and text to ask about, {pairs * each:,} requests ({way}), "
-            f"{tokens * bool(self._tokens)}fewer where cached."
+            f"{pairs:,} pairs of image and text to ask about, a request each, {tokens * bool(self._tokens)}fewer where "
+            "cached."
         )
 
     @property
@@ -168,7 +176,7 @@ class ApiScorer(PairScorer):
 
         def score(pair: tuple[int, str]) -> Score | None:
             try:
-                return self._score(shown[pair[0]], question(pair[1]))
+                return score_of_tokens(_listed_tokens(self._ask(shown[pair[0]], question(pair[1]))))
             except RefusedError as refusal:
                 refusals.append(str(refusal))
                 return None
@@ -182,57 +190,127 @@ class ApiScorer(PairScorer):
         finally:
             pool.shutdown(cancel_futures=True)
         if refusals and len(refusals) == len(pairs) and score((0, "a gray wall")) is None:
-            raise UserError(
-                f"The endpoint {self._endpoint.url} answers no more, none of the last {len(pairs)} questions "
-                f"({refusals[0]}); mend it, then run the same command again. Finished scores are kept."
-            )
+            raise self._endpoint.broken(len(pairs), refusals[0])
         unscored = int(np.isnan(scores[:, 0]).sum())
         self._unscored.update({"refused": len(refusals), "neither yes nor no": unscored - len(refusals)})
         return scores
 
-    def _score(self, image: str, asked: str) -> Score | None:
-        if not self._samples:
-            return score_of_tokens(_listed_tokens(self._ask_tokens(image, asked)))
-        answers: list[str] = []
-        while len(answers) < self._samples:
-            answers += self._sampled(image, asked, self._samples - len(answers) if self._several else 1, len(answers))
-        return score_of_samples(answers[: self._samples])
-
-    def _ask_tokens(self, image: str, asked: str) -> Any:
+    def _ask(self, image: str, asked: str) -> Any:
         # temperature 1, so that endpoints that list probabilities after it list the model's own
-        return self._endpoint.ask(image, asked, max_tokens=1, temperature=1, logprobs=True, top_logprobs=_LISTED)
-
-    def _sampled(self, image: str, asked: str, n: int, seed: int) -> list[str]:
-        """Up to n answers. Each request has a seed of its own, since an endpoint would else repeat its answer."""
-        several = {"n": n} if n > 1 else {}
-        found = self._endpoint.ask(image, asked, max_tokens=_FIRST_WORDS, temperature=1, seed=seed, **several)
-        return [str(getattr(choice.message, "content", None) or "") for choice in found.choices]
+        return self._endpoint.ask([image], asked, max_tokens=1, temperature=1, logprobs=True, top_logprobs=_LISTED)
 
     def _tried(self) -> str | None:
-        """The name under which the endpoint answers with log-probabilities; None where answers are sampled.
-
-        Raises UserError where it answers in neither way.
-        """
-        trial = data_url(Image.new("RGB", _TRIAL, "gray")), question("a gray wall")
-        served = None
+        """The name under which the endpoint answers. Raises UserError where it gives no log-probabilities."""
         try:
-            completion = self._ask_tokens(*trial)
-            if _listed_tokens(completion):
-                self._samples, served = 0, getattr(completion, "model", None)
-        except RefusedError:
-            pass
-        try:
-            self._several = bool(self._samples) and len(self._sampled(*trial, 2, 0)) > 1
-        except RefusedError:
-            try:
-                self._sampled(*trial, 1, 0)
-            except RefusedError as refusal:
-                raise UserError(
-                    f"The endpoint {self._endpoint.url} does not answer questions about an image with "
-                    f"'{self._endpoint.model}' ({refusal}); name a chat model that reads images."
-                ) from None
+            completion = self._ask(data_url(Image.new("RGB", _TRIAL, "gray")), question("a gray wall"))
+            refusal = "" if _listed_tokens(completion) else "it lists no tokens"
+        except RefusedError as error:
+            refusal = str(error)
+        if refusal:
+            raise UserError(
+                f"The endpoint {self._endpoint.url} gives no log-probabilities of answers about an image with "
+                f"'{self._endpoint.model}' ({refusal}); ask it in words with `score ask`, or name a chat model that "
+                "reads images."
+            )
         self._endpoint.be_patient()
-        return served
+        return getattr(completion, "model", None)
+
+
+class ApiAnswerer(Answerer):
+    """A model behind an endpoint that answers in words. `counts` has its requests and tokens.
+
+    A parameter of the request that the endpoint does not take is named another way or left out; `info` names those.
+    """
+
+    def __init__(self, endpoint: Endpoint, concurrency: int):
+        self._endpoint, self._concurrency = endpoint, concurrency
+        identity = {"weights": endpoint.model, "endpoint": endpoint.url}
+        self.info = {**identity, **_OWN, "not_taken": []}
+        self.key = cache_key("api", identity, "in words")
+
+    @property
+    def counts(self) -> dict[str, int]:  # type: ignore[override]
+        """Requests that were answered, and their tokens."""
+        return dict(self._endpoint.counts)
+
+    def request(self, chat: Chat, how: How) -> dict[str, Any]:
+        """The body of the request for a question."""
+        shown = [data_url(image) for image in chat.show()]
+        return {"model": self._endpoint.model, "messages": messages(shown, chat.text), **self._parameters(chat, how)}
+
+    def answer_all(self, chats: Iterable[Chat], how: How, keep: Callable[[Chat, Answer], None]) -> None:
+        """As Answerer.answer_all. What is under way when it is interrupted is still answered and kept."""
+        failed = 0
+
+        def ask(chat: Chat) -> str:
+            shown = [data_url(image) for image in chat.show()]
+            try:
+                keep(chat, self._answered(shown, chat, how))
+            except (RefusedError, ValueError) as refusal:
+                keep(chat, Answer("", f"{FAILED}{refusal}"))
+                return str(refusal)
+            return ""
+
+        source, waiting = iter(chats), set[Future[str]]()
+        pool = ThreadPoolExecutor(self._concurrency)
+        try:
+            while True:
+                waiting |= {pool.submit(ask, chat) for chat in islice(source, self._concurrency - len(waiting))}
+                if not waiting:
+                    return
+                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                for refusal in [each.result() for each in done]:
+                    failed = failed + 1 if refusal else 0
+                    if not refusal:
+                        self._endpoint.be_patient()
+                    elif failed > _PATIENCE + self._concurrency:
+                        raise self._endpoint.broken(failed, refusal)
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    def _answered(self, shown: Sequence[str], chat: Chat, how: How) -> Answer:
+        try:
+            found = self._endpoint.ask(shown, chat.text, **self._parameters(chat, how))
+        except RefusedError as refusal:
+            # models that reason have the limit under another name and one temperature alone
+            name = next((each for each in ("max_tokens", "temperature", "seed") if f"'{each}'" in str(refusal)), None)
+            if name is None or name in self.info["not_taken"]:
+                raise
+            self.info["not_taken"].append(name)
+            return self._answered(shown, chat, how)
+        return answer_of(found.model_dump())
+
+    def _parameters(self, chat: Chat, how: How) -> dict[str, Any]:
+        asked = {"max_tokens": how.max_tokens, "temperature": how.temperature, "seed": chat.seed}
+        taken = {name: value for name, value in asked.items() if name not in self.info["not_taken"]}
+        return taken | ({} if "max_tokens" in taken else {"max_completion_tokens": how.max_tokens})
+
+
+def answer_of(completion: dict[str, Any]) -> Answer:
+    """The answer in a chat completion, with its reasoning, which some endpoints give apart, before it.
+
+    Raises ValueError where it is no chat completion.
+    """
+    try:
+        choice, usage = completion["choices"][0], completion.get("usage") or {}
+        message = choice["message"]
+        thought = message.get("reasoning_content") or message.get("reasoning") or ""
+        said = str(message.get("content") or "")
+        return Answer(
+            f"<think>{thought}</think>\n{said}" if thought else said or str(message.get("refusal") or ""),
+            "refusal" if message.get("refusal") else str(choice.get("finish_reason") or "stop"),
+            int(usage.get("prompt_tokens") or 0),
+            int(usage.get("completion_tokens") or 0),
+            str(completion.get("model") or ""),
+        )
+    except (KeyError, IndexError, TypeError, AttributeError):
+        raise ValueError("it is no chat completion") from None
+
+
+def messages(images: Sequence[str], question: str) -> list[dict[str, Any]]:
+    """The messages of a request: images (data URLs), then the question."""
+    shown: list[dict[str, Any]] = [{"type": "image_url", "image_url": {"url": image}} for image in images]
+    return [{"role": "user", "content": [*shown, {"type": "text", "text": question}]}]
 
 
 def parse_place(name: str) -> tuple[str, str]:
@@ -269,14 +347,22 @@ def _listed_tokens(completion: Any) -> list[tuple[str, float]]:
     return [(str(each.token), float(each.logprob)) for each in top or []]
 
 
-def load_api(name: str, device: str | None, *, samples: Count = 16, concurrency: Count = 16) -> ApiScorer:
-    """The model of `URL@MODEL`. samples: sampled answers a pair, where the endpoint gives no log-probabilities.
-    concurrency: requests at once.
+def load_api(name: str, device: str | None, *, concurrency: Count = 16) -> ApiScorer:
+    """The model of `URL@MODEL`, read by log-probabilities. concurrency: requests at once.
 
-    Makes one to three requests. Raises UserError when the endpoint is down or refuses them, and for a device.
+    Makes a request. Raises UserError when the endpoint is down or refuses it, and for a device.
     """
+    return ApiScorer(_endpoint(name, device), concurrency)
+
+
+def load_answering(name: str, device: str | None, *, concurrency: Count = 16) -> ApiAnswerer:
+    """The model of `URL@MODEL`, asked in words. Makes no request. Raises UserError for a device."""
+    return ApiAnswerer(_endpoint(name, device), concurrency)
+
+
+def _endpoint(name: str, device: str | None) -> Endpoint:
     url, model = parse_place(name)
     if device is not None:
         raise UserError(f"The model of api: runs at its endpoint and not on '{device}'; leave --device out.")
     check_installed("openai")
-    return ApiScorer(Endpoint(url, model), samples, concurrency)
+    return Endpoint(url, model)

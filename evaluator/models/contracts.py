@@ -195,6 +195,65 @@ class PairScorer(_Scorer, Protocol):
 Model: TypeAlias = DualEncoder | PairScorer
 
 
+@dataclass(frozen=True)
+class Chat:
+    """A question in words about some images, asked for the `sample`-th time. name: tells questions apart; equal ones
+    have equal answers. show: loads the images, RGB."""
+
+    name: str
+    show: Callable[[], list[Image.Image]]
+    text: str
+    sample: int = 0
+
+    @property
+    def seed(self) -> int:
+        """A seed that follows from the name, so that no two questions draw alike."""
+        return int(hashlib.sha256(self.name.encode()).hexdigest()[:7], 16)
+
+
+@dataclass(frozen=True)
+class How:
+    """How answers are made: the most tokens of one, reasoning and all, and the temperature, 0 for the most likely."""
+
+    max_tokens: int
+    temperature: float
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A whole answer. finish: why it ended, as chat completions say it (stop, length, content_filter), `refusal`, or
+    FAILED and the reason where there is none. prompt_tokens, completion_tokens: as counted, 0 where unknown. served:
+    the name under which an endpoint answered."""
+
+    text: str
+    finish: str = "stop"
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    served: str = ""
+
+
+FAILED = "not answered: "
+
+
+class Answerer(Protocol):
+    """A model that answers questions in words."""
+
+    info: dict[str, Any]
+    key: str
+    reusable: bool = True
+    exposure: Exposure | None = None
+    counts: dict[str, int] | None = None
+    fits_texts: bool = False
+    # as of `_Scorer`
+
+    def answer_all(self, chats: Iterable[Chat], how: How, keep: Callable[[Chat, Answer], None]) -> None:
+        """Answer questions and call `keep` with each answer as soon as it is there, in any order and from any thread.
+
+        `chats` is read no further ahead than questions are asked. Raises UserError where no more can be answered.
+        """
+        ...
+
+
 def fingerprints(inputs: Iterable[bytes]) -> np.ndarray:
     """SHA-256 of each input, int64 (n, 4): rows for `tokens` where texts have no limit of length."""
     return np.array([np.frombuffer(hashlib.sha256(each).digest(), "<i8") for each in inputs], np.int64).reshape(-1, 4)

@@ -22,10 +22,10 @@ from typing import Any, cast
 
 import torch
 
-from evaluator.models.contracts import Model
+from evaluator.models.contracts import Answerer, Model
 from evaluator.models.network import best_device
 from evaluator.models.registry import checked_arguments
-from evaluator.models.user_objects import adapt, networks_of, parameters_of, user_code
+from evaluator.models.user_objects import adapt, adapt_answering, networks_of, parameters_of, user_code
 from generator.base.errors import UserError
 
 _OPEN_CLIP, _TRANSFORMERS = ("encode_image", "encode_text"), ("get_image_features", "get_text_features")
@@ -33,11 +33,21 @@ _TUPLES = "(model, preprocess, tokenizer) of open_clip or (model, processor) of 
 
 
 def load_python(name: str, device: str | None, **arguments: str) -> Model:
-    """Import `package.module:factory` or `file.py:factory`, call it and adapt the object that it returns.
+    """The model of `package.module:factory` or `file.py:factory`. Raises UserError as `_made`, and when the object has
+    no method to score with."""
+    return adapt(*_made(name, device, arguments), device)
+
+
+def load_answering(name: str, device: str | None, **arguments: str) -> Answerer:
+    """The same for questions in words; the object needs the method answer(images, question)."""
+    return adapt_answering(*_made(name, device, arguments), device)
+
+
+def _made(name: str, device: str | None, arguments: dict[str, str]) -> tuple[Any, str, Any]:
+    """Import `package.module:factory` or `file.py:factory` and call it; returns the object, its spec and the factory.
 
     The factory is called with `arguments`, and with `device` (a torch.device) where it has a parameter of that name.
-    Raises UserError when the module or factory does not exist or raises an error, or when the object has no method to
-    score with.
+    Raises UserError when the module or factory does not exist or raises an error.
     """
     spec = ",".join([f"python:{name}", *(f"{key}={value}" for key, value in arguments.items())])
     place, _, path = name.rpartition(":")
@@ -59,7 +69,7 @@ def load_python(name: str, device: str | None, **arguments: str) -> Model:
     taken = checked_arguments(factory, arguments, f"'{path}' in {place}")
     with user_code(spec, path):
         model = factory(**taken, **({"device": target} if "device" in parameters_of(factory) else {}))
-    return adapt(model, spec, factory, device)
+    return model, spec, factory
 
 
 def _import(place: str, spec: str) -> ModuleType:

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any, get_args, get_type_hints
+from typing import Any, cast, get_args, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
-from evaluator.models.contracts import Model
+from evaluator.models.contracts import Answerer, Model
 from evaluator.provenance.exposure import known_training
 from generator.base.errors import UserError, did_you_mean
 
@@ -25,10 +25,12 @@ class Family:
 
     `loader` is `module:function`; the function takes the name of a model and a device (or None) and returns the model.
     Its keyword parameters are the arguments that the family takes. `usage` says how a model of the family is named.
+    `answering` loads its models for questions in words; "" where they answer none.
     """
 
     loader: str
     usage: str
+    answering: str = ""
 
 
 FAMILIES = {
@@ -53,12 +55,15 @@ FAMILIES = {
     ),
     "vqa": Family(
         "evaluator.models.vqa:load_vqa",
-        "vqa:OWNER/NAME[@REVISION], vqa:FOLDER, a generative model asked whether the image shows the text, yes or no",
+        "vqa:OWNER/NAME[@REVISION], vqa:FOLDER, a generative model asked whether the image shows the text, yes or no; "
+        "or in words (score ask)",
+        "evaluator.models.vqa:load_vqa",
     ),
     "api": Family(
         "evaluator.models.api:load_api",
-        "api:URL@MODEL, a model behind an OpenAI-compatible endpoint, asked for yes or no: "
+        "api:URL@MODEL, a model behind an OpenAI-compatible endpoint, asked for yes or no, or in words (score ask): "
         "api:http://localhost:8000/v1@MODEL",
+        "evaluator.models.api:load_answering",
     ),
     "blind": Family(
         "evaluator.models.blind:load_blind",
@@ -72,6 +77,7 @@ FAMILIES = {
     "python": Family(
         "evaluator.models.python:load_python",
         "python:PACKAGE.MODULE:FACTORY, python:FILE.py:FACTORY, a model of your own; see docs/models.md",
+        "evaluator.models.python:load_answering",
     ),
 }
 PLUGINS = "jackalope.models"
@@ -171,6 +177,21 @@ def load_model(spec: str | Spec, device: str | None) -> Model:
     with user_code(spec.text, load.__qualname__):
         own = load(spec.name, device, **arguments)
     return adapt(own, spec.text, load, device)
+
+
+def load_answering(spec: str, device: str | None) -> Answerer:
+    """Load the model that a spec names for questions in words. Raises UserError as `load_model`, and for a family
+    whose models answer none."""
+    asked = read_spec(spec)
+    answering = families()[asked.family].answering
+    if not answering:
+        able = ", ".join(f"{name}:" for name, family in families().items() if family.answering)
+        raise UserError(f"Models of {asked.family}: do not answer in words; name one of {able}, or use `score run`.")
+    load: Callable[..., Any] = resolve_name(answering)
+    model = load(asked.name, device, **checked_arguments(load, asked.arguments, f"{asked.family}:"))
+    if not hasattr(model, "answer_all"):
+        raise UserError(f"{spec} gives no whole answers; name a model with a chat template, or use `score run`.")
+    return cast("Answerer", model)
 
 
 def _with_history(model: Model) -> Model:

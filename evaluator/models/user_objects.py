@@ -8,7 +8,7 @@ import hashlib
 import inspect
 import sysconfig
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -20,10 +20,14 @@ from PIL import Image
 from pydantic import BaseModel, ConfigDict, Field, InstanceOf, JsonValue, ValidationError
 
 from evaluator.models.contracts import (
+    Answer,
+    Answerer,
     BatchSize,
+    Chat,
     Contests,
     DualEncoder,
     Group,
+    How,
     Model,
     Pairs,
     PairScorer,
@@ -252,6 +256,30 @@ class UserScorer(_UserModel, PairScorer):
             raise self._wrong(method, f"numbers of shape {expected}", scores)
         # NaN leaves items unscored and named, while infinity would win or lose every comparison
         return np.where(np.isfinite(scores), scores, np.nan).astype(np.float32)
+
+
+class UserAnswerer(_UserModel, Answerer):
+    """A user's object with answer(images, question) as an Answerer; it gets `sample`, `max_tokens` and `temperature`
+    if it has parameters of these names."""
+
+    def answer_all(self, chats: Iterable[Chat], how: How, keep: Callable[[Chat, Answer], None]) -> None:
+        """As Answerer.answer_all, one question after another."""
+        for chat in chats:
+            known = {"sample": chat.sample, "max_tokens": how.max_tokens, "temperature": how.temperature}
+            with user_code(self._spec, "answer"), torch.no_grad():
+                taken = parameters_of(self._model.answer)
+                more = {name: value for name, value in known.items() if name in taken}
+                said = self._model.answer(chat.show(), chat.text, **more)
+            if not isinstance(said, str):
+                raise UserError(f"Expected answer of {self._spec} to give a string, got {type(said).__name__}.")
+            keep(chat, Answer(said))
+
+
+def adapt_answering(model: Any, spec: str, source: Any, device: str | None) -> Answerer:
+    """As `adapt`, for questions in words. Raises UserError when the object has no method to answer with."""
+    if not callable(getattr(model, "answer", None)):
+        raise UserError(f"The model of {spec} ({type(model).__name__}) has no method answer(images, question).")
+    return UserAnswerer(model, spec, source, device)
 
 
 def networks_of(model: Any) -> list[torch.nn.Module]:

@@ -7,8 +7,9 @@ section 3); the score is the log odds of yes against no.
 import copy
 import inspect
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import islice
 from typing import Any, Unpack
 
 import numpy as np
@@ -18,7 +19,18 @@ from torch.nn.utils.rnn import pad_sequence
 
 from evaluator.models.bases import PAIR
 from evaluator.models.blip import BlipVqaScorer, FirstToken
-from evaluator.models.contracts import BatchSize, Contests, Pairs, PairScorer, fingerprints
+from evaluator.models.contracts import (
+    FAILED,
+    Answer,
+    Answerer,
+    BatchSize,
+    Chat,
+    Contests,
+    How,
+    Pairs,
+    PairScorer,
+    fingerprints,
+)
 from evaluator.models.hub import first_line
 from evaluator.models.pretrained import PROCESSOR, Pretrained, Storage, Wanted, load_pretrained
 from evaluator.models.yes_no import CHANNELS, QUESTION, AnswerTokens, question
@@ -89,8 +101,9 @@ def _no_logits(model: Any) -> dict[str, int]:
     return {"logits_to_keep": 1} if "logits_to_keep" in inspect.signature(model.forward).parameters else {}
 
 
-class VqaScorer(PairScorer):
-    """A generative vision-language model as a PairScorer: one forward pass per pair over the image and the question.
+class VqaScorer(PairScorer, Answerer):
+    """A generative vision-language model as a PairScorer, one forward pass per pair over the image and the question;
+    and as an Answerer.
 
     What the prompts of an image begin with, the image above all, is computed once for its texts where the model allows
     it (SharedPrefix). Prompts are padded on the right, where padding changes neither attention nor positions of the
@@ -154,13 +167,51 @@ class VqaScorer(PairScorer):
             scores[part] = found
         return scores
 
+    def answer_all(self, chats: Iterable[Chat], how: How, keep: Callable[[Chat, Answer], None]) -> None:
+        """As Answerer.answer_all: in batches, or one by one where answers are drawn, so that each has a seed alone, and
+        where an encoder reads the prompt, which padding may change."""
+        source, alone = iter(chats), bool(how.temperature) or self._decoder_start is not None
+        while part := list(islice(source, 1 if alone else self.batch.size)):
+            askable = [chat for chat in part if not any(sign in chat.text for sign in self._special_tokens)]
+            for chat in part:
+                if chat not in askable:
+                    keep(chat, Answer("", f"{FAILED}the question has a special token of the model"))
+            for some, answers in self.batch.run(partial(self._generated, how=how), askable):
+                for chat, answer in zip(some, answers, strict=True):
+                    keep(chat, answer)
+
+    @torch.inference_mode()
+    def _generated(self, chats: Sequence[Chat], how: How) -> list[Answer]:
+        inputs = self._inputs([chat.show() for chat in chats], [chat.text for chat in chats], padding_side="left")
+        torch.manual_seed(chats[0].seed)
+        greedy = {"temperature": None, "top_p": None, "top_k": None}
+        made = self._model.generate(
+            **inputs,
+            max_new_tokens=how.max_tokens,
+            do_sample=how.temperature > 0,
+            pad_token_id=self._loaded.tokenizer.pad_token_id,
+            **({"temperature": how.temperature} if how.temperature else greedy),
+        )
+        start, ids = inputs["input_ids"].shape[1], inputs["input_ids"]
+        if self._decoder_start is None and made.shape[1] >= start and torch.equal(made[:, :start], ids):
+            made = made[:, start:]
+        ends = self._model.generation_config.eos_token_id
+        ends = {self._loaded.tokenizer.eos_token_id, *(ends if isinstance(ends, list) else [ends])} - {None}
+        answers, sizes = [], inputs.get("attention_mask", torch.ones_like(ids)).sum(1).tolist()
+        for row, asked in zip(made.tolist(), sizes, strict=True):
+            n = next((place + 1 for place, token in enumerate(row) if token in ends), len(row))
+            ended = (n > 0 and row[n - 1] in ends) or n < how.max_tokens
+            said = self._loaded.tokenizer.decode(row[:n], skip_special_tokens=True).strip()
+            answers.append(Answer(said, "stop" if ended else "length", int(asked), n))
+        return answers
+
     def _prefix(self, image: Image.Image, texts: Sequence[str]) -> SharedPrefix:
         """What the prompts of an image begin with. Raises UserError where there is no memory for it."""
         ((_, prefix),) = BatchSize(1, "image").run(lambda _: self._compute_prefix(image, texts), [image])
         return prefix
 
     def _compute_prefix(self, image: Image.Image, texts: Sequence[str]) -> SharedPrefix:
-        return SharedPrefix(self._model, self._inputs([image], texts[:1]), self._ids(texts))
+        return SharedPrefix(self._model, self._inputs([[image]], [question(texts[0])]), self._ids(texts))
 
     def _continued(self, prefix: SharedPrefix, rows: Sequence[int]) -> np.ndarray:
         return np.asarray(self._answers.scores(prefix.last_logits(rows)).cpu().numpy())
@@ -183,16 +234,16 @@ class VqaScorer(PairScorer):
                 return False
         return bool(torch.allclose(shared, whole, rtol=0, atol=_SAME.get(self._model.dtype, _ROUNDED)))
 
-    def _prompt(self, text: str) -> str:
-        """The prompt with a place for the image, by the chat template where there is one."""
+    def _prompt(self, asked: str, images: int = 1) -> str:
+        """The prompt with a place for each image, by the chat template where there is one."""
         if not self._has_template:
-            return question(text)
-        content = [{"type": "image"}, {"type": "text", "text": question(text)}]
+            return asked
+        content = [*[{"type": "image"}] * images, {"type": "text", "text": asked}]
         return self._processor.apply_chat_template([{"role": "user", "content": content}], add_generation_prompt=True)
 
     def _ids(self, texts: Sequence[str]) -> list[list[int]]:
         """Token ids of the prompts of one text or more, in which the image is not yet spelled out."""
-        prompts = [self._prompt(text) for text in texts]
+        prompts = [self._prompt(question(text)) for text in texts]
         return self._loaded.tokenizer(prompts, **self._special(prompts[0]))["input_ids"]
 
     def _special(self, prompt: str) -> dict[str, bool]:
@@ -200,17 +251,23 @@ class VqaScorer(PairScorer):
         start = self._loaded.tokenizer.bos_token
         return {"add_special_tokens": False} if self._has_template and start and prompt.startswith(start) else {}
 
-    def _inputs(self, images: Sequence[Image.Image], texts: Sequence[str]) -> Any:
-        prompts = [self._prompt(text) for text in texts]
-        shown: list[Any] = [[image] for image in images] if self._has_template else list(images)
+    def _inputs(self, images: Sequence[Sequence[Image.Image]], asked: Sequence[str], **more: Any) -> Any:
+        """The model's inputs for questions about some images each; more: options of the processor."""
+        prompts = [self._prompt(each, len(shown)) for each, shown in zip(asked, images, strict=True)]
+        if not self._has_template and max(map(len, images)) > 1:
+            raise UserError(
+                f"The processor of '{self._loaded.info['weights']}' takes one image a question; leave --protocol pairs "
+                "out, or add its chat_template.jinja."
+            )
+        shown: list[Any] = [list(each) for each in images] if self._has_template else [each[0] for each in images]
         special = self._special(prompts[0])
-        inputs = self._processor(images=shown, text=prompts, padding=True, return_tensors="pt", **special)
+        inputs = self._processor(images=shown, text=prompts, padding=True, return_tensors="pt", **special, **more)
         inputs.pop("labels", None)  # PaliGemma's processor adds these for training
         return inputs.to(self._loaded.device, self._model.dtype)
 
     def _logits(self, images: Sequence[Image.Image], texts: Sequence[str]) -> torch.Tensor:
         """Logits (n, vocabulary) of the first token after the prompt."""
-        inputs = self._inputs(images, texts)
+        inputs = self._inputs([[image] for image in images], [question(text) for text in texts])
         if self._decoder_start is not None:
             begin = torch.full((len(texts), 1), self._decoder_start, device=self._loaded.device)
             return self._model(**inputs, decoder_input_ids=begin).logits[:, -1]
@@ -236,7 +293,7 @@ class VqaScorer(PairScorer):
             return
         reason = "the image has no place in the prompt"
         try:
-            if (self._inputs([Image.new("RGB", (224, 224))], ["a"])["input_ids"] == placeholder).any():
+            if (self._inputs([[Image.new("RGB", (224, 224))]], [question("a")])["input_ids"] == placeholder).any():
                 return
         except Exception as error:  # every processor has errors of its own
             reason = f"{type(error).__name__}: {first_line(error)}"

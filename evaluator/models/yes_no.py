@@ -1,11 +1,10 @@
-"""The yes-or-no question about an image and a text, and its score: from logits, listed tokens or sampled answers.
+"""The yes-or-no question about an image and a text, and its score: from logits or listed tokens.
 
 The question is that of VQAScore (Lin et al. 2024, "Evaluating Text-to-Visual Generation with Image-to-Text Generation",
 section 3).
 """
 
 import math
-import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -17,7 +16,6 @@ from generator.base.errors import UserError
 QUESTION = 'Does this figure show "{}"? Please answer yes or no.'
 CHANNELS = ("log_odds", "p_yes")
 _WORD_STARTS = "Ġ▁ "
-_FIRST_WORD = re.compile(r"\W*(yes|no)\b", re.IGNORECASE)
 
 
 def question(text: str) -> str:
@@ -93,18 +91,3 @@ def score_of_tokens(listed: Sequence[tuple[str, float]]) -> Score | None:
     yes, no = (float(np.logaddexp.reduce(found[answer] or [bound])) for answer in ("yes", "no"))
     bounded = not (found["yes"] and found["no"])
     return Score(yes - no, math.exp(yes) if found["yes"] else 0.0, bounded)
-
-
-def score_of_samples(answers: Sequence[str]) -> Score | None:
-    """The score from sampled answers; None where none of them begins with yes or no.
-
-    Half an answer is added to both, so that the log odds are finite (Haldane 1956). P(yes) is the share of all answers.
-
-    >>> score_of_samples(["Yes.", "yes", "No", "A cube"]).p_yes
-    0.5
-    """
-    words = [found[1].casefold() for answer in answers if (found := _FIRST_WORD.match(answer))]
-    if not words:
-        return None
-    yes, no = (words.count(word) for word in ("yes", "no"))
-    return Score(math.log((yes + 0.5) / (no + 0.5)), yes / len(answers))

@@ -10,7 +10,17 @@ from scipy import stats
 from evaluator.metrics.comparison import best_score
 from evaluator.metrics.questions import decomposed_recall
 from evaluator.protocols.items import COUNTS, Items
-from evaluator.protocols.results import Outcome, Protocol, ProtocolResults, difference, over_n, recall, right, tabulate
+from evaluator.protocols.results import (
+    Outcome,
+    Protocol,
+    ProtocolResults,
+    difference,
+    over_n,
+    per_item,
+    recall,
+    right,
+    tabulate,
+)
 from evaluator.protocols.scores import Scores
 from evaluator.statistics.multiple import holm
 from evaluator.statistics.pooled import pool
@@ -49,7 +59,12 @@ class Skill(Protocol):
         first = recall(items, items.false)
         rows = tabulate(items, [first], ["skill", "level"])
         cells = tabulate(items, [first], ["skill", "level", *COUNTS], gaps=False)
-        return ProtocolResults(items, [first], rows, loads(items, first), cells)
+        return ProtocolResults(items, [first], rows, loads(*_first(items, first)), cells)
+
+
+def _first(items: Items, outcome: Outcome) -> tuple[Items, Outcome]:
+    items, (first, *_) = per_item(items, [outcome])
+    return items, first
 
 
 def _decomposed(items: Items) -> Outcome:

@@ -29,7 +29,8 @@ RAW_METRICS = ("raw R@1, image to text", "raw R@1, text to image")
 
 
 class Systematicity(Protocol):
-    """R@1, R@3 and their mean by kind of negatives (atom, comp, both) and split; raw retrieval by split."""
+    """R@1, R@3 and their mean by kind of negatives (atom, comp, both) and split; raw retrieval by split. Where scores
+    are not graded, R@1 alone."""
 
     name = "systematicity"
 
@@ -43,7 +44,7 @@ class Systematicity(Protocol):
             first.tie | third.tie,
             np.mean([first.chance, third.chance], axis=0),
         )
-        outcomes = [first, third, mean]
+        outcomes = [first, third, mean] if items.graded else [first]
         rows = tabulate(items, outcomes, ["kind"])
         if len(set(items.skill)) > 1:  # compounds of attributes and of relations
             rows += tabulate(items, outcomes, ["kind", "skill"], gaps=False)

@@ -58,7 +58,9 @@ class Confusion(Protocol):
 
 def _zero_shot(items: Items) -> np.ndarray:
     """The wrong labels (n, m) of the zero-shot question: those in its slot, or the distractors of items without the
-    slot."""
+    slot, where scores are graded."""
     own = items.false & (items.slot == ZERO_SHOT)
     distractors = items.false & (items.slot == "n") & (items.candidate_kind == DISTRACTOR)
+    if not items.graded:  # a choice among all labels says nothing of one among some
+        return own
     return np.where(own.any(axis=1, keepdims=True), own, distractors)

@@ -39,8 +39,9 @@ class HardPositives(Protocol):
             augmented,
             difference("augmented - original", augmented, original),
             right("brittleness", 1 / 3, brittleness(c, n, p, items.tolerance)),
-            *(_score(f"mean score {slot}", score) for slot, score in (("c", c), ("n", n), ("p", p))),
         ]
+        if items.graded:
+            outcomes += [_score(f"mean score {slot}", score) for slot, score in (("c", c), ("n", n), ("p", p))]
         apart = (items.kind == REPLACE) & (items.skill == OBJECT)
         rows = tabulate(items, outcomes, ["kind"], where=~apart)
         for kind in sorted(set(items.kind.tolist())):

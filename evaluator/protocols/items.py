@@ -1,6 +1,6 @@
 """The items of a protocol with the scores of their candidates, as arrays."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -44,7 +44,8 @@ class Items:
     counts: objects, attributes and relations of the caption c, −1 where unknown. scores: float32, nan where padded or
     unscored. truth, false: bool, both False where padded. unscored: the reason, "" for a scored item. tolerance: how
     close scores tie (comparison.tied). confidence: the level of intervals, 0..1. partitioned: the splits are
-    partitions by familiarity.
+    partitions by familiarity. graded: scores say how much; else they say alone which candidates win. samples: how often
+    each item comes, one after another.
     """
 
     item_id: np.ndarray  # (n,)
@@ -66,6 +67,21 @@ class Items:
     tolerance: float = TOLERANCE
     confidence: float = LEVEL
     partitioned: bool = False
+    graded: bool = True
+    samples: int = 1
+
+    @classmethod
+    def interleaved(cls, samples: "Sequence[Items]") -> "Items":
+        """The same items in several samples, each item's samples one after another."""
+        first = samples[0]
+        if len(samples) == 1:
+            return first
+        columns = {
+            field.name: np.stack([getattr(each, field.name) for each in samples], axis=1).reshape(-1, *column.shape[1:])
+            for field in fields(cls)
+            if isinstance(column := getattr(first, field.name), np.ndarray)
+        }
+        return replace(first, **columns, samples=len(samples))
 
     def __len__(self) -> int:
         return len(self.item_id)
@@ -84,8 +100,8 @@ class Items:
         """The best true and the best false candidate of the first image: arrays (n,) true, true_text, false,
         false_text.
 
-        true and false are scores, true_text and false_text text ids. Slots c against n; of a pair of images 0 against
-        1.
+        true and false are scores, nan where they are not graded; true_text and false_text are text ids. Slots c against
+        n; of a pair of images 0 against 1.
         """
         rows = np.arange(len(self))
         columns: dict[str, np.ndarray] = {}
@@ -94,7 +110,8 @@ class Items:
             ("false", self.false & np.isin(self.slot, ("n", "1"))),
         ):
             best = np.where(mask, self.scores, -np.inf).argmax(axis=1)
-            columns |= {name: self.scores[rows, best], f"{name}_text": self.text_id[rows, best]}
+            best_scores = self.scores[rows, best] if self.graded else np.full(len(self), np.nan)
+            columns |= {name: best_scores, f"{name}_text": self.text_id[rows, best]}
         return columns
 
     @property

@@ -5,24 +5,34 @@ from dataclasses import replace
 import numpy as np
 
 from evaluator.metrics.comparison import best_score
-from evaluator.metrics.questions import group_score, image_score, text_score
-from evaluator.protocols.items import INCOMPLETE
+from evaluator.metrics.questions import both_won, image_score, text_score
+from evaluator.protocols.items import INCOMPLETE, Items
 from evaluator.protocols.results import Protocol, ProtocolResults, right, tabulate
 from evaluator.protocols.scores import Scores
-
-_METRICS = (("text", 1 / 4, text_score), ("image", 1 / 4, image_score), ("group", 1 / 6, group_score))
 
 
 class Pairs(Protocol):
     """Text, image and group scores by kind, and over all kinds where there are several. Chance 1/4, 1/4, 1/6.
 
-    Slot k holds caption k: with its own image k (true) and with the other image (false).
+    Slot k holds caption k: with its own image k (true) and with the other image (false). The image score may have
+    scores of its own: another channel, or answers about two images.
     """
 
     name = "pairs"
     compares_images = True
 
     def measure(self, scores: Scores) -> ProtocolResults:
+        items, table = self._table(scores)
+        of_images, by_image = self._table(scores.between_images) if scores.between_images else (items, table)
+        items = replace(items, unscored=np.where(items.scored, of_images.unscored, items.unscored))
+        text, image = text_score(table, items.tolerance), image_score(by_image, items.tolerance)
+        won = (("text", 1 / 4, text), ("image", 1 / 4, image), ("group", 1 / 6, both_won(text, image)))
+        outcomes = [right(*each) for each in won]
+        rows = tabulate(items, outcomes) if len(set(items.kind)) > 1 else []
+        return ProtocolResults(items, outcomes, rows + tabulate(items, outcomes, ["kind"]))
+
+    def _table(self, scores: Scores) -> tuple[Items, np.ndarray]:
+        """The items, and the scores (n, 2, 2) of image i and caption j at [:, i, j]."""
         items = scores.items(self.name)
         table, complete = np.full((len(items), 2, 2), np.nan, items.scores.dtype), np.ones(len(items), dtype=bool)
         for caption in (0, 1):
@@ -30,7 +40,5 @@ class Pairs(Protocol):
                 mask = (items.slot == str(caption)) & (items.truth if image == caption else items.false)
                 table[:, image, caption] = best_score(items.scores, mask)
                 complete &= mask.any(axis=1)
-        items = replace(items, unscored=np.where(complete | ~items.scored, items.unscored, INCOMPLETE))
-        outcomes = [right(name, by_chance, of(table, items.tolerance)) for name, by_chance, of in _METRICS]
-        rows = tabulate(items, outcomes) if len(set(items.kind)) > 1 else []
-        return ProtocolResults(items, outcomes, rows + tabulate(items, outcomes, ["kind"]))
+        unscored = np.where(complete | ~items.scored, items.unscored, INCOMPLETE)
+        return replace(items, unscored=unscored), table

@@ -34,6 +34,19 @@ class ReadingRecord(TypedDict, total=False):
     versions: list[str]
 
 
+class WordsRecord(TypedDict):
+    """How a run was asked in words (evaluator.runs.ask). prompt: of run.json the prompt, of results its digest. orders:
+    how many orders of a choice, None for all cyclic ones."""
+
+    form: str
+    prompt: dict[str, Any] | str
+    digest: str
+    samples: int
+    temperature: float
+    max_tokens: int
+    orders: int | None
+
+
 class RunRecord(TypedDict, total=False):
     """run.json."""
 
@@ -59,6 +72,7 @@ class RunRecord(TypedDict, total=False):
     under_limit: LimitRecord | None
     training: dict[str, Any]
     info: dict[str, Any]
+    words: WordsRecord
 
 
 class Row(TypedDict):
@@ -133,6 +147,7 @@ class RulesRecord(TypedDict, total=False):
     foils: str
     splits: dict[str, str]
     filters: dict[str, str]
+    words: WordsRecord
 
 
 class FactorsRecord(TypedDict, total=False):
@@ -170,6 +185,7 @@ class ResultsRecord(TypedDict, total=False):
     limit: LimitRecord | None
     unknown_protocols: dict[str, int]
     reading: ReadingRecord
+    answers: dict[str, Any]
     rows: list[Row]
     fits: list[dict[str, Any]]
     cells: list[Row]

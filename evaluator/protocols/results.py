@@ -79,6 +79,11 @@ class ProtocolResults:
     fits: list[dict[str, Any]] = field(default_factory=list)
     cells: list[Row] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        items, outcomes = per_item(self.items, self.outcomes)
+        object.__setattr__(self, "items", items)
+        object.__setattr__(self, "outcomes", outcomes)
+
     def parts(self, size: int) -> Iterator[tuple[Items, list[Outcome]]]:
         """The items and outcomes, so many items at a time; one empty part where there are none."""
         for start in range(0, max(1, len(self.items)), size):
@@ -115,6 +120,32 @@ def recall(items: Items, false: np.ndarray, metric: str = "R@1", k: int = 1, slo
     true = items.truth & (items.slot == slot)
     won = recall_at_k(items.scores, true, false, k, items.tolerance)
     return right(metric, chance(true.sum(axis=1), false.sum(axis=1), k), won)
+
+
+def per_item(items: Items, outcomes: Sequence[Outcome]) -> tuple[Items, list[Outcome]]:
+    """Items that come in several samples once each, with the outcomes of the majority of their answers; and of each
+    metric that says what is right, the mean over the samples and whether all are right.
+
+    A sample with an answer that cannot be read is in neither. An item without any whole sample is unscored. An interval
+    is over items, so an item's samples never count as several.
+    """
+    n = items.samples
+    if n == 1:
+        return items, list(outcomes)
+    last = np.arange(n - 1, len(items), n)
+    read = items.scored.reshape(-1, n)[:, :-1]
+    found = [each.take(last) for each in outcomes]
+    for each in outcomes:
+        if each.unit == "share" and not each.error:
+            values, no_tie = each.value.reshape(-1, n)[:, :-1], np.zeros(len(last), dtype=bool)
+            mean = np.where(read, values, 0).sum(axis=1) / np.maximum(read.sum(axis=1), 1)
+            every = np.where(read, values, 1).min(axis=1)
+            for name, value in ((f"mean of {n - 1}", mean), (f"all {n - 1}", every)):
+                found.append(Outcome(f"{each.metric}, {name}", value, no_tie, each.chance[last]))
+    none = ~read.any(axis=1)
+    first = items.unscored.reshape(-1, n)[:, 0]
+    whole = items.take(last)
+    return replace(whole, unscored=np.where((whole.unscored == "") & none, first, whole.unscored), samples=1), found
 
 
 def difference(metric: str, first: Outcome, second: Outcome) -> Outcome:
@@ -237,6 +268,11 @@ def tabulate(
     counted and are in no mean. Partitioned items have a row of all, FULL, and one of each partition, without a mean
     where it is empty.
     """
+    if items.samples > 1:
+        last = slice(items.samples - 1, None, items.samples)
+        where = None if where is None else where[last]
+        over = None if over is None else replace(over, paths=over.paths[last])
+        items, outcomes = per_item(items, outcomes)
     rows: list[list[Row]] = [[] for _ in outcomes]
     clusters, scored = items.clusters, items.scored
     average = over.name if over else "micro (over items)"

@@ -31,6 +31,25 @@ _READ = ["scene_id", "text_id", "slot", "truth", "kind"]
 
 
 @dataclass(frozen=True)
+class ItemScores:
+    """Scores of candidates that depend on their items, as a choice does; of several samples the last has the majority.
+
+    values: float32 (samples, rows of candidates), nan where there is none. reasons: why, strings (samples, rows).
+    asked: which candidates the model was asked about (rows,); items have no others.
+    """
+
+    values: np.ndarray
+    reasons: np.ndarray
+    asked: np.ndarray
+
+    @classmethod
+    def empty(cls, samples: int, rows: int) -> "ItemScores":
+        """Those of candidates that nothing was asked of."""
+        reasons = np.full((samples, rows), "", dtype=object)
+        return cls(np.full((samples, rows), np.nan, np.float32), reasons, np.zeros(rows, dtype=bool))
+
+
+@dataclass(frozen=True)
 class Scores:
     """The scores of one channel of a run.
 
@@ -40,6 +59,7 @@ class Scores:
     tolerance: how close scores tie. shown: the bindings of each scene, joined by ";". confidence: the level of
     intervals, 0..1. between_images: the scores of another channel, where images are compared by that. partitioned: the
     splits are partitions by familiarity. averages_categories: the authors of the benchmark average over categories.
+    in_items: scores that depend on items, in place of `table`; `sample` says which of its samples these are.
     """
 
     benchmark: Benchmark
@@ -55,14 +75,20 @@ class Scores:
     between_images: "Scores | None" = None
     partitioned: bool = False
     averages_categories: bool = False
+    in_items: ItemScores | None = None
+    sample: int = 0
 
     def items(self, protocol: str) -> Items:
         """The items of a protocol with the scores of their candidates, by split (in the order of SPLIT_ORDER, others
-        last) and item_id.
+        last) and item_id. Of several samples an item comes as often, its samples one after another.
 
         An item is unscored when one of its scores is missing or not a number, when it lacks a true or a false text, or
         when the model reads a true text as a false one that it is compared with.
         """
+        samples = 1 if self.in_items is None else len(self.in_items.values)
+        return Items.interleaved([replace(self, sample=i)._items(protocol) for i in range(samples)])
+
+    def _items(self, protocol: str) -> Items:
         benchmark = self.benchmark
         chosen = sorted_rows(benchmark, protocol)
         table, n = benchmark.items.take(pa.array(chosen)), len(chosen)
@@ -104,6 +130,7 @@ class Scores:
                 text_id=padded(text, ""),
                 unscored=_reasons(n, item, slot, truth, rows["input"].to_numpy(), strings(rows["reason"])),
                 tolerance=self.tolerance,
+                graded=self.in_items is None,
             )
         )
 
@@ -120,8 +147,13 @@ class Scores:
         asked = pc.is_in(items["protocol"], pa.array(list(self.protocols), pa.string())).to_numpy()
         item = positions(rows["item_id"], items["item_id"])
         inside = (item >= 0) & asked[item]
+        if self.in_items is not None:
+            inside &= self.in_items.asked
         rows = rows.select(_READ).filter(pa.array(inside))
-        score, reason = _candidate_scores(rows, self.table)
+        if self.in_items is None:
+            score, reason = _candidate_scores(rows, self.table)
+        else:
+            score, reason = (each[self.sample][inside] for each in (self.in_items.values, self.in_items.reasons))
         columns = {
             "item": item[inside],
             "text": positions(rows["text_id"], texts["text_id"]),

@@ -25,6 +25,10 @@ from evaluator.runs.tables import item_rows, write_tables
 from evaluator.scoring.writing import EMBEDDINGS, pool_path
 from evaluator.statistics.clusters import OF, SEPARATOR
 from evaluator.statistics.intervals import LEVEL
+from evaluator.words.answers import summary
+from evaluator.words.files import read_answers, read_item_scores
+from evaluator.words.prompt import prompt_of
+from evaluator.words.questions import CHOICE, Candidates
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import draft_of, write_json
 from generator.base.limits import map_npy
@@ -128,6 +132,11 @@ def _write_results(run: Run, measured: dict[str, ProtocolResults], by: Rules) ->
     name = record["benchmark_name"] + (f" (limit {limit:,})" if limit else "")
     name += f" ({filters_said(filters)})" if filters else ""
     name += f" (foils of {rules['foils']})" if "foils" in rules else ""
+    words, answers = record.get("words"), {}
+    if words is not None:  # nor is what was asked otherwise
+        rules["words"] = {**words, "prompt": words["digest"]}
+        prompt, rows = prompt_of(words["prompt"]), Candidates(run.benchmark)
+        answers = {"answers": summary(read_answers(run.folder, rows, prompt), rows, prompt)}
 
     def collected(part: Literal["rows", "cells"]) -> list[dict[str, Any]]:
         of = {"model": record["model"], "benchmark": name}
@@ -144,6 +153,7 @@ def _write_results(run: Run, measured: dict[str, ProtocolResults], by: Rules) ->
         "certificate": record["certificate"],
         "training": record.get("training") or unknown_training(),
         "rules": rules,
+        **answers,
         "factors": factors_of(run, by.channel, rules),
         "channel": by.channel,
         "image_channel": by.image_channel,
@@ -194,6 +204,10 @@ def check_level(level: float | None) -> float:
 def read_scores(run: Run, channel: str, tolerance: float = TOLERANCE, level: float = LEVEL) -> Scores:
     """The scores of one channel of a run."""
     path, benchmark, record = run.folder / "scores.parquet", run.benchmark, run.record
+    if (words := record.get("words")) is not None:
+        by_caption, by_image = read_item_scores(run.folder, benchmark, words)
+        scores = _scores(run, pa.table({}), tolerance, level, in_items=by_caption)
+        return replace(scores, between_images=replace(scores, in_items=by_image) if words["form"] == CHOICE else None)
     if not path.exists():
         raise UserError(f"{run.folder} has lost its scores.parquet; run `score run` again.")
     table = _of_channel(read_table(path, SCORES), channel)
@@ -204,20 +218,30 @@ def read_scores(run: Run, channel: str, tolerance: float = TOLERANCE, level: flo
             return MatrixScores(_matrix(sampled, pool))
         return stored_scores(run, pool, channel)
 
+    return _scores(run, table, tolerance, level, matrix=matrix)
+
+
+def _scores(run: Run, table: pa.Table, tolerance: float, level: float, **more: Any) -> Scores:
+    benchmark, record = run.benchmark, run.record
+    pools = [] if "words" in record else item_pools(benchmark, record["protocols"], record.get("sampled_pools", {}))
     return Scores(
         benchmark,
         record["indistinct_texts"],
         table,
         record["protocols"],
-        item_pools(benchmark, record["protocols"], record.get("sampled_pools", {})),
+        pools,
         {name: find_protocol(name).folds(benchmark) for name in record.get("raw_retrieval", [])},
-        matrix,
-        tolerance,
-        _bindings(run),
-        level,
+        tolerance=tolerance,
+        shown=_bindings(run),
+        confidence=level,
         partitioned=run.splits is not None,
         averages_categories=bool(benchmark.manifest.get(READING, {}).get("averages")),
+        **{"matrix": _no_pool, **more},
     )
+
+
+def _no_pool(pool: Pool) -> PoolScores:
+    raise UserError(f"The run has no scores of the pool '{pool.name}'.")
 
 
 def _of_channel(scores: pa.Table, channel: str) -> pa.Table:

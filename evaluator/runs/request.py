@@ -100,6 +100,32 @@ class Request:
         return self.model if isinstance(self.model, str) else self.name or name_of(self.model)
 
 
+@dataclass(frozen=True, kw_only=True)
+class AskRequest(Request):
+    """What a run in words is asked for."""
+
+    form: Literal["choice", "yes-no"] = option(
+        "choice",
+        "choice: which of 2 to 5 captions is true, by its letter; yes-no: each caption of an item alone.",
+    )
+    prompt: Path | str | None = option(
+        None,
+        "TOML file with the words of the questions and answers.  [default: evaluator/words/prompt.toml]",
+        file=True,
+    )
+    orders: int | None = option(
+        None, "Ask a choice in this many cyclic orders of its options.  [default: all of them]", least=1
+    )
+    samples: int = option(1, "Ask each question this many times; needs a --temperature above 0.", least=1, most=1000)
+    temperature: float = option(0.0, "Temperature of the answers; 0 for the most likely answer.", least=0)
+    max_tokens: int = option(
+        1024, "Most tokens of an answer, its reasoning included; longer ones are cut off and unscored.", least=1
+    )
+    budget: int | None = option(
+        None, "Most tokens that the questions and answers of this run may take, as the model counts them.", least=1
+    )
+
+
 def names(given: str | Sequence[str]) -> tuple[str, ...]:
     """Names as they may be given: one alone, or several.
 

@@ -4,7 +4,7 @@ import logging
 import platform
 import shutil
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from evaluator.benchmarks.reading import READING
 from evaluator.benchmarks.registry import write_questions
-from evaluator.models.contracts import Model, PairScorer
+from evaluator.models.contracts import Answerer, Model, PairScorer
 from evaluator.models.python import check_device, evaluating, from_memory
 from evaluator.models.registry import load_model
 from evaluator.protocols.records import Results, RunRecord
@@ -39,7 +39,8 @@ from generator.dataset.records import BENCHMARK_TABLES
 
 logger = logging.getLogger(__name__)
 _PACKAGES = ("jackalope", "torch", "open_clip_torch", "transformers", "diffusers", "numpy", "pillow")
-_CACHE = ".cache"
+CACHE = ".cache"
+"""Folder in a run's folder of what is cached of a model that is not reusable."""
 _FITTED = "a model that is fitted on the texts of the run would know from them which texts of a pool the run asks about"
 
 
@@ -55,20 +56,8 @@ def run(request: Request, out: Path, progress: Progress = SILENT) -> Results | N
 
 def _run(request: Request, out: Path, progress: Progress) -> Results | None:
     process = Process.from_environment()
-    level = check_level(request.level)
-    dataset, whole, protocols = _chosen(request)
-    benchmark = limited(whole, request.limit)
-    splits = None if request.splits is None else _splits(dataset, whole, Path(request.splits))
-    identity: dict[str, Any] = {
-        "model": request.model_name,
-        "benchmark": benchmark.digest,
-        "world": dataset.world.digest,
-        "limit": request.limit,
-        "split": list(names(request.within)) or None,
-    }
-    _check_folder(out, identity)
-    known = verified_now if request.verify and process.is_main else found_certificate
-    status = known(benchmark, dataset.world)
+    begun = begin(request, out, process)
+    dataset, benchmark, protocols = begun.dataset, begun.benchmark, begun.protocols
     model, cache = _model(request, out)
     channels = tuple(model.channels) if isinstance(model, PairScorer) else (CHANNEL,)
     if request.channel not in (None, *channels):
@@ -76,22 +65,17 @@ def _run(request: Request, out: Path, progress: Progress) -> Results | None:
             f"The model has no channel '{request.channel}': {did_you_mean(str(request.channel), list(channels))}"
         )
     protocols, needs, not_asked = _asked(model, benchmark, protocols, request)
-    left = None if request.limit is None else what_is_left(whole, benchmark, list(protocols), request.limit)
-    training = _training(model, dataset, benchmark, needs, request)
+    training = check_training(model, begun, needs.images.to_pylist(), request)
     if model.fits_texts:
         model.fit_texts(words(benchmark, needs.texts).to_pylist(), text_groups(needs, benchmark))
     settings = settings_for(model, request.batch_size, request.precision, request.workers)
     settings = replace(settings, progress=progress if process.is_main else SILENT)
     info = {**model.info, "precision": _precision(model.info.get("precision"), settings.precision)}
     if process.is_main:
-        _announce(model, info, needs, status, training)
-        for what, why in not_asked.items():
-            logger.info(f"Not asked: {what}, since {why}.")
-        for line in limit_said(left) if left else ():
+        announce(info, f"{describe_cost(model, needs)} Dataset certificate: {begun.certificate}.", training, not_asked)
+        for line in describe_limits(needs):
             logger.info(line)
-    out.mkdir(parents=True, exist_ok=True)
-    if process.is_main:
-        write_json(out / BEGUN, identity)
+    start(begun, out, process)
     indistinct = score(
         model,
         dataset.world,
@@ -105,11 +89,7 @@ def _run(request: Request, out: Path, progress: Progress) -> Results | None:
     if not process.is_main:
         return None
     record = {
-        **identity,
-        **dataset.source.record(),
-        "benchmark_name": benchmark.name,
         "protocols": list(protocols),
-        "certificate": status,
         "training": training,
         "info": info,
         "indistinct_texts": indistinct,
@@ -119,28 +99,87 @@ def _run(request: Request, out: Path, progress: Progress) -> Results | None:
         "channels": list(channels),
         "channel": request.channel or channels[0],
         "image_channel": request.channel or _image_channel(model),
-        "level": level,
         "raw_retrieval": list(needs.folds),
         "left_out": list(needs.left_out),
         "not_asked": not_asked,
-        "under_limit": left,
         "sampled_pools": needs.sampled,
-        "counts": _counts(model),
-        "python": platform.python_version(),
-        "versions": {name: version(name) for name in _PACKAGES},
+        "counts": counted(model),
     }
+    finish(begun, out, record, protocols, cache)
+    return measure(out)
+
+
+@dataclass(frozen=True)
+class Begun:
+    """What a run is asked for, as it was checked: the dataset, its whole benchmark and the part that is asked, and what
+    tells the run from others."""
+
+    dataset: Dataset
+    whole: Benchmark
+    benchmark: Benchmark
+    protocols: tuple[str, ...]
+    splits: Splits | None
+    level: float
+    certificate: str
+    identity: dict[str, Any]
+    limit: int | None
+
+
+def begin(request: Request, out: Path, process: Process, question: str | None = None) -> Begun:
+    """Check what a run is asked for. question: how it is asked in words. Raises UserError for what cannot be, and for a
+    folder that holds anything else."""
+    level = check_level(request.level)
+    dataset, whole, protocols = _chosen(request)
+    benchmark = limited(whole, request.limit)
+    splits = None if request.splits is None else _splits(dataset, whole, Path(request.splits))
+    identity: dict[str, Any] = {
+        "model": request.model_name,
+        "benchmark": benchmark.digest,
+        "world": dataset.world.digest,
+        "limit": request.limit,
+        "split": list(names(request.within)) or None,
+        "question": question,
+    }
+    _check_folder(out, identity)
+    known = verified_now if request.verify and process.is_main else found_certificate
+    status = known(benchmark, dataset.world)
+    return Begun(dataset, whole, benchmark, protocols, splits, level, status, identity, request.limit)
+
+
+def start(begun: Begun, out: Path, process: Process) -> None:
+    """Make the folder of a run, and say in it which run is under way."""
+    out.mkdir(parents=True, exist_ok=True)
+    if process.is_main:
+        write_json(out / BEGUN, begun.identity)
+
+
+def finish(begun: Begun, out: Path, record: dict[str, Any], protocols: Sequence[str], cache: Path | None) -> None:
+    """Write run.json and what else the folder of a finished run has. cache: a folder that goes with the run."""
+    left = None if begun.limit is None else what_is_left(begun.whole, begun.benchmark, list(protocols), begun.limit)
+    for line in limit_said(left) if left else ():
+        logger.info(line)
+    dataset, name = begun.dataset, begun.benchmark.name
     if dataset.source.name is not None:
         # whoever measures the run has the questions, wherever the files of others are then
-        tables = {name: getattr(dataset.benchmark, name) for name in BENCHMARK_TABLES}
-        write_questions(out, benchmark.name, tables, whole.manifest.get(READING, {}))
-    write_json(out / "run.json", record)
-    if splits is not None:
-        write_splits(out, splits)
+        tables = {table: getattr(dataset.benchmark, table) for table in BENCHMARK_TABLES}
+        write_questions(out, name, tables, begun.whole.manifest.get(READING, {}))
+    common = {
+        **begun.identity,
+        **dataset.source.record(),
+        "benchmark_name": name,
+        "certificate": begun.certificate,
+        "level": begun.level,
+        "under_limit": left,
+        "python": platform.python_version(),
+        "versions": {package: version(package) for package in _PACKAGES},
+    }
+    write_json(out / "run.json", {**common, **record})
+    if begun.splits is not None:
+        write_splits(out, begun.splits)
     (out / BEGUN).unlink()
     remove_parts(out)
     if cache is not None:
         shutil.rmtree(cache, ignore_errors=True)
-    return measure(out)
 
 
 def _image_channel(model: Model) -> str | None:
@@ -204,12 +243,12 @@ def _model(request: Request, out: Path) -> tuple[Model, Path | None]:
     else:
         check_device(request.device)
         model = from_memory(request.model, request.model_name)
-    return model, None if model.reusable else out / _CACHE
+    return model, None if model.reusable else out / CACHE
 
 
-def _training(model: Model, dataset: Dataset, benchmark: Benchmark, needs: Needs, request: Request) -> dict[str, Any]:
+def check_training(model: Model | Answerer, begun: Begun, images: Sequence[str], request: Request) -> dict[str, Any]:
     """What is known of the model's training. Raises UserError if it is contaminated and that is not allowed."""
-    training = training_of(model, dataset.world, benchmark, needs.images.to_pylist())
+    training = training_of(model, begun.dataset.world, begun.benchmark, images)
     if training["status"] == CONTAMINATED and not request.allow_contaminated:
         raise UserError(
             f"{training['said'].removesuffix('.')} of {request.model_name}; score it on the benchmark whose train "
@@ -237,13 +276,14 @@ def _without_pools(
     return left, dict.fromkeys([*pools, *raw], _FITTED)
 
 
-def _announce(model: Any, info: dict[str, Any], needs: Needs, status: str, training: dict[str, Any]) -> None:
+def announce(info: dict[str, Any], cost: str, training: dict[str, Any], not_asked: dict[str, str]) -> None:
+    """Say what a run is about to do."""
     facts = (f"{name.replace('_', ' ')} {value}" for name, value in info.items() if isinstance(value, str | int))
     logger.info("Model: " + "; ".join(facts))
-    logger.info(f"{describe_cost(model, needs)} Dataset certificate: {status}.")
+    logger.info(cost)
     logger.info(training["said"])
-    for line in describe_limits(needs):
-        logger.info(line)
+    for what, why in not_asked.items():
+        logger.info(f"Not asked: {what}, since {why}.")
 
 
 def _precision(own: Any, chosen: str) -> str:
@@ -251,7 +291,7 @@ def _precision(own: Any, chosen: str) -> str:
     return str(own or "float32") if chosen == "float32" else f"{own or 'float32'}, mixed with {chosen}"
 
 
-def _counts(model: Any) -> dict[str, int] | None:
+def counted(model: Any) -> dict[str, int] | None:
     """What a model counted while it was asked in this process, such as requests; None for models that do not count."""
     counts: dict[str, int] | None = getattr(model, "counts", None)
     if counts:

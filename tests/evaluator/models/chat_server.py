@@ -8,7 +8,6 @@ import base64
 import io
 import json
 import math
-import random
 import re
 import sys
 import threading
@@ -76,22 +75,16 @@ class Chat(BaseHTTPRequestHandler):
             return self.fail(400, "I do not answer that")
         if model == "slow":
             time.sleep(0.02)
-        if model in ("sampling", "single") and "logprobs" in request:
+        if model == "sampling":
             return self.fail(400, "logprobs are not supported")
         return self.complete(request, probability(text, image))
 
     def complete(self, request: dict[str, Any], p_yes: float) -> None:
         """A chat completion: the listed tokens are those of a model that says yes with `p_yes` of 0.9."""
-        model, n = request["model"], request.get("n", 1)
-        draw = random.Random(request.get("seed", 0))
-        if model == "single":
-            n = 1
-        said = ["A picture of" if model == "prose" else "Yes." if draw.random() < p_yes else "no" for _ in range(n)]
-        choices: list[dict[str, Any]] = [
-            {"index": i, "message": {"role": "assistant", "content": each}, "finish_reason": "stop"}
-            for i, each in enumerate(said)
-        ]
-        if request.get("logprobs") and model != "quiet":
+        model = request["model"]
+        message = {"role": "assistant", "content": "A picture of" if model == "prose" else "Yes."}
+        choices: list[dict[str, Any]] = [{"index": 0, "message": message, "finish_reason": "stop"}]
+        if model != "quiet":
             tokens = [(" Yes", 0.6 * p_yes), ("yes", 0.3 * p_yes), ("No", 0.9 * (1 - p_yes)), ("Perhaps", 0.05)]
             if model == "sure":
                 tokens = [each for each in tokens if each[0] != "No"]

@@ -59,7 +59,6 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 IMAGES = [Image.new("RGB", (8, 8), (red, 0, 0)) for red in (3, 200)]
 TEXTS = ["a red cube", "a blue sphere", "two cones"]
-SAMPLES = 50
 PAIRS = [(i, text) for i in range(2) for text in TEXTS]
 
 
@@ -75,25 +74,13 @@ def test_log_probabilities(server: Server) -> None:
     assert len(requests) == 1 + len(PAIRS)
     assert max(each["most"] for each in requests) == 3
     assert requests[-1] == requests[-1] | {"max_tokens": 1, "logprobs": True, "top_logprobs": 20}
-    assert model.info["answers"] == "log-probabilities"
     assert model.info["served"] == "slow-2026"
 
 
-@pytest.mark.parametrize(("name", "requests"), [("sampling", 1), ("single", 50), ("quiet", 1)])
-def test_samples_where_there_are_no_log_probabilities(server: Server, name: str, requests: int) -> None:
-    """Shares of sampled answers, by one request with several answers where the endpoint gives them."""
-    model = load_api(server.spec(name).removeprefix("api:"), None, samples=SAMPLES)
-    before = len(server.requests())
-    pairs = PAIRS[:2]
-    log_odds, p_yes = model.score_pairs(IMAGES, pairs).T
-    truth = np.array([probability(text, IMAGES[image]) for image, text in pairs])
-    assert np.abs(p_yes - truth).max() < 4 * math.sqrt(0.25 / SAMPLES)
-    assert log_odds == pytest.approx(np.log((SAMPLES * p_yes + 0.5) / (SAMPLES - SAMPLES * p_yes + 0.5)), abs=1e-5)
-    assert model.info["answers"] == f"{SAMPLES} sampled answers"
-    sent = server.requests()[before:]
-    assert len(sent) == requests * len(pairs)
-    assert len({each["seed"] for each in sent}) == requests
-    assert f"{100 * requests:,} requests ({SAMPLES} sampled answers a pair)" in model.describe_cost(100)
+@pytest.mark.parametrize("name", ["sampling", "quiet"])
+def test_without_log_probabilities_it_is_asked_in_words(server: Server, name: str) -> None:
+    with pytest.raises(UserError, match=r"gives no log-probabilities .*; ask it in words with `score ask`"):
+        load_api(server.spec(name).removeprefix("api:"), None)
 
 
 def test_an_answer_that_is_not_listed_is_bounded_and_counted(server: Server) -> None:
@@ -142,10 +129,7 @@ def test_a_run_says_its_cost_and_continues(
     assert first.exit_code == 0, first.output
     record = read_json(tmp_path / "a" / "run.json")
     pairs = record["counts"]["requests"] - 1 + record["counts"]["refused"]
-    assert (
-        f"{pairs} pairs of image and text to ask about, {pairs} requests (log-probabilities of the answer)"
-        in first.stderr
-    )
+    assert f"{pairs} pairs of image and text to ask about, a request each" in first.stderr
     assert f"about {100 * pairs:,} prompt tokens" in first.stderr
     assert f"refused {record['counts']['refused']}" in first.stderr
     assert record["model"] == f"{server.spec('broken')},concurrency=2"
@@ -166,7 +150,7 @@ def test_a_run_says_its_cost_and_continues(
     [
         ("missing", (), "refuses 'missing' (Error code: 404"),
         ("closed", (), "put its key in the environment variable OPENAI_API_KEY"),
-        ("page", (), "does not answer questions about an image with 'page' (what it gave is no chat completion)"),
+        ("page", (), "about an image with 'page' (what it gave is no chat completion)"),
         ("plain", ("--device", "cpu"), "runs at its endpoint and not on 'cpu'"),
         ("", (), "start it or mend its URL"),
     ],
@@ -230,6 +214,6 @@ def test_images_arrive_unchanged() -> None:
 
 def test_a_redirect_is_not_followed(server: Server) -> None:
     """It would take images and questions to another host."""
-    with pytest.raises(UserError, match=r"does not answer questions about an image with 'moved' \(Error code: 307"):
+    with pytest.raises(UserError, match=r"about an image with 'moved' \(Error code: 307"):
         load_api(server.spec("moved").removeprefix("api:"), None)
-    assert len(server.requests()) == 3
+    assert len(server.requests()) == 1

@@ -11,7 +11,8 @@ import torch
 from PIL import Image
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-from evaluator.models.registry import load_model
+from evaluator.models.contracts import FAILED, Answer, Chat, How
+from evaluator.models.registry import load_answering, load_model
 from evaluator.models.vqa import QUESTION, SharedPrefix
 from generator.base.errors import UserError
 from tests.evaluator.tiny_models import (
@@ -300,3 +301,40 @@ def test_prompts_that_the_processor_changes_after_the_image_are_refused(llama: A
         SharedPrefix(llama, _inputs([5, 5, 6, 7, 8, 9, 11]), PROMPTS)
     with pytest.raises(ValueError, match="changes what follows"):
         SharedPrefix(llama, _inputs([10]), [[1, 10], [2, 10]])
+
+
+@pytest.mark.parametrize("make", [make_llava, make_qwen, make_paligemma, make_blip2])
+@pytest.mark.parametrize("temperature", [0.0, 1.5])
+def test_whole_answers_are_those_of_generate(make: Callable[[Path], Path], temperature: float, tmp_path: Path) -> None:
+    """In batches of prompts of several lengths, and drawn ones by seeds of their own."""
+    model = load_answering(f"vqa:{make(tmp_path)}", "cpu")
+    images, questions = pictures(), ["a red cube ?", "Does this figure show a blue sphere or a red cube ?"]
+    chats = [
+        Chat(f"{i} {k}", lambda image=image: [image], text)
+        for i, image in enumerate(images)
+        for k, text in enumerate(questions)
+    ]
+    kept: dict[str, Answer] = {}
+    model.answer_all(chats, How(6, temperature), lambda chat, answer: kept.update({chat.name: answer}))
+    assert len(kept) == len(chats)
+    scorer: Any = model
+    for chat in chats:
+        inputs = scorer._inputs([chat.show()], [chat.text])
+        torch.manual_seed(chat.seed)
+        drawn = {"do_sample": True, "temperature": temperature} if temperature else {"do_sample": False}
+        with torch.inference_mode():
+            (row,) = scorer._model.generate(**inputs, max_new_tokens=6, **drawn).tolist()
+        prompt = inputs["input_ids"][0].tolist()
+        start = len(prompt) if row[: len(prompt)] == prompt else 0
+        said = scorer._processor.decode(row[start:], skip_special_tokens=True).strip()
+        assert kept[chat.name].text == said
+        ends = scorer._loaded.tokenizer.eos_token_id in row[start + 1 :]
+        assert kept[chat.name].finish == ("stop" if ends else "length")
+    assert len({answer.text for answer in kept.values()}) > 1
+
+
+def test_a_question_that_would_break_the_prompt_has_no_answer(llava: Path) -> None:
+    kept: list[Answer] = []
+    model = load_answering(f"vqa:{llava}", "cpu")
+    model.answer_all([Chat("x", pictures, "<image>")], How(6, 0.0), lambda _, answer: kept.append(answer))
+    assert [answer.finish for answer in kept] == [f"{FAILED}the question has a special token of the model"]

@@ -1,4 +1,4 @@
-"""Yes and no among tokens and in sampled answers."""
+"""Yes and no among the most likely tokens."""
 
 import math
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.models.yes_no import score_of_samples, score_of_tokens
+from evaluator.models.yes_no import score_of_tokens
 
 SPELLED = {
     "yes": ["Yes", " yes", "▁YES", "ĠYes", "yes"],
@@ -38,11 +38,3 @@ def test_a_missing_answer_is_bounded_by_what_is_left_over() -> None:
     assert found is not None
     assert found.bounded
     assert found.log_odds == pytest.approx(math.log(0.99 / 0.01))
-
-
-def test_samples() -> None:
-    found = score_of_samples(["Yes, it does", "**yes**", "No.", "Yesterday", "not", ""])
-    assert found is not None
-    assert (found.p_yes, found.log_odds) == (pytest.approx(2 / 6), pytest.approx(math.log(2.5 / 1.5)))
-    assert score_of_samples(["The image", "yesterday"]) is None
-    assert score_of_samples(["no"] * 4) == (pytest.approx(math.log(0.5 / 4.5)), 0.0, False)

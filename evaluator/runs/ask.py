@@ -1,0 +1,266 @@
+"""A run in words: one model asked the questions of one benchmark, in a folder of its own."""
+
+import hashlib
+import json
+import logging
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from evaluator.models.contracts import FAILED, Answer, Answerer, Chat, How
+from evaluator.models.python import check_device, evaluating, from_memory
+from evaluator.models.registry import load_answering
+from evaluator.models.user_objects import adapt_answering
+from evaluator.protocols.records import Results
+from evaluator.runs.measure import measure
+from evaluator.runs.request import AskRequest
+from evaluator.runs.run import CACHE, Begun, announce, begin, check_training, counted, finish, start
+from evaluator.scoring.store import Process
+from evaluator.words.answers import position_lines, read
+from evaluator.words.files import read_batch, write_answers, write_batch
+from evaluator.words.prompt import Prompt, read_prompt
+from evaluator.words.questions import Candidates, Question, make_questions
+from evaluator.words.questions import ask as words_of
+from evaluator.words.store import AnswerStore
+from generator.base.errors import UserError
+from generator.base.progress import SILENT, Progress
+
+logger = logging.getLogger(__name__)
+_LETTERS, _PIXELS = 4, 28 * 28
+"""Letters and pixels of a token, roughly."""
+_POOLED = "its false texts are in a pool, of which a question in words cannot ask"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The questions of a run: each with the number of its sample, and as it is put to the model."""
+
+    questions: list[tuple[Question, int]]
+    chats: list[Chat]
+
+    @property
+    def names(self) -> dict[str, Chat]:
+        """The distinct chats by name."""
+        return {chat.name: chat for chat in self.chats}
+
+
+def ask(request: AskRequest, out: Path, progress: Progress = SILENT, answers: Sequence[Path] = ()) -> Results:
+    """Ask and measure into the folder `out`; returns the results. answers: batch files with the answers, in place of
+    asking. Raises UserError for a request that cannot be met, and where the model answers no more."""
+    with evaluating(request.model):
+        return _ask(request, out, progress, answers)
+
+
+def write_questions(request: AskRequest, out: Path, path: Path) -> tuple[list[Path], int]:
+    """Write the questions of a run that have no answer yet as batch files; returns them and how many questions.
+
+    Raises UserError as `ask`, and for a model that is at no endpoint.
+    """
+    begun, prompt, model, cache = _begin(request, out)
+    if not hasattr(model, "request"):
+        raise UserError(f"Batch files are for models of api:; leave --to out to ask {request.model_name}.")
+    asked, _ = _questions(request, begun, prompt)
+    with AnswerStore(model.key, cache) as store:
+        known = store.get(asked.names)
+    left = [chat for name, chat in asked.names.items() if name not in known]
+    how = How(request.max_tokens, request.temperature)
+    return write_batch(path, left, lambda chat: model.request(chat, how)), len(left)
+
+
+def _ask(request: AskRequest, out: Path, progress: Progress, answers: Sequence[Path]) -> Results:
+    begun, prompt, model, cache = _begin(request, out)
+    asked, not_asked = _questions(request, begun, prompt)
+    rows = Candidates(begun.benchmark)
+    training = check_training(model, begun, sorted({rows.scene[q.options[0]] for q, _ in asked.questions}), request)
+    with AnswerStore(model.key, cache) as store:
+        if answers:
+            _take(answers, asked, store)
+        known = store.get(asked.names)
+        left = [] if answers else [chat for name, chat in asked.names.items() if name not in known]
+        cost = _cost(left, len(known), request.max_tokens)
+        announce(model.info, f"{cost} Dataset certificate: {begun.certificate}.", training, not_asked)
+        start(begun, out, Process())
+        spending = _Spending(request, store, known, _prompt_tokens(left[:1]))
+        with progress.track("questions", len(asked.names), len(known)) as advance:
+            spending.answer(model, left, advance)
+    given = [spending.answers.get(chat.name, Answer("", f"{FAILED}it has no answer")) for chat in asked.chats]
+    answered = [
+        read(question, sample, answer, rows, prompt)
+        for (question, sample), answer in zip(asked.questions, given, strict=True)
+    ]
+    _check_answered(given)
+    write_answers(out, answered)
+    served = sorted({answer.served for answer in given} - {""})
+    protocols = [name for name in begun.protocols if name not in not_asked]
+    record = {
+        "protocols": protocols,
+        "training": training,
+        "info": {**model.info, "served": ", ".join(served)} if served else model.info,
+        "indistinct_texts": {},
+        "channels": [request.form],
+        "channel": request.form,
+        "image_channel": None,
+        "not_asked": not_asked,
+        "counts": counted(model),
+        "words": {
+            "form": request.form,
+            "prompt": asdict(prompt),
+            "digest": prompt.digest,
+            "samples": request.samples,
+            "temperature": request.temperature,
+            "max_tokens": request.max_tokens,
+            "orders": request.orders,
+        },
+    }
+    finish(begun, out, record, protocols, cache)
+    results = measure(out)
+    for line in position_lines(results["answers"]):
+        logger.info(line)
+    return results
+
+
+def _begin(request: AskRequest, out: Path) -> tuple[Begun, Prompt, Any, Path | None]:
+    """What is asked for, the prompt, the model, and the folder of its answers (None: the user's cache)."""
+    if request.samples > 1 and not request.temperature:
+        raise UserError(f"{request.samples} samples at temperature 0 are all alike; give a --temperature such as 0.7.")
+    prompt = read_prompt(None if request.prompt is None else Path(request.prompt))
+    orders = "all orders" if request.orders is None else f"{request.orders} orders"
+    question = (
+        f"{request.form}, prompt {prompt.digest}, {orders}, {request.samples} samples at temperature "
+        f"{request.temperature:g}, {request.max_tokens} tokens"
+    )
+    begun = begin(request, out, Process(), question)
+    if isinstance(request.model, str):
+        model = load_answering(request.model, request.device)
+    else:
+        check_device(request.device)
+        model = _from_memory(request.model, request.model_name)
+    return begun, prompt, model, None if model.reusable else out / CACHE
+
+
+def _from_memory(model: Any, name: str) -> Answerer:
+    if not isinstance(model, tuple):
+        return adapt_answering(model, name, type(model), None)
+    found: Any = from_memory(model, name)
+    if not hasattr(found, "answer_all"):
+        raise UserError(f"{name} does not answer in words; give a generative model of transformers with its processor.")
+    return found
+
+
+def _questions(request: AskRequest, begun: Begun, prompt: Prompt) -> tuple[Asked, dict[str, str]]:
+    """The questions, and why protocols are not asked. Raises UserError where nothing can be asked."""
+    rows, world = Candidates(begun.benchmark), begun.dataset.world
+    made = make_questions(begun.benchmark, rows, begun.protocols, request.form, request.orders)
+    protocol_of = dict(zip(*(begun.benchmark.items[name].to_pylist() for name in ("item_id", "protocol")), strict=True))
+    there = {protocol_of[question.item] for question in made}
+    not_asked = {name: _POOLED for name in begun.protocols if name not in there}
+    if not there or (request.protocols and not_asked):
+        raise UserError(f"'{next(iter(not_asked))}' cannot be asked in words: {_POOLED}; leave it out.")
+    questions, chats = [], []
+    for question in made:
+        text, scenes = words_of(question, rows, prompt)
+        shown = [world.image_digest(scene) for scene in scenes]
+        for sample in range(request.samples):
+            key = [shown, text, request.max_tokens, request.temperature, sample]
+            name = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:32]
+            questions.append((question, sample))
+            chats.append(Chat(name, partial(_images, world, scenes), text, sample))
+    return Asked(questions, chats), not_asked
+
+
+def _images(world: Any, scenes: Sequence[str]) -> list[Any]:
+    return [world.image(scene) for scene in scenes]
+
+
+class _Spending:
+    """Answers questions within a budget of tokens. `answers` has those of the run by the names of their questions."""
+
+    def __init__(self, request: AskRequest, store: AnswerStore, known: dict[str, Answer], prompt_tokens: int):
+        self.answers = dict(known)
+        self._how = How(request.max_tokens, request.temperature)
+        self._budget, self._store, self._lock = request.budget, store, threading.Lock()
+        self._used = sum(each.prompt_tokens + each.completion_tokens for each in known.values())
+        self._each, self._open = prompt_tokens + request.max_tokens, 0
+
+    def answer(self, model: Answerer, chats: Sequence[Chat], advance: Any) -> None:
+        """Ask a model. An answer is kept at once. Raises UserError where the budget is used up."""
+        left = deque(chats)
+
+        def affordable() -> Iterator[Chat]:
+            while left and (self._budget is None or self._used + (self._open + 1) * self._each <= self._budget):
+                with self._lock:
+                    self._open += 1
+                yield left.popleft()
+
+        def keep(chat: Chat, answer: Answer) -> None:
+            if not answer.finish.startswith(FAILED):
+                self._store.put(chat.name, answer)
+            with self._lock:
+                self.answers[chat.name] = answer
+                self._open -= 1
+                self._used += answer.prompt_tokens + answer.completion_tokens
+                advance()
+
+        while left:
+            before = len(left)
+            model.answer_all(affordable(), self._how, keep)
+            if len(left) == before:
+                raise UserError(
+                    f"The budget of {self._budget:,} tokens does not allow another question: {self._used:,} are used, "
+                    f"and {len(left):,} of {len(self.answers) + len(left):,} questions are open; run the same command "
+                    "again with a larger --budget. What is finished is kept."
+                )
+
+
+def _take(paths: Sequence[Path], asked: Asked, store: AnswerStore) -> None:
+    """Keep the answers of batch files. Raises UserError where none is an answer to these questions."""
+    names, taken, failed = set(asked.names), 0, []
+    for name, answer in read_batch(paths):
+        if name in names and answer.finish.startswith(FAILED):
+            failed.append(answer.finish)
+        elif name in names:
+            store.put(name, answer)
+            taken += 1
+    if not taken and not failed:
+        raise UserError(
+            f"{paths[0]} answers none of these {len(names):,} questions; give the dataset and options of --to."
+        )
+    if failed:
+        logger.info(f"{len(failed):,} questions of the batch failed, the first: {failed[0]}.")
+
+
+def _check_answered(answers: Sequence[Answer]) -> None:
+    failed = [answer.finish for answer in answers if answer.finish.startswith(FAILED)]
+    if failed and len(failed) == len(answers):
+        raise UserError(
+            f"None of the {len(answers):,} questions has an answer ({failed[0]}); mend that, then run the same command "
+            "again."
+        )
+    if failed:
+        logger.info(
+            f"{len(failed):,} of {len(answers):,} questions have no answer ({failed[0]}); their items are unscored, "
+            "and the same command with another --out asks them again."
+        )
+
+
+def _cost(left: Sequence[Chat], known: int, most: int) -> str:
+    """One sentence: how many questions are asked, and how many tokens that takes."""
+    if not left:
+        return f"All questions have answers already, {known:,}."
+    text = sum(len(chat.text) for chat in left) // _LETTERS
+    images = _prompt_tokens(left[:1]) - len(left[0].text) // _LETTERS
+    size = "×".join(map(str, left[0].show()[0].size))
+    return (
+        f"{len(left):,} questions to ask, {known:,} more have answers: about {text + images * len(left):,} prompt "
+        f"tokens (images of {size} by a token for 28×28 pixels) and at most {most * len(left):,} tokens of answers."
+    )
+
+
+def _prompt_tokens(chats: Sequence[Chat]) -> int:
+    """Roughly how many tokens questions have."""
+    pixels = sum(image.width * image.height for chat in chats for image in chat.show())
+    return sum(len(chat.text) for chat in chats) // _LETTERS + pixels // _PIXELS

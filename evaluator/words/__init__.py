@@ -1,0 +1,1 @@
+"""Questions to models that answer in words, and what their answers say."""

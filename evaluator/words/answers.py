@@ -1,0 +1,152 @@
+"""From whole answers to scores: what each answer says, which items are right, and how often each letter is chosen."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evaluator.models.contracts import FAILED, Answer
+from evaluator.protocols.scores import ItemScores
+from evaluator.words.prompt import Prompt
+from evaluator.words.questions import CHOICE, IMAGES, YES_NO, Candidates, Question
+from evaluator.words.reader import CUT_OFF, REFUSED, UNREAD, Reading, read_choice, read_yes_no
+
+_TIE = -1
+"""The choice where two options were chosen equally often, and most often."""
+_HALF = 0.5
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The answer to a question that was asked for the `sample`-th time, and what it says."""
+
+    question: Question
+    sample: int
+    answer: Answer
+    reading: Reading
+
+
+def read(question: Question, sample: int, answer: Answer, rows: Candidates, prompt: Prompt) -> Answered:
+    """An answer with what it says."""
+    if answer.finish.startswith(FAILED):
+        return Answered(question, sample, answer, Reading(None, answer.finish))
+    if question.form == YES_NO:
+        return Answered(question, sample, answer, read_yes_no(answer.text, answer.finish, prompt.yes, prompt.no))
+    captions = [rows.text[row] for row in question.options] if question.form == CHOICE else ()
+    letters = prompt.letters[: len(question.options)]
+    return Answered(question, sample, answer, read_choice(answer.text, answer.finish, letters, captions))
+
+
+def item_scores(answered: Iterable[Answered], rows: Candidates, samples: int) -> tuple[ItemScores, ItemScores]:
+    """The scores of candidates in their items: by questions about one image, and by those about two.
+
+    With several samples a last one is added, in which each question has the label that most of its answers give. A
+    choice is won where the true option is chosen in every order. It leaves no degrees: the true option has 1/2, and
+    above it are the false ones that were chosen, by how often. Where several true options share their false ones, these
+    have 1/2, and the true ones 1 where they won and 0 where they did not. Of yes or no, yes is 1 and no is 0.
+    """
+    groups: dict[tuple[Any, ...], dict[int, list[Answered]]] = defaultdict(lambda: defaultdict(list))
+    for each in answered:
+        asked = each.question
+        groups[asked.item, asked.form, asked.true, tuple(sorted(asked.options))][asked.order].append(each)
+    sharing = Counter((item, *(set(options) - {true})) for item, _, true, options in groups)
+    n = len(rows.item)
+    found = [ItemScores.empty(samples + (samples > 1), n) for _ in range(2)]
+    for (item, form, true, options), orders in groups.items():
+        scores = found[form == IMAGES]
+        scores.asked[list(options)] = True
+        shared = sharing[(item, *(set(options) - {true}))] > 1
+        for sample in range(len(scores.values)):
+            labels = [_label(each, sample if sample < samples else None) for each in orders.values()]
+            unread = next((label.why for label in labels if label.label is None), "")
+            if unread:
+                scores.reasons[sample, list(options)] = unread
+            elif form == YES_NO:
+                never = float(not rows.truth[options[0]])  # a tie is never right
+                scores.values[sample, options[0]] = {0: 1.0, 1: 0.0}.get(int(labels[0].label or 0), never)
+            else:
+                chosen = [
+                    _TIE if label.label == _TIE else each[0].question.options[int(label.label or 0)]
+                    for label, each in zip(labels, orders.values(), strict=True)
+                ]
+                _score(scores.values[sample], int(true), set(options) - {true}, chosen, shared)
+    return found[0], found[1]
+
+
+def _label(answers: Sequence[Answered], sample: int | None) -> Reading:
+    """What is answered in a sample; for None by most samples that can be read."""
+    if sample is not None:
+        return next((each.reading for each in answers if each.sample == sample), Reading(None, f"{FAILED}never asked"))
+    said = Counter(each.reading.label for each in answers if each.reading.label is not None).most_common(2)
+    if not said:
+        return answers[0].reading
+    return Reading(_TIE if len(said) == 2 and said[0][1] == said[1][1] else said[0][0])
+
+
+def _score(values: np.ndarray, true: int, false: set[int], chosen: Sequence[int], shared: bool) -> None:
+    """Set the scores (rows,) of a question's options from the options that were chosen, one an order."""
+    won, lost = all(each == true for each in chosen), any(each in false for each in chosen)
+    if shared:
+        values[list(false)] = _HALF
+        values[true] = 1.0 if won else 0.0 if lost else _HALF
+        return
+    values[true] = _HALF
+    for row in false:
+        times = chosen.count(row) / len(chosen)
+        values[row] = _HALF + (1 + times) / 4 if times else 0.0 if won or lost else _HALF
+
+
+def summary(answered: Sequence[Answered], rows: Candidates, prompt: Prompt) -> dict[str, Any]:
+    """What results say of answers: how many there are, how many say nothing and why, tokens, and `positions`: how often
+    each label is chosen against how often it is right, shares of the answers that were read, by the number of options.
+    """
+    whys = Counter(each.reading.why for each in answered)
+    named = {"refused": REFUSED, "cut_off": CUT_OFF, "unread": UNREAD}
+    counts: dict[str, Any] = {"answers": len(answered), **{name: whys[why] for name, why in named.items()}}
+    counts["not_answered"] = sum(n for why, n in whys.items() if why.startswith(FAILED))
+    for name in ("prompt_tokens", "completion_tokens"):
+        counts[name] = sum(getattr(each.answer, name) for each in answered)
+    return {**counts, "positions": _positions(answered, rows, prompt)}
+
+
+def _positions(answered: Sequence[Answered], rows: Candidates, prompt: Prompt) -> list[dict[str, Any]]:
+    chosen: dict[tuple[str, int], Counter[int]] = defaultdict(Counter)
+    right: dict[tuple[str, int], Counter[int]] = defaultdict(Counter)
+    for each in answered:
+        asked = each.question
+        if each.reading.label is None:
+            continue
+        truth = int(not rows.truth[asked.options[0]]) if asked.true is None else asked.options.index(asked.true)
+        key = asked.form, max(2, len(asked.options))
+        chosen[key][each.reading.label] += 1
+        right[key][truth] += 1
+    return [
+        {
+            "form": form,
+            "options": n,
+            "label": (prompt.yes[0], prompt.no[0])[place] if form == YES_NO else prompt.letters[place],
+            "answers": said.total(),
+            "chosen": said[place] / said.total(),
+            "right": right[form, n][place] / said.total(),
+        }
+        for (form, n), said in sorted(chosen.items())
+        for place in range(n)
+    ]
+
+
+def position_lines(answers: Mapping[str, Any]) -> list[str]:
+    """Sentences for people on what `summary` counts."""
+    said = [f"{answers['answers']:,} answers"]
+    said += [
+        f"{answers[name]:,} {name.replace('_', ' ')}"
+        for name in ("refused", "cut_off", "unread", "not_answered")
+        if answers[name]
+    ]
+    lines = [", ".join(said) + "."]
+    for key in dict.fromkeys((each["form"], each["options"]) for each in answers["positions"]):
+        of = [each for each in answers["positions"] if (each["form"], each["options"]) == key]
+        shares = ", ".join(f"{each['label']} {each['chosen']:.0%} (right {each['right']:.0%})" for each in of)
+        lines.append(f"Of {key[1]} {'images' if key[0] == IMAGES else 'options'} it chooses {shares}.")
+    return lines

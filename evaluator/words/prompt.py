@@ -1,0 +1,93 @@
+"""The questions in words and the words of their answers, from a TOML file such as prompt.toml."""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+
+from generator.base.errors import UserError, did_you_mean
+from generator.base.files import read_toml
+
+DEFAULT = Path(__file__).with_name("prompt.toml")
+MOST = 5
+"""Options of a choice."""
+Words = tuple[Annotated[str, Field(min_length=1)], ...]
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """What is asked: a choice among captions, which of two images a caption is true of, or yes or no of a caption.
+
+    option: a line of {options}. letters: the labels of options. yes, no: the words that an answer may give.
+    """
+
+    __pydantic_config__ = ConfigDict(extra="forbid", strict=False)
+    choice: str
+    images: str
+    yes_no: str
+    option: str
+    letters: Annotated[str, Field(min_length=MOST, max_length=MOST)]
+    yes: Annotated[Words, Field(min_length=1)]
+    no: Annotated[Words, Field(min_length=1)]
+
+    @property
+    def digest(self) -> str:
+        """What tells prompts apart: 12 hex digits of SHA-256."""
+        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:12]
+
+    def ask_choice(self, captions: Sequence[str]) -> str:
+        """The question which of up to MOST captions is true."""
+        lines = [
+            _filled(self.option, letter=letter, caption=caption)
+            for letter, caption in zip(self.letters, captions, strict=False)
+        ]
+        return _filled(self.choice, options="\n".join(lines)).strip()
+
+    def ask_images(self, caption: str) -> str:
+        """The question which of two images a caption is true of."""
+        return _filled(self.images, caption=caption).strip()
+
+    def ask_yes_no(self, caption: str) -> str:
+        """The question whether a caption is true."""
+        return _filled(self.yes_no, caption=caption).strip()
+
+
+def read_prompt(path: Path | None) -> Prompt:
+    """The prompt of a file, which has what it changes of prompt.toml; that of prompt.toml for None.
+
+    Raises UserError for a file that is no such TOML or leaves out a place to fill in.
+    """
+    usual = read_toml(DEFAULT, "prompt")
+    given = {} if path is None else read_toml(path, "prompt")
+    for name in given:
+        if name not in usual:
+            raise UserError(f"The prompt {path} has no '{name}': {did_you_mean(name, list(usual))}")
+    found = prompt_of({**usual, **given}, path)
+    places = {"choice": ("options",), "images": ("caption",), "yes_no": ("caption",), "option": ("letter", "caption")}
+    for name, needed in places.items():
+        for place in needed:
+            if f"{{{place}}}" not in getattr(found, name):
+                raise UserError(f"'{name}' of the prompt {path} has no {{{place}}}; put it where that stands.")
+    if len(set(found.letters.lower())) < MOST or {*found.yes} & {*found.no}:
+        raise UserError(f"The prompt {path} gives two answers the same words; give each its own.")
+    return found
+
+
+def prompt_of(record: Mapping[str, Any], path: object = "of the run") -> Prompt:
+    """The prompt of a record of its fields. Raises UserError for values that it cannot have."""
+    try:
+        return TypeAdapter(Prompt).validate_python(dict(record))
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise UserError(f"'{place}' of the prompt {path} cannot be used ({first['msg']}); mend it.") from None
+
+
+def _filled(text: str, **values: str) -> str:
+    """The text with its places filled. What is filled in is not filled again."""
+    return re.sub(r"\{(\w+)\}", lambda place: values.get(place[1], place[0]), text)

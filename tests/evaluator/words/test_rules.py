@@ -1,0 +1,275 @@
+"""Models that answer by fixed rules get exactly the scores that the rules imply, in every protocol."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from click.testing import Result
+
+from generator.base.files import read_json
+from tests.evaluator.conftest import assert_one_sentence, score_command
+from tests.evaluator.words.rules import Server, captions_of_items, completion, every_protocol, serving
+
+PROTOCOLS = {
+    "binary",
+    "systematicity",
+    "productivity",
+    "integration",
+    "skill",
+    "hard_positives",
+    "confusion",
+    "context",
+    "gzsl",
+    "pairs",
+}
+UNSCORED = {"refuses": "refused", "filtered": "refused", "cut": "cut_off", "rambles": "unread"}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with serving() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def benchmark(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return every_protocol(tmp_path_factory.mktemp("rules") / "all")
+
+
+def asked(benchmark: Path, model: str, out: Path, *more: str) -> dict[str, Any]:
+    """The results of a run in words."""
+    done = score_command("ask", f"table:{benchmark}", "--model", model, "--out", out, *more)
+    assert done.exit_code == 0, done.output
+    return read_json(out / "results.json")
+
+
+def assert_ends(done: Result, *said: str) -> None:
+    """A run that was under way ended as a user's mistake does."""
+    last = done.stderr.strip().splitlines()[-1]
+    assert done.exit_code == 2, done.output
+    assert last.startswith("Error: ")
+    assert last.endswith(".")
+    for part in said:
+        assert part in last
+
+
+def shares(results: dict[str, Any]) -> pd.DataFrame:
+    """The rows of what is right, without gaps and kinds of errors."""
+    rows = pd.DataFrame(results["rows"])
+    return rows[~rows["is_gap"] & (rows["unit"] == "share") & rows["error"].isna() & (rows["items"] > 0)]
+
+
+@pytest.mark.parametrize("form", ["choice", pytest.param("yes-no", marks=pytest.mark.full)])
+@pytest.mark.parametrize(
+    ("rule", "value"), [("true", 1.0), pytest.param("first", 0.0, marks=pytest.mark.full), ("errs", 0.0)]
+)
+def test_what_is_always_or_never_right(
+    server: Server, benchmark: Path, tmp_path: Path, rule: str, value: float, form: str
+) -> None:
+    """Always the true one; always A, which no cyclic order lets pass, or always yes; and right reasoning that errs."""
+    results = asked(benchmark, server.spec(rule), tmp_path / "run", "--form", form)
+    found = shares(results)
+    assert set(found["protocol"]) == PROTOCOLS
+    found = found[found["metric"] != "brittleness"]  # needs one of two to be right
+    assert (found["value"] == value).all()
+    assert (found["unscored"] == 0).all()
+    positions = pd.DataFrame(results["answers"]["positions"])
+    if form == "choice":  # every label is right equally often
+        assert (positions["right"] - 1 / positions["options"]).abs().max() < 1e-9
+        assert (positions["chosen"][positions["label"] == "A"] == 1).all() == (rule == "first")
+    else:
+        true = positions["right"].tolist()
+        says = {"first": [1.0, 0.0], "true": true, "errs": true[::-1]}[rule]
+        assert positions["chosen"].tolist() == pytest.approx(says)
+
+
+@pytest.mark.parametrize(
+    "rule", ["refuses", *(pytest.param(rule, marks=pytest.mark.full) for rule in ("filtered", "cut", "rambles"))]
+)
+def test_what_says_nothing_is_unscored(server: Server, benchmark: Path, tmp_path: Path, rule: str) -> None:
+    """Refusals, answers that are cut off, and prose are in no mean, and are counted apart with the whole answer."""
+    results = asked(benchmark, server.spec(rule), tmp_path / "run")
+    rows = pd.DataFrame(results["rows"])
+    assert rows["value"].isna().all()
+    answers = results["answers"]
+    assert {name: answers[name] for name in UNSCORED.values() if answers[name]} == {UNSCORED[rule]: answers["answers"]}
+    kept = pd.read_parquet(tmp_path / "run" / "answers.parquet")
+    assert kept["answer"].str.len().gt(10).all() == (rule != "filtered")
+
+
+def test_some_items_are_right(server: Server, benchmark: Path, tmp_path: Path) -> None:
+    """The rule is right of pictures of even numbers: so are the items of their scenes, in every protocol."""
+    results = asked(benchmark, server.spec("even"), tmp_path / "run")
+    items = pd.read_csv(tmp_path / "run" / "tables" / "items.csv")
+    of = items[(items["protocol"] != "pairs") & items["value"].notna()]
+    of = of[~of["metric"].str.contains(" - |gap|brittleness")]  # differences, and what only some are right can be
+    even = of["scene_id"].str.extract(r"(\d+)", expand=False).astype(int) % 2 == 0
+    assert (of["value"] == even).all()
+    assert 0 < even.mean() < 1
+    binary = shares(results).query("protocol == 'binary' and kind == 'swap'")
+    swap = of[(of["protocol"] == "binary") & (of["kind"] == "swap")]
+    assert binary.set_index("split")["value"].to_dict() == pytest.approx(
+        swap.groupby("split")["value"].mean().to_dict()
+    )
+
+
+def test_samples(server: Server, tmp_path: Path) -> None:
+    """The majority, the mean and all of K, computed again from the answers; and an item's samples are one item."""
+    benchmark = captions_of_items(tmp_path / "items", 40)
+    asked(benchmark, server.spec("sometimes"), tmp_path / "run", "--samples", "5", "--temperature", "0.7")
+    answers = pd.read_parquet(tmp_path / "run" / "answers.parquet")
+    answers["right"] = [
+        options[int(says)] == true
+        for options, says, true in zip(answers["options"], answers["says"], answers["true"], strict=True)
+    ]
+    by_sample = answers.groupby(["item_id", "sample"])["right"].all().unstack()
+    most = answers.groupby(["item_id", "order"])["right"].sum().gt(2).unstack().all(axis=1)
+    expected = {
+        "accuracy": most,
+        "accuracy, mean of 5": by_sample.mean(axis=1),
+        "accuracy, all 5": by_sample.all(axis=1),
+    }
+    items = pd.read_csv(tmp_path / "run" / "tables" / "items.csv")
+    assert set(items["metric"]) == set(expected)
+    assert 0 < expected["accuracy, all 5"].mean() < expected["accuracy, mean of 5"].mean() < 1
+    rows = pd.DataFrame(read_json(tmp_path / "run" / "results.json")["rows"])
+    for metric, values in expected.items():
+        found = items[items["metric"] == metric].set_index("item_id")["value"]
+        assert found.to_dict() == pytest.approx(values.astype(float).to_dict())
+        of = rows[(rows["metric"] == metric) & ~rows["is_gap"]]
+        assert of["items"].sum() == 40
+        assert (of["clusters"] <= of["items"]).all()
+
+
+def test_a_number_of_orders_and_a_prompt_of_ones_own(server: Server, tmp_path: Path) -> None:
+    """One order asks a question an item; the words of questions come from the file, whose digest the results have."""
+    benchmark = captions_of_items(tmp_path / "items", 8)
+    (tmp_path / "own.toml").write_text('choice = "Pick one:\\n{options}"\noption = "{letter}. {caption}!"\n')
+    before = server.asked.total()
+    results = asked(
+        benchmark, server.spec("true"), tmp_path / "run", "--orders", "1", "--prompt", str(tmp_path / "own.toml")
+    )
+    assert server.asked.total() - before == 8
+    (texts,) = {text.partition("\n")[0] for model, _, text, _ in server.asked if text.startswith("Pick")}
+    assert texts == "Pick one:"
+    usual = asked(benchmark, server.spec("true"), tmp_path / "usual", "--orders", "1")
+    assert results["rules"]["words"]["prompt"] != usual["rules"]["words"]["prompt"]
+    done = score_command("ask", f"table:{benchmark}", "--model", server.spec("true"), "--out", tmp_path / "run")
+    assert_one_sentence(done, "holds a run of another question")
+
+
+def test_batch_files(server: Server, tmp_path: Path) -> None:
+    """Questions go out, answers come in; what a batch lacks is unscored, and nothing is asked."""
+    benchmark, batch = captions_of_items(tmp_path / "items", 10), tmp_path / "batch.jsonl"
+    place = (f"table:{benchmark}", "--model", server.spec("even"))
+    before = server.asked.total()
+    assert score_command("ask", *place, "--to", batch).exit_code == 0
+    lines = [json.loads(line) for line in batch.read_text().splitlines()]
+    assert len({line["custom_id"] for line in lines}) == len(lines) == 20
+    answers = []
+    for line in lines[:-1]:
+        body = completion("even", "A", "stop")
+        answers.append({"custom_id": line["custom_id"], "response": {"status_code": 200, "body": body}, "error": None})
+    answers.append({"custom_id": lines[-1]["custom_id"], "response": None, "error": {"message": "expired"}})
+    (tmp_path / "answers.jsonl").write_text("\n".join(map(json.dumps, answers[::-1])))
+    done = score_command("ask", *place, "--from", tmp_path / "answers.jsonl", "--out", tmp_path / "run")
+    assert done.exit_code == 0, done.output
+    assert server.asked.total() == before
+    items = pd.read_csv(tmp_path / "run" / "tables" / "items.csv")
+    assert items["value"].sum() == 0
+    assert items["unscored"].notna().sum() == 1
+    assert items["unscored"].dropna().str.contains("it has no answer").all()
+    (tmp_path / "other.jsonl").write_text(json.dumps({**answers[0], "custom_id": "other"}))
+    assert_one_sentence(
+        score_command("ask", *place, "--from", tmp_path / "other.jsonl"), "answers none of these 20 questions"
+    )
+    (tmp_path / "page.jsonl").write_text("<html>")
+    assert_one_sentence(
+        score_command("ask", *place, "--from", tmp_path / "page.jsonl"), "is no answer in OpenAI's batch format"
+    )
+
+
+def test_a_run_that_breaks_goes_on_and_asks_nothing_twice(tmp_path: Path) -> None:
+    benchmark = captions_of_items(tmp_path / "items", 60)
+    with serving(answers=50, wait=0.002) as server:
+        place = ("ask", f"table:{benchmark}", "--model", server.spec("even", concurrency=4), "--out", tmp_path / "run")
+        assert_ends(score_command(*place), "answers no more", "out of order")
+        answered = 50
+        server.handler.answers = 10**9
+        failed = server.asked.total() - answered
+        assert score_command(*place).exit_code == 0
+        assert server.asked.total() == 120 + failed
+        assert server.handler.at_once["most"] == 4
+        before = server.asked.total()
+        assert score_command(*place[:-1], tmp_path / "again").exit_code == 0
+        assert server.asked.total() == before
+    assert (tmp_path / "run" / "answers.parquet").read_bytes() == (tmp_path / "again" / "answers.parquet").read_bytes()
+
+
+def test_a_budget(server: Server, tmp_path: Path) -> None:
+    """Each answer takes 35 tokens: a run stops below its budget, and a larger one finishes it."""
+    benchmark = captions_of_items(tmp_path / "items", 30)
+    place = (
+        "ask",
+        f"table:{benchmark}",
+        "--model",
+        server.spec("true"),
+        "--max-tokens",
+        "10",
+        "--out",
+        tmp_path / "run",
+    )
+    before = server.asked.total()
+    assert_ends(score_command(*place, "--budget", "1000"), "The budget of 1,000 tokens")
+    some = server.asked.total() - before
+    assert 20 < some <= 1000 // 35
+    assert score_command(*place, "--budget", "3000").exit_code == 0
+    assert server.asked.total() - before == 60
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("page", "what it gave is no chat completion"),
+        ("closed", "put its key in the environment variable OPENAI_API_KEY"),
+        ("busy", "run the same command again later"),
+    ],
+)
+def test_one_sentence(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rule: str, said: str) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
+    benchmark = captions_of_items(tmp_path / "items", 30)
+    done = score_command("ask", f"table:{benchmark}", "--model", server.spec(rule), "--out", tmp_path / "run")
+    assert_ends(done, said)
+    for file in (path for path in tmp_path.rglob("*") if path.is_file()):
+        assert b"very-secret" not in file.read_bytes()
+    assert "very-secret" not in done.output
+
+
+def test_an_image_that_is_too_large(server: Server, tmp_path: Path) -> None:
+    """Its items are unscored, the others measured; one sentence says so."""
+    benchmark = captions_of_items(tmp_path / "items", 20)
+    done = score_command("ask", f"table:{benchmark}", "--model", server.spec("small"), "--out", tmp_path / "run")
+    assert done.exit_code == 0, done.output
+    assert "questions have no answer (not answered: Error code: 413" in done.stderr
+    items = pd.read_csv(tmp_path / "run" / "tables" / "items.csv")
+    odd = items["scene_id"].str.extract(r"(\d+)", expand=False).astype(int) % 2 == 1
+    assert (items["unscored"].notna() == odd).all()
+    assert (items["value"][~odd] == 1).all()
+
+
+def test_a_model_that_takes_fewer_parameters(server: Server, tmp_path: Path) -> None:
+    benchmark = captions_of_items(tmp_path / "items", 4)
+    results = asked(benchmark, server.spec("reasoner", concurrency=1), tmp_path / "run")
+    assert (shares(results)["value"] == 1).all()
+    assert read_json(tmp_path / "run" / "run.json")["info"]["not_taken"] == ["max_tokens", "temperature"]
+
+
+def test_retrieval_and_other_models_are_not_asked(server: Server, drawn: Path, tmp_path: Path) -> None:
+    done = score_command("ask", drawn, "--model", "blind:length", "--out", tmp_path / "run")
+    assert_one_sentence(done, "Models of blind: do not answer in words")
+    command = ("ask", drawn, "--model", server.spec("first"), "--out", tmp_path / "run")
+    assert_one_sentence(score_command(*command, "--protocol", "retrieval"), "'retrieval' cannot be asked in words")
+    assert_one_sentence(score_command(*command, "--samples", "3"), "give a --temperature")
