@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from evaluator.cli.options import FILE, FOLDER, FULL, JSON, JSONL, NEW_FILE, NEW_FOLDER, options_of
+from evaluator.cli.options import FILE, FOLDER, FULL, JSON, JSONL, NEW_FOLDER, options_of
 from evaluator.runs.request import Request
 from generator.base.commands import Command, DatasetFolder, Number, say
 from generator.base.errors import UserError
@@ -38,11 +38,6 @@ from generator.base.errors import UserError
     type=Number(min=0),
     help="Scores a and b tie where |a - b| <= TOLERANCE * max(1, |a|, |b|).  [default: that of the run, else 1e-5]",
 )
-@click.option(
-    "--model-card",
-    type=NEW_FILE,
-    help="Write the main results into the metadata (model-index) of this Hugging Face model card. Its text is kept.",
-)
 @options_of(Request, "splits", "level", "channel")
 @FULL
 @JSONL
@@ -53,7 +48,6 @@ def measure(
     full: bool,
     jsonl: bool,
     as_json: bool,
-    model_card: Path | None,
     **given: Any,
 ) -> None:
     """Compute the results of RUNS again from their scores, without the model; or those of scores from elsewhere
@@ -88,8 +82,4 @@ def measure(
         write_latex(found, run)
         if jsonl:
             write_items(run, channel, tolerance, level)
-    if model_card is not None:
-        from evaluator.report.files import write_model_card
-
-        say(f"{write_model_card(results, model_card):,} values in {model_card}.")
     print_results(results, full, as_json)

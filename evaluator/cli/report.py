@@ -17,6 +17,17 @@ from generator.base.errors import UserError
 @click.option("--figures", "drawn", type=NEW_FOLDER, help="Folder to write each figure to, as SVG, PDF and PNG.")
 @click.option("--dataset", "moved", type=FOLDER, multiple=True, help="Where a dataset lies now. Can be repeated.")
 @click.option("--inline", is_flag=True, help="Embed images of up to 512 pixels in place of thumbnails, for few items.")
+@click.option(
+    "--hub",
+    type=NEW_FOLDER,
+    help="Folder of a model's repository on the Hugging Face Hub: write the main results into the metadata "
+    "(model-index) of its README.md, whose text is kept.",
+)
+@click.option(
+    "--hub-dataset",
+    metavar="OWNER/NAME",
+    help="With --hub, also write .eval_results/NAME.yaml for the benchmark in this dataset of the Hub.",
+)
 @FULL
 @JSON
 def report(
@@ -25,6 +36,8 @@ def report(
     drawn: Path | None,
     moved: tuple[Path, ...],
     inline: bool,
+    hub: Path | None,
+    hub_dataset: str | None,
     full: bool,
     as_json: bool,
 ) -> None:
@@ -42,6 +55,8 @@ def report(
     from evaluator.report.papers.given import read_audit
     from evaluator.runs.folder import is_unfinished, read_named
 
+    if hub_dataset and not hub:
+        raise UserError("--hub-dataset belongs to --hub; give the folder of the model's repository with --hub.")
     audits = {run: audit for run in runs if (audit := read_audit(run)) is not None}
     unfinished = [run for run in runs if is_unfinished(run)]
     named = [read_named(run, moved) for run in runs if run not in audits and run not in unfinished]
@@ -53,6 +68,10 @@ def report(
         say(f"{run} is unfinished; the page says so and has no results of it.")
     if drawn:
         say(f"{len(write_figures(made, drawn))} files of figures are in {drawn}.")
+    if hub:
+        from evaluator.report.files import write_hub
+
+        say(f"Results for the Hub are in {', '.join(map(str, write_hub(pool_runs(results), hub, hub_dataset)))}.")
     if not as_json:
         print_results(results, full, as_json)
     result({"report": str(path), "results": results, "pooled": pool_runs(results)}, as_json, str(path))

@@ -1,6 +1,7 @@
 """Files of results: LaTeX of each protocol beside a run, every row as CSV beside a page, and the metadata of a model
 card (`model-index` of Hugging Face)."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -99,6 +100,32 @@ def write_model_card(entries: Sequence[Results], path: Path) -> int:
     card.data.model_name = card.data.model_name or models[0]
     write_text(path, str(card))
     return len(found)
+
+
+def write_hub(entries: Sequence[Results], folder: Path, dataset: str | None) -> list[Path]:
+    """Write the results of one model into the folder of its repository on the Hub: README.md (`write_model_card`) and,
+    of the benchmark in the Hub's repository `dataset`, .eval_results/NAME.yaml; returns these files.
+
+    Raises UserError as `write_model_card`, and for a name of another form.
+    """
+    from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
+    from huggingface_hub.utils import yaml_dump
+
+    if dataset is not None and not re.fullmatch(r"[\w.-]+/[\w.-]+", dataset):
+        raise UserError(f"Expected a dataset of the Hub as OWNER/NAME, got '{dataset}'.")
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / "README.md"]
+    write_model_card(entries, paths[0])
+    if dataset is not None:
+        found = []
+        for each in (value for entry in entries for value in _values(entry)):
+            task = f"{each.dataset_config}-{each.dataset_split}-{each.metric_config}".replace(" ", "-")
+            notes = ", ".join(f"{name} {value}" for name, value in {"of": each.metric_name, **each.metric_args}.items())
+            found.append(EvalResultEntry(dataset, task, each.metric_value, notes=notes))
+        paths.append(folder / ".eval_results" / f"{dataset.partition('/')[2]}.yaml")
+        paths[1].parent.mkdir(exist_ok=True)
+        write_text(paths[1], yaml_dump(eval_result_entries_to_yaml(found)))
+    return paths
 
 
 def _values(entry: Results) -> list[Any]:

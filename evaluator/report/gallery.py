@@ -18,6 +18,9 @@ from evaluator.protocols.items import split_rank
 from evaluator.protocols.registry import find_protocol
 from evaluator.runs.folder import NamedRun, Run
 from evaluator.statistics.clusters import OF, SEPARATOR
+from evaluator.words.files import read_answers
+from evaluator.words.prompt import prompt_of
+from evaluator.words.questions import IMAGES, YES_NO, Candidates
 from generator.base.csv_tables import read_csv
 from generator.base.errors import UserError, visible
 from generator.base.pages import coded, thumbnails
@@ -28,6 +31,7 @@ from generator.dataset.records import SCORES
 logger = logging.getLogger(__name__)
 _LABELS = ("protocol", "item_id", "metric", "split", "kind", "skill", "bindings", "scene_id", "unscored")
 _NUMBERS = ("value", "true", "false")
+_MOST = 5_000_000
 
 
 def benchmark_items(runs: Sequence[tuple[str, NamedRun]], page: Path, inline: bool = False) -> dict[str, Any]:
@@ -35,7 +39,8 @@ def benchmark_items(runs: Sequence[tuple[str, NamedRun]], page: Path, inline: bo
 
     `items`, `candidates` and `scenes` have columns, a label as its number among `names`. Of each run `outcome` has a
     letter for each item (right, wrong, tie, unscored, or - where it was not asked), `margin` the best true less the
-    best false score, `score` the score of each candidate, and `best` the best texts of questions against a pool.
+    best false score, `score` the score of each candidate, `best` the best texts of questions against a pool, and
+    `answers` the whole answers in words, up to _MOST characters in all.
     inline: images of up to 512 pixels, in place of thumbnails whose size depends on their number.
     """
     read = [(label, each, _outcomes(each.run)) for label, each in runs]
@@ -154,7 +159,31 @@ def _of_run(
             ]
             for item, best in pooled.items()
         },
+        "answers": _answers(each.run, row_of),
     }
+
+
+def _answers(run: Run, row_of: pd.Series) -> dict[int, list[Any]]:
+    """The answers of each item of a run in words: the options (label and words), what the answer says, and the
+    answer."""
+    words = run.record.get("words")
+    if words is None:
+        return {}
+    rows, prompt = Candidates(run.benchmark), prompt_of(words["prompt"])
+    found: dict[int, list[Any]] = {}
+    size = 0
+    for each in read_answers(run.folder, rows, prompt):
+        asked, reading, size = each.question, each.reading, size + len(each.answer.text)
+        if size > _MOST:
+            logger.info(f"The page has the first {_MOST:,} characters of answers; answers.parquet has them all.")
+            break
+        labels = (prompt.yes[0], prompt.no[0]) if asked.form == YES_NO else prompt.letters
+        words_of = rows.scene if asked.form == IMAGES else rows.text
+        shown = [[prompt.letters[i], words_of[row]] for i, row in enumerate(asked.options)]
+        says = reading.why if reading.label is None else f"says {labels[reading.label]}"
+        entry = [[[visible(part) for part in option] for option in shown], says, visible(each.answer.text)]
+        found.setdefault(int(row_of[asked.item]), []).append(entry)
+    return found
 
 
 def _scores(each: NamedRun, candidates: pd.DataFrame) -> np.ndarray:

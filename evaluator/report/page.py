@@ -1,6 +1,6 @@
 """One self-contained HTML page for measured runs: what was found, a leaderboard, figures, every item, every row."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -17,9 +17,10 @@ from evaluator.report.files import write_pooled
 from evaluator.report.gallery import benchmark_items, grid_cells
 from evaluator.report.overview import every_row, finding, main_lines, side_by_side
 from evaluator.report.papers.given import COMPARISON, FAMILIARITY, MAPS, PROBES, Audit, overlap_panels
-from evaluator.report.table import Cell, Table, loads, population
-from evaluator.runs.folder import NamedRun
+from evaluator.report.table import Cell, Column, Line, Table, loads, population
+from evaluator.runs.folder import NamedRun, Run
 from evaluator.runs.parts import splits_said
+from evaluator.words.answers import position_lines
 from generator.base.errors import visible
 from generator.base.files import write_text
 from generator.base.pages import as_json, asset, page_environment
@@ -87,6 +88,7 @@ def render(
         entries=entries,
         tables=[_tables(entry) for entry in entries],
         population=population(row for entry in entries for row in entry["rows"]),
+        answers=_answers(more.get("runs", ())),
         figures_data=as_json({figure.name: figure.spec() for figure in made}),
         items_data=as_json(more.get("galleries", [])),
         vega=_vega(),
@@ -141,6 +143,23 @@ def _galleries(
             title = protocol if len(of_benchmark) == 1 else f"{protocol}, {name}"
             grids += grid(title, grid_cells(data, model_of, held_out, protocol))
     return galleries, grids
+
+
+def _answers(runs: Iterable[tuple[Run, Results]]) -> list[tuple[str, list[str], Table]]:
+    """Of each run in words: its model, what is said of its answers, and how often it chooses each label."""
+    found = []
+    for _, results in runs:
+        if answers := results.get("answers"):
+            lines = [
+                Line(
+                    (each["form"], f"{each['options']}", each["label"]),
+                    [Cell(f"{100 * each[name]:.1f}") for name in ("chosen", "right")],
+                )
+                for each in answers["positions"]
+            ]
+            table = Table(("question", "options", "label"), (Column("chosen %"), Column("right %")), lines)
+            found.append((marked(visible(results["model"]), results), position_lines(answers)[:1], table))
+    return found
 
 
 _SECTIONS = {

@@ -21,7 +21,8 @@ from evaluator.runs.request import AskRequest
 from evaluator.runs.run import CACHE, Begun, announce, begin, check_training, counted, finish, start
 from evaluator.scoring.store import Process
 from evaluator.words.answers import position_lines, read
-from evaluator.words.files import read_batch, write_answers, write_batch
+from evaluator.words.batch import read_batch, write_batch
+from evaluator.words.files import write_answers
 from evaluator.words.prompt import Prompt, read_prompt
 from evaluator.words.questions import Candidates, Question, make_questions
 from evaluator.words.questions import ask as words_of

@@ -1,22 +1,17 @@
-"""Files of answers: answers.parquet in a run's folder, and OpenAI's batch files, out and in."""
+"""answers.parquet in the folder of a run."""
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from evaluator.models.api import answer_of
-from evaluator.models.contracts import FAILED, Answer, Chat
+from evaluator.models.contracts import Answer
 from evaluator.protocols.scores import ItemScores
 from evaluator.words.answers import Answered, item_scores, read
 from evaluator.words.prompt import Prompt, prompt_of
 from evaluator.words.questions import Candidates, Question
 from generator.base.errors import UserError
-from generator.base.files import draft_of
-from generator.base.limits import MOST_JSON, check_file
 from generator.base.parquet import read_table, write_table
 from generator.dataset.reader import Benchmark
 
@@ -37,8 +32,6 @@ ANSWERS = pa.schema(
 )
 """A row for each answer. options, true: rows of the benchmark's candidates. says: the place of the option that it
 chooses (of yes or no 0 or 1), or why it says nothing, as it was read first."""
-_MOST_LINES, _MOST_BYTES = 50_000, 190 << 20
-"""Of a batch file; OpenAI takes 50,000 requests and 200 MB."""
 
 
 def write_answers(folder: Path, answered: Sequence[Answered]) -> None:
@@ -82,52 +75,3 @@ def read_item_scores(folder: Path, benchmark: Benchmark, words: dict[str, Any]) 
     """The scores of a run in words, from its answers: by questions about one image, and by those about two."""
     rows = Candidates(benchmark)
     return item_scores(read_answers(folder, rows, prompt_of(words["prompt"])), rows, words["samples"])
-
-
-def write_batch(path: Path, chats: Iterable[Chat], request: Callable[[Chat], dict[str, Any]]) -> list[Path]:
-    """Write questions as OpenAI's batch format has them, one a line; returns the files, FILE, FILE-2 …, each within the
-    limits of OpenAI. request: the body of a question's request."""
-    paths: list[Path] = []
-    with ExitStack() as whole:
-        lines, size, file = _MOST_LINES, 0, None
-        for chat in chats:
-            body = {"custom_id": chat.name, "method": "POST", "url": "/v1/chat/completions", "body": request(chat)}
-            line = json.dumps(body) + "\n"
-            if file is None or lines >= _MOST_LINES or size + len(line) > _MOST_BYTES:
-                paths.append(path.with_stem(f"{path.stem}-{len(paths) + 1}") if paths else path)
-                file = whole.enter_context(whole.enter_context(draft_of(paths[-1])).open("w", encoding="utf-8"))
-                lines = size = 0
-            file.write(line)
-            lines, size = lines + 1, size + len(line)
-    return paths
-
-
-def read_batch(paths: Sequence[Path]) -> Iterator[tuple[str, Answer]]:
-    """The names of questions and their answers in files of OpenAI's batch format; those that failed with the reason.
-
-    Raises UserError for a line that is no such answer.
-    """
-    for path in paths:
-        check_file(path)
-        with path.open("rb") as file:
-            for number, line in enumerate(iter(lambda: file.readline(MOST_JSON), b""), 1):
-                if not line.strip():
-                    continue
-                try:
-                    record = json.loads(line)
-                    yield str(record["custom_id"]), _answer(record)
-                except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-                    raise UserError(
-                        f"Line {number} of {path} is no answer in OpenAI's batch format, a JSON object with custom_id "
-                        "and response; give the file of results as the batch wrote it."
-                    ) from None
-
-
-def _answer(record: dict[str, Any]) -> Answer:
-    response = record.get("response") or {}
-    body = response.get("body") or {}
-    failed = record.get("error") or body.get("error")
-    if failed or response.get("status_code", 200) != 200:
-        said = failed.get("message") if isinstance(failed, dict) else failed
-        return Answer("", f"{FAILED}{said or response.get('status_code')}")
-    return answer_of(body)

@@ -161,8 +161,17 @@ if (document.getElementById("gallery")) (() => {
       make("div", { className: "bar" }, step(-1, "← previous"), step(1, "next →"), make("button", { type: "button", textContent: "close", onclick: () => dialog.close() })),
       make("h2", { id: "item-title", textContent: caption(i) || set.id[i] }),
       make("p", { className: "note", textContent: [`${set.runs.length ? "item" : "image"} ${set.id[i]}`, ...facts, shows && `the scene shows ${shows}`].filter(Boolean).join(" · ") }),
-      ...figures, make("div", { className: "wide", tabIndex: 0, role: "region", ariaLabel: "Scores" }, scores(i, runs)));
+      ...figures, make("div", { className: "wide", tabIndex: 0, role: "region", ariaLabel: "Scores" }, scores(i, runs)),
+      ...runs.flatMap(each => said(i, each)));
     if (!dialog.open) dialog.showModal();
+  }
+
+  // The whole answers of a model that answers in words, each under its question.
+  function said(i, each) {
+    return (each.answers?.[i] ?? []).map(([shown, says, answer]) => {
+      const options = shown.length > 1 ? shown.map(each => each.join(". ")).join("  ") : shown[0][1];
+      return make("details", {}, make("summary", { textContent: `${each.label}: ${says} (${options})` }), make("pre", { className: "answer", textContent: answer }));
+    });
   }
 
   // An image under what was recorded of it: a box around each object, and the pixels that show one.

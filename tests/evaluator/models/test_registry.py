@@ -28,8 +28,14 @@ from tests.evaluator.models.test_python import IMAGES
         ("vqa:x,dtyp=float16", "vqa: has no argument 'dtyp': did you mean 'dtype'?"),
         ("vqa:x,device=cpu", "vqa: has no argument 'device'"),
         ("vqa:x,dtype=int8", "The argument 'dtype' of vqa: is 'int8'; input should be 'float32', 'bfloat16'"),
-        ("api:http://h/v1@m,samples=two", "The argument 'samples' of api: is 'two'; input should be a valid integer"),
-        ("api:http://h/v1@m,samples=0", "The argument 'samples' of api: is '0'; input should be greater than or equal"),
+        (
+            "api:http://h/v1@m,concurrency=two",
+            "The argument 'concurrency' of api: is 'two'; input should be",
+        ),
+        (
+            "api:http://h/v1@m,concurrency=0",
+            "The argument 'concurrency' of api: is '0'; input should be",
+        ),
     ],
 )
 def test_what_names_no_model_is_refused_in_one_sentence(spec: str, said: str, drawn: Path, tmp_path: Path) -> None:

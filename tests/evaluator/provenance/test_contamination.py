@@ -140,8 +140,8 @@ def test_items_comparisons_cards_and_papers_figures_say_so_too(two: Path, tmp_pa
     assert all(row["mark"].startswith(f"{trained}: {said}") for row in comparison["rows"])
     assert f"A: {said}" in score_command("compare", *runs).stdout
     assert said in (tmp_path / "rows.csv").read_text()
-    assert score_command("measure", runs[0], "--model-card", tmp_path / "card.md").exit_code == 0
-    for value in ModelCard.load(tmp_path / "card.md").data.eval_results or pytest.fail("the card has no values"):
+    assert score_command("report", runs[0], "--hub", tmp_path).exit_code == 0
+    for value in ModelCard.load(tmp_path / "README.md").data.eval_results or pytest.fail("the card has no values"):
         assert value.metric_name.endswith("(CONTAMINATED, stand-in)")
         assert value.metric_args["mark"].startswith(said)
         assert "speaks_of" in value.metric_args

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pytest
-from huggingface_hub import ModelCard
+from huggingface_hub import ModelCard, parse_eval_result_entries
+from yaml import safe_load
 
 from evaluator import evaluate
 from evaluator.report.files import write_model_card
@@ -19,11 +20,11 @@ def _entry(*rows: Row, model: str = "a", benchmark: str = "b") -> Row:
 
 def test_the_values_of_a_run(bags: None, drawn: Path, tmp_path: Path) -> None:
     """Each main metric and split, with interval, chance and items, as results.json has them."""
-    card, run = tmp_path / "README.md", tmp_path / "run"
+    card, run = tmp_path / "repository" / "README.md", tmp_path / "run"
     results = evaluate(f"bag:sharp@{drawn}", drawn, protocols=["binary", "retrieval"], limit=9, out=run).results
-    done = score_command("measure", run, "--model-card", card)
+    done = score_command("report", run, "--hub", card.parent, "--hub-dataset", "me/mine")
     assert done.exit_code == 0, done.output
-    assert f"values in {card}" in done.stderr
+    assert f"Results for the Hub are in {card}" in done.stderr
     read = ModelCard.load(card)
     assert read.data.model_name == f"bag:sharp@{drawn}"
     assert read.data.eval_results is not None
@@ -41,6 +42,13 @@ def test_the_values_of_a_run(bags: None, drawn: Path, tmp_path: Path) -> None:
         assert found.metric_args["interval_level"] == 0.95
         for name in ("low", "high", "chance", "items"):
             assert found.metric_args[name] == row[name]
+    text = (card.parent / ".eval_results" / "mine.yaml").read_text()
+    entries = parse_eval_result_entries(safe_load(text))
+    assert {each.dataset_id for each in entries} == {"me/mine"}
+    by_task = {each.task_id: each.value for each in entries}
+    assert len(by_task) == len(entries) == len(read.data.eval_results)
+    for (protocol, split, metric), row in wanted.items():
+        assert by_task[f"{protocol}-{split}-{metric}"] == row["value"]
 
 
 def test_a_card_keeps_its_text_and_other_results(tmp_path: Path) -> None:
@@ -62,15 +70,18 @@ def test_differences_and_missing_values_are_left_out(tmp_path: Path) -> None:
 
 def test_one_sentence(bags: None, drawn: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="Expected runs of one model for a model card, got a, c"):
-        write_model_card([_entry({}), _entry({}, model="c")], tmp_path / "card.md")
-    assert not (tmp_path / "card.md").exists()
+        write_model_card([_entry({}), _entry({}, model="c")], tmp_path / "README.md")
+    assert not (tmp_path / "README.md").exists()
     evaluate(f"bag:sharp@{drawn}", drawn, protocols="binary", limit=2, out=tmp_path / "run")
     for text in ("---\na: [\n---\n", "---\nmodel-index: 3\n---\n", "no metadata"):
-        (tmp_path / "card.md").write_text(text)
-        done = score_command("measure", tmp_path / "run", "--model-card", tmp_path / "card.md")
+        (tmp_path / "README.md").write_text(text)
+        done = score_command("report", tmp_path / "run", "--hub", tmp_path)
         if text == "no metadata":
             assert done.exit_code == 0
-            assert "no metadata" in (tmp_path / "card.md").read_text()
+            assert "no metadata" in (tmp_path / "README.md").read_text()
         else:
             assert_one_sentence(done, "is no model card whose metadata can be read")
-            assert (tmp_path / "card.md").read_text() == text
+            assert (tmp_path / "README.md").read_text() == text
+    command = ("report", tmp_path / "run", "--hub-dataset")
+    assert_one_sentence(score_command(*command, "x", "--hub", tmp_path), "OWNER/NAME")
+    assert_one_sentence(score_command(*command, "a/b"), "belongs to --hub")

@@ -29,13 +29,13 @@ def test_each_number_says_of_what_it_speaks(run: Path, tmp_path: Path) -> None:
     assert {row["speaks_of"] for row in rows if row["split"] == "unseen"} == {HELD}
     assert all(row["speaks_of"] for row in rows)
     page = re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", (tmp_path / "page.html").read_text(encoding="utf-8")))
-    terminal = score_command("measure", run, "--model-card", tmp_path / "card.md").stdout
+    terminal = score_command("report", run, "--hub", tmp_path, "--out", tmp_path / "page.html").stdout
     for text in {row["speaks_of"] for row in rows}:
         assert text in page
     for row in rows:
         if not row["is_gap"] and row["split"] != "val":
             assert re.search(rf"{re.escape(row['speaks_of'])} \(on [^)]*\b{row['split']}\b", terminal)
-    for value in ModelCard.load(tmp_path / "card.md").data.eval_results or pytest.fail("no values"):
+    for value in ModelCard.load(tmp_path / "README.md").data.eval_results or pytest.fail("no values"):
         of = {row["speaks_of"] for row in rows if row["split"] == value.dataset_split and not row["is_gap"]}
         assert value.metric_args.get("speaks_of") in of or "low" not in value.metric_args
     for table in (run / "tables" / "summary.csv", tmp_path / "page.csv"):
