@@ -1,6 +1,7 @@
 # The verbs of daily work. Everything runs in .venv, which the first of them makes with all extras.
 SHELL := /bin/bash
-PYTHON ?= $(shell command -v python3.11 || command -v python3)
+# Blender's module exists for these two. Where neither is there, uv fetches one.
+PYTHON ?= $(shell for name in python3.11 python3.13; do $$name -c "" 2>/dev/null && command -v $$name && break; done)
 BIN := .venv/bin
 DEMO := demo
 # Training seeds of the demo, such as SEEDS="0 1 2".
@@ -32,8 +33,12 @@ clean:  ## Remove what the verbs made.
 	rm -rf .venv $(DEMO) runs dist
 
 .venv/bin/uv:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { echo "Jackalope's demo and tests need Python 3.11 (Blender's module exists for it); set PYTHON=/path/to/python3.11." >&2; exit 2; }
-	@$(PYTHON) -m venv .venv || { echo "Cannot make a virtual environment; on Debian and Ubuntu: apt-get install python3.11-venv" >&2; exit 2; }
+ifeq ($(PYTHON),)
+	@python3 -m venv .venv/fetch && .venv/fetch/bin/pip install -qq uv && .venv/fetch/bin/uv venv --quiet --seed --allow-existing --python 3.13 .venv
+else
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] not in ((3, 11), (3, 13)))' || { echo "Jackalope's demo and tests need Python 3.11 or 3.13 (Blender's module exists for them); set PYTHON=/path/to/python3.13." >&2; exit 2; }
+	@$(PYTHON) -m venv .venv || { echo "Cannot make a virtual environment; on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 2; }
+endif
 	@.venv/bin/pip install -qq uv
 
 # pip knows mirrors that its own configuration names, which uv does not read.

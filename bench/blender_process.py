@@ -12,6 +12,7 @@ from generator.dataset.outputs import png
 from generator.render.blender.passes import trace_objects
 from generator.render.blender.rays import RayCaster
 from generator.render.blender.stage import Stage
+from generator.render.blender.versions import compositor_nodes, set_denoiser
 from generator.scene.scene import Scene
 
 _stage: Stage
@@ -25,8 +26,8 @@ def begin(point: Point, threads: int) -> None:
     for name, value in point.settings.items():
         setattr(bpy.context.scene.cycles, name, value)
     if point.well:
-        node = next(node for node in bpy.context.scene.node_tree.nodes if node.bl_idname == "CompositorNodeDenoise")
-        node.quality, node.prefilter = "HIGH", "ACCURATE"
+        node = next(node for node in compositor_nodes(bpy.context.scene) if node.bl_idname == "CompositorNodeDenoise")
+        set_denoiser(node, "HIGH", "ACCURATE")
     _caster = RayCaster(FAMILY, _stage.meshes, _stage.ground, WIDTH, HEIGHT)
 
 

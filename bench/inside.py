@@ -22,6 +22,7 @@ from PIL import Image
 
 from generator.plan.job import Job, prepare
 from generator.render.blender import worker
+from generator.render.blender.versions import compositor_nodes
 from generator.render.run import Rendering, worker_setup
 
 IMAGES, WARM_UP = 24, 4
@@ -55,7 +56,7 @@ def _watch(renderer: Any, spent: dict[str, list[float]]) -> None:
     """Have the parts of a renderer note their time; an image is rendered in several parts."""
     stage, traced = renderer._stage, spent["traced"]
     shoot, render = stage._shoot, stage.render
-    next(node for node in bpy.context.scene.node_tree.nodes if node.bl_idname == "CompositorNodeDenoise").mute = True
+    next(node for node in compositor_nodes(bpy.context.scene) if node.bl_idname == "CompositorNodeDenoise").mute = True
 
     def noted(draft: str, part: Any) -> None:
         shoot(draft, part)

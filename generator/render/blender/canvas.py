@@ -1,17 +1,34 @@
 """Joins separately rendered parts of an image with the whole image, and denoises them together."""
 
+from functools import reduce
+
 import bpy
 import numpy as np
 import OpenEXR
 
 from generator.dataset.outputs import Box
+from generator.render.blender.textures import Nodes
+from generator.render.blender.versions import (
+    DIFFUSE_COLOR,
+    ENVIRONMENT,
+    GLOSSY_COLOR,
+    layers_of,
+    new_compositor,
+    save_all_passes,
+    save_image,
+    set_denoiser,
+)
 
 _PASSES = {
-    "Image": ("Image", "Combined", "RGB"),
-    "Albedo": ("Denoising Albedo", "Denoising Albedo", "RGB"),
-    "Normal": ("Denoising Normal", "Denoising Normal", "XYZ"),
+    "Image": (["Combined"], "RGB"),
+    "Albedo": ([DIFFUSE_COLOR, GLOSSY_COLOR, ENVIRONMENT], "RGB"),
+    "Normal": (["Normal"], "XYZ"),
 }
-"""For each input of the denoiser: Cycles' pass, the pass's name in an EXR file, and its channels there."""
+"""For each input of the denoiser: the passes whose sum it takes, and their channels in an EXR file.
+
+They show what the camera sees first. Cycles' own passes for the denoiser show what metal mirrors, more in Blender 4.5
+than in 5.2.
+"""
 _SAMPLE_COUNT = "Debug Sample Count.X"
 
 
@@ -26,30 +43,33 @@ class Canvas:
     def __init__(self, scene: bpy.types.Scene, width: int, height: int, denoise: str):
         self._render, view_layer = scene.render, scene.view_layers[0]
         scene.cycles.use_denoising = self._render.use_file_extension = False
-        view_layer.use_pass_z = False
-        view_layer.cycles.denoising_store_passes = view_layer.cycles.pass_debug_sample_count = True
-        scene.use_nodes = True
-        tree = scene.node_tree
-        tree.nodes.clear()
-        rendered, out = tree.nodes.new("CompositorNodeRLayers"), tree.nodes.new("CompositorNodeComposite")
-        clean = tree.nodes.new("CompositorNodeDenoise")
+        view_layer.use_pass_z, view_layer.cycles.pass_debug_sample_count = False, True
+        view_layer.use_pass_normal = view_layer.use_pass_environment = True
+        view_layer.use_pass_diffuse_color = view_layer.use_pass_glossy_color = True
+        tree, result = new_compositor(scene)
+        rendered, clean = tree.nodes.new("CompositorNodeRLayers"), tree.nodes.new("CompositorNodeDenoise")
         clean.mute = not denoise
-        clean.prefilter, clean.quality = "FAST", (denoise or "fast").upper()
-        tree.links.new(clean.outputs["Image"], out.inputs["Image"])
+        set_denoiser(clean, (denoise or "fast").upper(), "FAST")
+        tree.links.new(clean.outputs["Image"], result)
+        nodes = Nodes(tree)
         self._images, self._layers = {}, {name: np.zeros((height, width, 4), np.float32) for name in _PASSES}
-        for name, (source, _, _) in _PASSES.items():
+        for name, (sources, _) in _PASSES.items():
             self._images[name] = image = bpy.data.images.new(name, width, height, float_buffer=True, is_data=True)
             layer_node, over = tree.nodes.new("CompositorNodeImage"), tree.nodes.new("CompositorNodeAlphaOver")
             layer_node.image = image
-            tree.links.new(rendered.outputs[source], over.inputs[1])
-            tree.links.new(layer_node.outputs["Image"], over.inputs[2])
+            below, above = layers_of(over)
+            first, *more = [rendered.outputs["Image" if source == "Combined" else source] for source in sources]
+            total = reduce(lambda one, other: nodes.mix(1.0, one, other, "ADD"), more, first)
+            tree.links.new(total, below)
+            tree.links.new(layer_node.outputs["Image"], above)
             tree.links.new(over.outputs["Image"], clean.inputs[name])
         self.expect_parts()
 
     def expect_parts(self) -> None:
         """Set Blender up for parts: its next renders are EXR files of linear light."""
         settings, self._render.use_compositing = self._render.image_settings, False
-        settings.file_format, settings.color_depth, settings.exr_codec = "OPEN_EXR_MULTILAYER", "32", "NONE"
+        save_all_passes(settings)
+        settings.color_depth, settings.exr_codec = "32", "NONE"
 
     def add_part(self, path: str, box: Box, least: int, around: int) -> None:
         """Composite a part over the next whole image.
@@ -63,15 +83,16 @@ class Canvas:
         taken = least * found[_SAMPLE_COUNT] / found[_SAMPLE_COUNT].min()  # Cycles gives it as a share of the most
         share = (taken / (taken + around))[..., None]
         better = share > self._layers["Image"][top:bottom, left:right, 3:]  # parts may overlap
-        for name, (_, source, channels) in _PASSES.items():
-            color = np.stack([found[f"{source}.{channel}"] for channel in channels], axis=-1)
+        for name, (sources, channels) in _PASSES.items():
+            color = sum(np.stack([found[f"{one}.{channel}"] for channel in channels], axis=-1) for one in sources)
             layer = self._layers[name][top:bottom, left:right]
             layer[:] = np.where(better, np.concatenate([color * share, share], axis=-1), layer)
 
     def expect_whole(self) -> None:
         """Set Blender up for the whole image: its next render is a PNG file that shows the parts; later ones do not."""
         settings, self._render.use_compositing = self._render.image_settings, True
-        settings.file_format, settings.color_mode, settings.color_depth = "PNG", "RGB", "8"
+        save_image(settings)
+        settings.color_mode, settings.color_depth = "RGB", "8"
         for name, layer in self._layers.items():
             self._images[name].pixels.foreach_set(layer[::-1].ravel())
             self._images[name].update()

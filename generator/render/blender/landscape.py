@@ -152,7 +152,7 @@ def _color(nodes: Nodes, look: SkySpec, yaw: float) -> Socket:
     if look.clouds:
         color = nodes.mix(_clouds(nodes, direction, look.clouds), color, _WHITE)
     if look.stars:
-        stars = nodes.add("TexVoronoi", Vector=direction, Scale=45.0)
+        stars = nodes.cells(direction, 45.0, 1.2)
         color = nodes.mix(nodes.between(stars.outputs["Distance"], 0.2, 0.1), color, _WHITE)
     return color
 

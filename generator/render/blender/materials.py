@@ -102,7 +102,7 @@ _SHADE = 0.8  # brightness of every other stone
 
 def ground_material(name: str, look: GroundSpec) -> bpy.types.Material:
     """Uneven ground of two colours in spots, stones or plates; the mesh's vertex colour covers it by its alpha."""
-    material, nodes, shader = _matt(f"{name} ground", 0.95, 0.1)
+    material, nodes, shader = _matt(f"{name} ground", 0.95, 0.0)  # a gloss on bumps differs between versions of Blender
     place = nodes.place()
     fine = nodes.noise(place, 8 / look.grain)
     own = nodes.mix(

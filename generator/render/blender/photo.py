@@ -16,7 +16,7 @@ from generator.vocabulary.environments import PhotoSpec
 _WHITE = 0.85  # what a white sheet on the ground reflects before the place's own exposure, 1 being white in the image
 _BALANCE = 0.75  # how much of the light's tint the camera corrects: 1 makes a white sheet on the ground white
 _ROWS = 512
-_FAR = 5000.0  # half the side of the ground, metres
+_FAR, _NEAR = 5000.0, 20.0  # half the side of the ground, and of its middle, metres
 
 
 class Photo:
@@ -62,8 +62,10 @@ class Photo:
 
     def _ground(self, name: str, strength: np.ndarray) -> bpy.types.Mesh:
         mesh = bpy.data.meshes.new(name)
-        corners = [(x * _FAR, y * _FAR, 0.0) for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
-        mesh.from_pydata(corners, [], [(0, 1, 2, 3)])
+        # a large face alone would place points to a tenth of a millimetre: contact shadows would be flecked
+        corners = [(x * half, y * half, 0.0) for half in (_NEAR, _FAR) for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
+        around = [(i, i + 4, (i + 1) % 4 + 4, (i + 1) % 4) for i in range(4)]
+        mesh.from_pydata(corners, [], [(0, 1, 2, 3), *around])
         material = new_material(name)
         nodes = Nodes(material.node_tree)
         seen = nodes.add("VectorMath", Vector=nodes.add("NewGeometry").outputs["Position"])

@@ -187,6 +187,7 @@ def configure(
     cycles.blur_glossy = 2.0
     cycles.use_light_tree = False  # with a handful of lamps, choosing among them costs more than it saves
     cycles.caustics_refractive = False
+    cycles.light_sampling_threshold = 0.0  # above it Cycles drops faint light by chance, in each version by another
     if device != "cpu":
         _use_gpu(scene, device)
 

@@ -11,7 +11,7 @@ from generator.base.extras import missing
 from generator.base.process import answer_with
 
 PACKAGES = "libx11-6 libxrender1 libxfixes3 libxi6 libxkbcommon0 libsm6 libice6 libgl1 libxext6"
-"""Debian's and Ubuntu's packages of all shared libraries that bpy 4.5 links and its wheel does not carry."""
+"""Debian's and Ubuntu's packages of all shared libraries that bpy 4.5 and 5.2 link and their wheels do not carry."""
 
 _NO_MEMORY = ("Cannot allocate memory", "failed to map segment", "cannot allocate")
 """What the system's loader says where a library does not fit into memory."""

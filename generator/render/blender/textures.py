@@ -54,6 +54,15 @@ class Nodes:
         """Noise about 0.5."""
         return self.add("TexNoise", Vector=place, Scale=scale, Detail=detail).outputs[0]
 
+    def cells(self, place: Socket, scale: float, disorder: float) -> bpy.types.Node:
+        """Cells of a lattice that noise bends. Random cells of Blender's own differ between its versions."""
+        noise = self.add("TexNoise", Vector=place, Scale=0.9 * scale, Detail=0.0).outputs["Color"]
+        bent = self.add("VectorMath")
+        bent.operation = "MULTIPLY_ADD"
+        for target, value in zip(bent.inputs, (noise, (disorder / scale,) * 3, place), strict=False):
+            self.set(target, value)
+        return self.add("TexVoronoi", Vector=bent.outputs[0], Scale=scale, Randomness=0.0)
+
     def compute(self, operation: str, *values: object) -> Socket:
         """Arithmetic on numbers."""
         node = self.add("Math")
@@ -101,8 +110,12 @@ class Nodes:
         return node.outputs[0]
 
     def bump(self, height: Socket, strength: float, depth: float) -> Socket:
-        """The normal of a surface raised by `height` (0..1) times `depth` metres."""
-        return self.add("Bump", Height=height, Strength=strength, Distance=depth).outputs[0]
+        """The normal of a surface raised by `height` (0..1) times `depth` metres, as the camera sees it.
+
+        Reflected light sees a flat surface: what a bump is there differs between versions of Blender.
+        """
+        seen = self.compute("MULTIPLY", self.add("LightPath").outputs["Is Camera Ray"], strength)
+        return self.add("Bump", Height=height, Strength=seen, Distance=depth).outputs[0]
 
 
 _LABEL = "texture"
@@ -151,11 +164,11 @@ def _blades(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
 
 def _cobbles(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
     """Stones; the first colour is that of the joints, the others those of the stones."""
-    edges, cells = nodes.add("TexVoronoi", Vector=place, Scale=1.0), nodes.add("TexVoronoi", Vector=place, Scale=1.0)
+    edges, cells = nodes.cells(place, 1.0, 1.6), nodes.cells(place, 1.0, 1.6)
     edges.feature = "DISTANCE_TO_EDGE"
     stone = nodes.between(edges.outputs["Distance"], 0.03, 0.12)
     shades = colors[1:] if len(colors) > 2 else [tuple(0.7 * c for c in colors[1]), colors[1]]
-    shade = nodes.ramp(cells.outputs["Color"], shades)  # type: ignore[arg-type]
+    shade = nodes.ramp(nodes.noise(cells.outputs["Position"], 7.3, 0.0), shades, (0.35, 0.65))  # type: ignore[arg-type]
     grain = nodes.mix(0.5, shade, nodes.noise(place, 6.0), "SOFT_LIGHT")
     return nodes.mix(stone, colors[0], grain), stone
 
@@ -218,14 +231,14 @@ def _checker(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
 
 def _dots(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
     """Dots of the last colour on the first."""
-    cells = nodes.add("TexVoronoi", Vector=_aslant(nodes, place), Scale=1.0, Randomness=0.35)
+    cells = nodes.cells(_aslant(nodes, place), 1.0, 0.5)
     dot = nodes.between(cells.outputs["Distance"], 0.48, 0.42)
     return nodes.mix(dot, colors[0], colors[-1]), dot
 
 
 def _scales(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
     """Scales with edges of the first colour."""
-    cells = nodes.add("TexVoronoi", Vector=place, Scale=1.0, Randomness=0.6)
+    cells = nodes.cells(place, 1.0, 1.0)
     middle = nodes.between(cells.outputs["Distance"], 0.7, 0.1)
     return nodes.ramp(middle, colors), middle
 

@@ -85,6 +85,7 @@ PARTS = """
 import json, sys
 import bpy, OpenEXR
 import numpy as np
+from generator.render.blender import versions
 from generator.render.blender.canvas import Canvas
 from generator.render.blender.stage import Stage
 from generator.render.settings import Quality
@@ -123,9 +124,10 @@ with open(out + "/samples.json", "w") as file:
     json.dump(taken, file)
 canvas = Canvas(bpy.context.scene, 12, 6, "")
 ones = np.ones((2, 3), np.float32)
+albedo = {versions.DIFFUSE_COLOR: 0.5, versions.GLOSSY_COLOR: 0.25, versions.ENVIRONMENT: 0.25}
 passes = {"Combined.R": ones / 4, "Combined.G": ones / 2, "Combined.B": ones,
-    **{f"Denoising Albedo.{channel}": ones for channel in "RGB"},
-    "Denoising Normal.X": -ones, "Denoising Normal.Y": 0 * ones, "Denoising Normal.Z": ones / 2,
+    **{f"{part}.{channel}": share * ones for channel in "RGB" for part, share in albedo.items()},
+    "Normal.X": -ones, "Normal.Y": 0 * ones, "Normal.Z": ones / 2,
     "Debug Sample Count.X": np.float32([[0.25, 0.25, 1], [0.25, 0.25, 0.25]])}
 OpenEXR.File({}, {"View Layer." + name: pixels for name, pixels in passes.items()}).write(out + "/passes.exr")
 canvas.add_part(out + "/passes.exr", (5, 2, 8, 4), 16, 4)
