@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 from generator.base.errors import UserError
+from generator.base.extras import extras_named
 from generator.base.files import read_ids
 from generator.base.paths import check_benchmark_name
 from generator.base.progress import SILENT, Progress
@@ -36,7 +37,7 @@ from generator.plan.store import StoredPlan, is_planned
 from generator.render.farm import Farm, default_workers
 from generator.render.rerender import Changes, default_folder, prepare_rerender, rerender
 from generator.render.run import Rendering, Work, check_space, duration, render_work, work_of
-from generator.render.settings import find_device
+from generator.render.settings import check_device, find_device
 from generator.render.shards import ShardScenes, parse_shard, parse_size
 from generator.vocabulary.schema import parse_vocabulary
 
@@ -139,30 +140,66 @@ def render(
     """
     if shard and exposed_negatives:
         raise UserError("--exposed-negatives is about texts and a shard has none; give it to `gen merge`.")
-    if planned is not None and content:
-        option = next(iter(content)).replace("_", "-")
-        raise UserError(f"{planned} is planned already, so --{option} has no effect; leave it out.")
     workers_of = _farm(workers, farm, address)
     part, tar_bytes = parse_shard(shard), parse_size(shards) if shards else None
     device = find_device(device)
     rendering = Rendering(quality, parse_outputs(outputs), device, part, tar_bytes).request
-    suffix = "-shard-{}-of-{}".format(*part) if part else ""
-    if planned is not None:
-        stored = StoredPlan(Path(planned))
-        folder = stored.root.resolve()
-        root = _local(out or (folder.with_name(folder.name + suffix) if part else stored.root))
-    else:
-        prepared, name = prepare_world(**content)
-        root = _local(out or f"{name}{suffix}")
-        if not is_planned(root, prepared.request):
-            check_space(root, len(ShardScenes(prepared.planned, part)), {**prepared.request, **rendering})
-        stored = plan_world(prepared, root)
+    stored, root = _planned(planned, out, rendering, content)
     work = work_of(stored, rendering)
     _log_work(work, root, device, workers_of, stored.counts())
     log_held_out(stored)
     render_work(work, stored.root, root, workers_of, progress)
     if not shard:
         write_first_benchmarks(root, exposed_negatives, progress)
+    return _finished(root, out)
+
+
+def render_on_slurm(
+    planned: str | Path | None = None,
+    *,
+    out: str | Path | None = None,
+    quality: str = "standard",
+    device: str = "cpu",
+    outputs: str | None = None,
+    workers: int = 8,
+    jobs: int = 8,
+    partition: str | None = None,
+    account: str | None = None,
+    time: str | None = None,
+    memory: str | None = None,
+    shards: str | None = None,
+    exposed_negatives: bool = False,
+    wait: bool = True,
+    progress: Progress = SILENT,
+    **content: Any,
+) -> Dataset | None:
+    """Render a world as an array of `jobs` jobs of a Slurm cluster, each with `workers` cores; the files are the same.
+
+    `partition`, `account`, `time` ("2:00:00") and `memory` ("16GB") are those of a job. Without `wait`, returns None
+    once the jobs are submitted; called again, it continues. The other arguments are those of `render`. Every node has
+    to reach the folder.
+    """
+    with extras_named():
+        from generator.render.slurm import Array, Slurm, parse_time
+    check_device(device)
+    tar_bytes = parse_size(shards) if shards else None
+    rendering = Rendering(quality, parse_outputs(outputs), device, None, tar_bytes).request
+    slurm = Slurm(
+        jobs,
+        workers,
+        partition,
+        account,
+        parse_time(time) if time else Slurm.minutes,
+        parse_size(memory) / 1e9 if memory else None,
+    )
+    stored, root = _planned(planned, out, rendering, content)
+    work = work_of(stored, rendering)
+    _log_work(work, root, device, Farm(jobs * workers), stored.counts())
+    array = Array(stored, rendering, root, slurm)
+    if not wait:
+        return None
+    array.finish(progress)
+    write_first_benchmarks(root, exposed_negatives, progress)
     return _finished(root, out)
 
 
@@ -300,6 +337,26 @@ def log_held_out(planned: StoredPlan) -> None:
     alone = sum(holdout.block_seed == holdouts[0].block_seed for holdout in holdouts)
     for line in dict.fromkeys(sentence(size) for size in sizes[:alone] if size.scenes):
         logger.info(f"Expect: {line}")
+
+
+def _planned(
+    planned: str | Path | None, out: str | Path | None, rendering: Mapping[str, Any], content: Mapping[str, Any]
+) -> tuple[StoredPlan, Path]:
+    """The plan to render, which is made if it is not there, and the folder for it. `rendering`: of a Rendering."""
+    if planned is not None and content:
+        option = next(iter(content)).replace("_", "-")
+        raise UserError(f"{planned} is planned already, so --{option} has no effect; leave it out.")
+    part = rendering.get("shard")
+    suffix = "-shard-{}-of-{}".format(*part) if part else ""
+    if planned is not None:
+        stored = StoredPlan(Path(planned))
+        folder = stored.root.resolve()
+        return stored, _local(out or (folder.with_name(folder.name + suffix) if part else stored.root))
+    prepared, name = prepare_world(**content)
+    root = _local(out or f"{name}{suffix}")
+    if not is_planned(root, prepared.request):
+        check_space(root, len(ShardScenes(prepared.planned, part)), {**prepared.request, **rendering})
+    return plan_world(prepared, root), root
 
 
 def _farm(workers: int | None, farm: str, address: str | None) -> Farm:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _WITH_FROM = frozenset(
     {"source", "resolution", "quality", "device", "outputs", "workers", "farm", "address", "shards", "out", "as_json"}
 )
+_OF_SLURM = frozenset({"jobs", "partition", "account", "time", "memory", "wait"})
 
 
 @click.command(
@@ -59,11 +60,21 @@ _WITH_FROM = frozenset(
 @click.option("--workers", type=click.IntRange(min=1), help="Number of render processes.  [default: one per core]")
 @click.option(
     "--farm",
-    type=click.Choice(["local", "ray"]),
+    type=click.Choice(["local", "ray", "slurm"]),
     default="local",
-    help="Where workers run: on this machine or on a Ray cluster.",
+    help="Where workers run: on this machine, on a Ray cluster, or as an array of jobs on a Slurm cluster.",
 )
 @click.option("--address", help="Address of the Ray cluster, such as 10.0.0.1:6379 or auto.  [default: start one here]")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), help="Slurm: number of jobs, each with --workers cores.  [default: 8 of 8]"
+)
+@click.option("--partition", help="Slurm: partition of the jobs.")
+@click.option("--account", help="Slurm: account of the jobs.")
+@click.option("--time", help="Slurm: time of a job, such as 2:00:00; one that needs more continues.  [default: a day]")
+@click.option("--memory", help="Slurm: memory of a job, such as 16GB.")
+@click.option(
+    "--wait/--no-wait", default=True, help="Slurm: whether to wait for the jobs, or to end once they are submitted."
+)
 @click.option("--shard", help="Render only part i of n, as i/n. `gen merge` merges the parts.")
 @click.option("--shards", help="Pack the files of scenes into tars of at most this size, such as 256MB (WebDataset).")
 @EXPOSED
@@ -90,14 +101,27 @@ def render(
     from generator import api
 
     asked = given_values(context, options)
+    farm, dataset = options["farm"], None
+    if farm != "slurm" and (of_slurm := _OF_SLURM & given(context).keys()):
+        raise UserError(f"--{min(of_slurm)} is about jobs of Slurm; add --farm slurm, or leave it out.")
     if source is not None:
         for name, option in given(context).items():
             if name not in _WITH_FROM:
                 raise UserError(
                     f"--from {source} renders the recorded scenes, so {option} has no effect; leave it out."
                 )
+        if farm == "slurm":
+            raise UserError(f"--from {source} renders on this machine or with Ray; leave --farm slurm out.")
         dataset = api.render_again(source, progress=Bar(), **asked)
         say(f"Benchmarks: {', '.join(dataset.benchmark_names()) or 'none'}.")
+    elif farm == "slurm":
+        if extra := {"shard", "address"} & asked.keys():
+            raise UserError(f"--farm slurm makes the shards itself, without --{min(extra)}; leave it out.")
+        del asked["farm"]
+        dataset = api.render_on_slurm(planned, exposed_negatives=exposed_negatives, progress=Bar(), **asked)
+        if dataset is None:
+            say("Run the same command again, with --wait, to follow the jobs and to merge what they rendered.")
+            return
     else:
         dataset = api.render(planned, exposed_negatives=exposed_negatives, progress=Bar(), **asked)
     if shard := asked.get("shard"):

@@ -54,14 +54,20 @@ def read_quality(name: str) -> Quality:
     return known[name]
 
 
+def check_device(device: str, *more: str) -> None:
+    """Raise UserError if a device is none of DEVICES, nor one of `more`."""
+    if device not in DEVICES:
+        raise UserError(f"Unknown device '{device}'; {did_you_mean(device, [*more, *DEVICES])}")
+
+
 def find_device(device: str) -> str:
     """The kind of device for `--device` on this machine; for `auto` a GPU if Blender finds one, else the CPU.
 
     The same kind and the same build of Blender render the same bytes. Raises UserError if the kind is unknown, or if
     Blender cannot use it here.
     """
-    if device not in ("auto", *DEVICES):
-        raise UserError(f"Unknown device '{device}'; {did_you_mean(device, ['auto', *DEVICES])}")
+    if device != "auto":
+        check_device(device, "auto")
     if device == "cpu" or (device == "auto" and not _may_have_gpu()):
         return "cpu"
     found = _devices()

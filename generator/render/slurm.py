@@ -1,0 +1,195 @@
+"""Renders the shards of a plan as an array of jobs on a Slurm cluster, and merges them."""
+
+import logging
+import os
+import re
+import shutil
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import submitit
+
+from generator.base.errors import UserError
+from generator.base.files import read_json, write_json
+from generator.base.progress import SILENT, Progress
+from generator.plan.store import StoredPlan
+from generator.render.farm import Farm
+from generator.render.run import render_work, work_of
+from generator.render.shards import merge_worlds
+
+logger = logging.getLogger(__name__)
+_NOTES, _LOGS = "jobs.json", "logs"
+_POLL = 2.0  # seconds
+_UNKNOWN = "UNKNOWN"  # what submitit says of a job that Slurm has forgotten
+
+
+@dataclass(frozen=True)
+class Slurm:
+    """An array of `jobs` jobs, each with `workers` cores, and with one GPU unless the device is the CPU.
+
+    `partition`, `account`: None takes the cluster's own. `minutes`, `gigabytes`: time and memory of a job. `cluster`:
+    an executor of submitit; None takes Slurm.
+    """
+
+    jobs: int = 8
+    workers: int = 8
+    partition: str | None = None
+    account: str | None = None
+    minutes: int = 24 * 60
+    gigabytes: float | None = None
+    cluster: str | None = None
+
+    def executor(self, logs: Path, gpu: bool) -> submitit.AutoExecutor:
+        """What submits the jobs. Raises UserError where the programs of Slurm are missing."""
+        if self.cluster is None and shutil.which("sbatch") is None:
+            raise UserError("--farm slurm needs the command sbatch: run it on a login node of the cluster.")
+        executor = submitit.AutoExecutor(logs, cluster=self.cluster or "slurm")
+        own = {"slurm_partition": self.partition, "slurm_account": self.account, "mem_gb": self.gigabytes}
+        executor.update_parameters(
+            name="jackalope",
+            timeout_min=self.minutes,
+            cpus_per_task=self.workers,
+            gpus_per_node=int(gpu),
+            slurm_setup=["export PYTHONSAFEPATH=1"],  # nothing is imported from the folder of the command
+            **{name: value for name, value in own.items() if value is not None},
+        )
+        return executor
+
+
+def parse_time(spec: str) -> int:
+    """Minutes, from `90`, `2:30:00` or `1-12:00:00`, as Slurm writes times. Raises UserError if malformed.
+
+    >>> parse_time("90"), parse_time("2:30:00"), parse_time("1-12:00:00")
+    (90, 150, 2160)
+    """
+    found = re.fullmatch(r"(?:(?:([0-9]{1,3})-)?([0-9]{1,3}):([0-5][0-9]):[0-5][0-9])|([0-9]{1,6})", spec)
+    minutes = 0
+    if found:
+        days, hours, rest, alone = (int(part or 0) for part in found.groups())
+        minutes = alone or (days * 24 + hours) * 60 + rest
+    if not minutes:
+        raise UserError(f"Expected --time to be minutes, H:MM:SS or D-HH:MM:SS, such as 2:00:00, got '{spec}'.")
+    return minutes
+
+
+class _Shard:
+    """Renders a shard on a node. A job that is preempted or out of time is queued again and continues."""
+
+    def __init__(self, plan: Path, request: Mapping[str, Any], folder: Path, workers: int):
+        self._plan, self._request, self._folder, self._workers = plan, request, folder, workers
+
+    def __call__(self) -> str | None:
+        """Render; returns why that is not possible, None when all is done."""
+        try:
+            work = work_of(StoredPlan(self._plan), self._request)
+            render_work(work, self._plan, self._folder, Farm(min(self._workers, len(os.sched_getaffinity(0)))))
+        except UserError as error:
+            return error.message
+        return None
+
+    def checkpoint(self) -> submitit.helpers.DelayedSubmission:
+        """What submitit queues again."""
+        return submitit.helpers.DelayedSubmission(self)
+
+
+class Array:
+    """The shards of a plan for `root`, each rendered by a job into a folder of `root`.shards until all are merged.
+
+    `rendering`: the request of a Rendering. Made again for the same plan, it takes over the jobs that still run.
+    """
+
+    def __init__(self, plan: StoredPlan, rendering: Mapping[str, Any], root: Path, slurm: Slurm):
+        self._plan, self._rendering, self._root, self._slurm = plan, rendering, root, slurm
+        self._folder = root.resolve().with_name(f"{root.resolve().name}.shards")
+        self._n = min(slurm.jobs, len(plan))
+        if self._finished:
+            return
+        self._folder.mkdir(parents=True, exist_ok=True)
+        noted = read_json(self._folder / _NOTES) if (self._folder / _NOTES).is_file() else {"jobs": {}}
+        if noted.setdefault("shards", self._n) != self._n:
+            raise UserError(
+                f"{root} was begun with --jobs {noted['shards']}, not {self._n}; give that number, or remove "
+                f"{self._folder}."
+            )
+        self._jobs = self._submit(noted["jobs"])
+        write_json(self._folder / _NOTES, {"shards": self._n, "jobs": {str(i): job.job_id for i, job in self._jobs}})
+
+    def finish(self, progress: Progress = SILENT) -> None:
+        """Wait for the jobs, following their images, and merge. Raises UserError if a shard did not finish.
+
+        Jobs go on if this is interrupted.
+        """
+        if self._finished:
+            return
+        with progress.track("rendering", len(self._plan), done := self._images()) as advance:
+            while True:
+                over = all(job.done() for _, job in self._jobs)
+                found = self._images()
+                advance(found - done)
+                done = found
+                if over:
+                    break
+                time.sleep(_POLL)
+        if unfinished := self._unfinished():
+            reasons = {i: _reason(job) for i, job in self._jobs if i in unfinished}
+            first = min(reasons)
+            raise UserError(
+                f"{len(unfinished)} of {self._n} shards did not finish; shard {first}: {reasons[first]}. Finished "
+                f"images are kept: run the same command again to render the rest."
+            )
+        merge_worlds([self._shard(i) for i in range(1, self._n + 1)], self._root, progress)
+        shutil.rmtree(self._folder)
+
+    @property
+    def _finished(self) -> bool:
+        return (self._root / "world" / "manifest.json").is_file()
+
+    def _submit(self, noted: Mapping[str, str]) -> list[tuple[int, submitit.Job[str | None]]]:
+        """The job of each unfinished shard: one that still runs, or a new one. New ones are submitted as one array."""
+        logs = self._folder / _LOGS
+        executor = self._slurm.executor(logs, self._rendering["device"] != "cpu")
+        running = []
+        for i in self._unfinished():
+            if self._slurm.cluster is None and (known := noted.get(str(i))):
+                job: submitit.Job[str | None] = submitit.SlurmJob(logs, known)
+                if not job.done(force_check=True) and job.state != _UNKNOWN:
+                    running.append((i, job))
+        new = [i for i in self._unfinished() if i not in dict(running)]
+        tasks = [
+            _Shard(
+                self._plan.root.resolve(),
+                {**self._rendering, "shard": (i, self._n)},
+                self._shard(i),
+                self._slurm.workers,
+            )
+            for i in new
+        ]
+        submitted = executor.submit_array(tasks) if tasks else []
+        if running:
+            logger.info(f"{len(running)} jobs of this folder still run.")
+        if submitted:
+            logger.info(
+                f"Submitted {len(submitted)} jobs ({submitted[0].job_id.partition('_')[0]}), logs in {logs}. "
+                f"They go on if you stop waiting; the same command continues."
+            )
+        return [*running, *zip(new, submitted, strict=True)]
+
+    def _shard(self, i: int) -> Path:
+        return self._folder / str(i)
+
+    def _unfinished(self) -> list[int]:
+        return [i for i in range(1, self._n + 1) if not (self._shard(i) / "world" / "manifest.json").is_file()]
+
+    def _images(self) -> int:
+        return sum(1 for _ in self._folder.glob("*/world/images/[!.]*"))
+
+
+def _reason(job: submitit.Job[str | None]) -> str:
+    """Why a job did not finish its shard."""
+    error = job.exception()
+    if error is not None:
+        return str(error).strip().splitlines()[-1]
+    return (job.result() or "its files are missing").removesuffix(".")
