@@ -7,7 +7,7 @@ DEMO := demo
 # Training seeds of the demo, such as SEEDS="0 1 2".
 SEEDS := 0
 
-.PHONY: demo test test-full lint bench clean
+.PHONY: demo test test-full lint docs bench clean
 
 demo: .venv/run  ## Render a held-out split, verify it, train a small model on the seen part for each of SEEDS, score and report.
 	$(BIN)/gen render --holdout 3x3 --scenes train=2900,val=100,seen=400,partial=400,unseen=200 --resolution 80x80 --quality draft --out $(DEMO)/world
@@ -26,11 +26,14 @@ test-full: .venv/dev  ## Every test.
 lint: .venv/dev  ## Style, types, and which folder may import which.
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
 
+docs: .venv/dev  ## The documentation as a site, in site/html.
+	$(BIN)/python docs/make_site.py
+
 bench: .venv/dev  ## Speed and memory of rendering, planning, verifying and scoring.
 	$(BIN)/python -m bench
 
 clean:  ## Remove what the verbs made.
-	rm -rf .venv $(DEMO) runs dist
+	rm -rf .venv $(DEMO) runs dist site
 
 .venv/bin/uv:
 ifeq ($(PYTHON),)

@@ -150,7 +150,7 @@ def test_the_base_alone_reads_and_measures(version: str, wheel: Path, copied: Pa
         "score report one two",
         "score compare one two",
         f"gen verify {copied}",
-        f"gen split {copied} --holdout 2x2 --name other",
+        f"gen split {copied} --holdout 4x6 --name other",
         f"gen describe {copied} --benchmark other --name asked",
     ):
         name, *rest = line.split()

@@ -21,7 +21,7 @@ from generator.base.errors import UserError, reason_of, visible
 from generator.base.extras import extras_named
 from generator.base.files import check_output
 from generator.base.progress import Advance, Progress
-from generator.base.store import is_url, mirror, staging
+from generator.base.store import is_url, local_folder, staging
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -49,7 +49,7 @@ class LocalFolder(click.Path):
 
 
 class DatasetFolder(LocalFolder):
-    """The folder of a dataset. A URL is turned into the local folder that stands for it.
+    """The folder of a dataset. A URL, and the name of the shipped dataset, become the folder that stands for them.
 
     Raises UserError when a URL cannot be reached or, unless it is `written`, has no dataset to read; and for a folder
     to write whose name begins like a URL, such as s3:/bucket or exp:1.
@@ -57,15 +57,15 @@ class DatasetFolder(LocalFolder):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """The folder."""
-        if is_url(str(value)):
-            return staging(value) if self._written else mirror(value)
+        if self._written and is_url(str(value)):
+            return staging(value)
         if self._written and _SCHEME.match(str(value)):
             scheme, _, rest = str(value).partition(":")
             raise UserError(
                 f"Expected a folder or a URL such as s3://bucket/name, got '{value}', which begins like a URL; write "
                 f"'{scheme}://{rest.lstrip('/')}' for a URL, or './{value}' for a folder."
             )
-        return super().convert(value, param, ctx)
+        return super().convert(value if self._written else local_folder(str(value)), param, ctx)
 
 
 class OutFile(click.Path):

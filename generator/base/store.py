@@ -1,4 +1,5 @@
-"""Datasets at a URL (s3://, gs://, file:// … through fsspec), each made and read in a folder of the user's cache.
+"""Datasets at a URL (s3://, gs://, file:// … through fsspec), each made and read in a folder of the user's cache, and
+the dataset that comes with the package.
 
 A dataset is made in its folder and copied to the URL when a component is finished. A URL has no renames, so manifests
 are copied last: a component there is finished when its manifest exists. The file `.origin` of a folder names its URL,
@@ -8,6 +9,8 @@ and counts only where this module made that folder for that URL.
 import hashlib
 import re
 import shutil
+import tempfile
+import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +22,10 @@ from generator.base.errors import UserError
 from generator.base.files import check_output, write_text
 from generator.base.limits import read_text
 from generator.base.paths import file_in
+from generator.base.registry import resource
 
+EXAMPLE = "example"
+"""The name of the dataset that comes with the package."""
 ORIGIN = ".origin"
 _INDEX = "dataset.json"
 _OTHERS = ("world/", "benchmarks/", "README.md", "croissant.json")
@@ -33,6 +39,29 @@ def is_url(path: str) -> bool:
     (True, False, False)
     """
     return re.match(r"[a-z][a-z0-9+.-]+(::|://)", path) is not None
+
+
+def local_folder(path: str) -> Path:
+    """The folder of a dataset to read: of a URL, of `example` where there is no such folder, or `path` itself.
+
+    Raises UserError where a URL cannot be reached.
+    """
+    if is_url(path):
+        return mirror(path)
+    return _example() if path == EXAMPLE and not Path(path).exists() else Path(path)
+
+
+def _example() -> Path:
+    """The dataset of the package in a folder of the cache, unpacked when it is first asked for."""
+    packed = resource("blender_assets/example.zip")
+    root = user_cache_path("jackalope") / hashlib.sha256(packed.read_bytes()).hexdigest()[:16] / EXAMPLE
+    if not root.exists():
+        check_output(root, "set XDG_CACHE_HOME to another folder")
+        root.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=root.parent) as folder, zipfile.ZipFile(packed) as files:
+            files.extractall(folder)
+            (Path(folder) / EXAMPLE).rename(root)
+    return root
 
 
 @contextmanager

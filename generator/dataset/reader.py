@@ -18,7 +18,7 @@ from generator.base.files import SUMS, check_shape, read_json, read_sums, sha256
 from generator.base.limits import MOST_IN_SCENE, MOST_SIDE, MOST_TOML, check_file, read_png, read_text
 from generator.base.parquet import read_batches, read_table
 from generator.base.paths import check_benchmark_name, check_names, file_in, folder_in
-from generator.base.store import fetch, is_url, mirror
+from generator.base.store import fetch, local_folder
 from generator.dataset.outputs import ObjectBoxes, decode, output_path, parse_outputs
 from generator.dataset.records import (
     BENCHMARK_TABLES,
@@ -285,11 +285,11 @@ class Dataset:
 
     @classmethod
     def open(cls, path: str | Path) -> "Dataset":
-        """Open the dataset at `path`, a folder or a URL; images at a URL are fetched when they are read.
+        """Open the dataset at `path`, a folder, a URL or `example`; images at a URL are fetched when they are read.
 
         Raises UserError when there is none, or when its world is unfinished or damaged.
         """
-        root = mirror(path) if isinstance(path, str) and is_url(path) else Path(path)
+        root = local_folder(path) if isinstance(path, str) else path
         if not (root / "world").is_dir():
             raise UserError(f"{root} is no dataset: it has no folder 'world'; give a folder made by `gen render`.")
         return cls(root, World(folder_in(root, "world")))

@@ -208,6 +208,15 @@ def test_rendering_to_a_url_that_is_killed_continues(tmp_path: Path, cache: Path
     assert done.stdout.strip() == url
 
 
+def test_the_shipped_dataset_is_there_by_name(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is clean, made again byte for byte, and lies in the cache; a folder of that name comes first."""
+    monkeypatch.chdir(tmp_path)
+    assert "made again byte for byte" in succeed("gen verify example").stderr
+    assert cache in Dataset.open("example").root.parents
+    (tmp_path / "example").mkdir()
+    refuse("no folder 'world'", "gen info example")
+
+
 @pytest.mark.parametrize("place", ["elsewhere", "cache/jackalope/urls/0123456789abcdef/there"])
 def test_an_origin_counts_only_in_the_folder_of_its_url(rendered: Path, tmp_path: Path, place: str) -> None:
     """A sender's .origin named a place to write to, and the folder was removed once it was 'published'."""
