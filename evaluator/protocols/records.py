@@ -41,7 +41,7 @@ class WordsRecord(TypedDict):
     form: str
     prompt: dict[str, Any] | str
     digest: str
-    samples: int
+    samples: Annotated[int, Field(ge=1, le=1000)]
     temperature: float
     max_tokens: int
     orders: int | None

@@ -85,8 +85,13 @@ class Scores:
         An item is unscored when one of its scores is missing or not a number, when it lacks a true or a false text, or
         when the model reads a true text as a false one that it is compared with.
         """
-        samples = 1 if self.in_items is None else len(self.in_items.values)
-        return Items.interleaved([replace(self, sample=i)._items(protocol) for i in range(samples)])
+        return Items.interleaved([each._items(protocol) for each in self._samples])
+
+    @cached_property
+    def _samples(self) -> "list[Scores]":
+        if self.in_items is None:
+            return [self]
+        return [replace(self, sample=i) for i in range(len(self.in_items.values))]
 
     def _items(self, protocol: str) -> Items:
         benchmark = self.benchmark

@@ -126,6 +126,8 @@ def _ask(request: AskRequest, out: Path, progress: Progress, answers: Sequence[P
 
 def _begin(request: AskRequest, out: Path) -> tuple[Begun, Prompt, Any, Path | None]:
     """What is asked for, the prompt, the model, and the folder of its answers (None: the user's cache)."""
+    if (count := Process.from_environment().count) > 1:
+        raise UserError(f"`score ask` runs in one process, not in {count}; start it without torchrun.")
     if request.samples > 1 and not request.temperature:
         raise UserError(f"{request.samples} samples at temperature 0 are all alike; give a --temperature such as 0.7.")
     prompt = read_prompt(None if request.prompt is None else Path(request.prompt))

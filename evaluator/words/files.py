@@ -9,8 +9,8 @@ import pyarrow as pa
 from evaluator.models.contracts import Answer
 from evaluator.protocols.scores import ItemScores
 from evaluator.words.answers import Answered, item_scores, read
-from evaluator.words.prompt import Prompt, prompt_of
-from evaluator.words.questions import Candidates, Question
+from evaluator.words.prompt import MOST, Prompt, prompt_of
+from evaluator.words.questions import YES_NO, Candidates, Question
 from generator.base.errors import UserError
 from generator.base.parquet import read_table, write_table
 from generator.dataset.reader import Benchmark
@@ -62,11 +62,13 @@ def read_answers(folder: Path, rows: Candidates, prompt: Prompt) -> list[Answere
         raise UserError(f"{folder} has lost its answers.parquet; run `score ask` again.")
     found = []
     for row in read_table(path, ANSWERS).to_pylist():
-        options = tuple(row["options"] or ())
-        if not options or not all(0 <= each < len(rows.item) and rows.item[each] == row["item_id"] for each in options):
+        options, own = tuple(row["options"] or ()), row["true"] if row["form"] != YES_NO else None
+        known = all(0 <= each < len(rows.item) and rows.item[each] == row["item_id"] for each in options)
+        whole = known and None not in (row["order"], row["sample"], row["answer"], row["finish"])
+        if not (whole and options and len(options) <= MOST and own in (*options, *[None] * (len(options) == 1))):
             raise UserError(f"{path} is damaged: an answer has other options than its item; run `score ask` again.")
-        question = Question(row["item_id"], row["form"], options, row["true"], row["order"])
-        answer = Answer(row["answer"], row["finish"], row["prompt_tokens"], row["completion_tokens"])
+        question = Question(row["item_id"], row["form"], options, own, row["order"])
+        answer = Answer(row["answer"], row["finish"], row["prompt_tokens"] or 0, row["completion_tokens"] or 0)
         found.append(read(question, row["sample"], answer, rows, prompt))
     return found
 

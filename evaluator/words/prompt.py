@@ -81,7 +81,7 @@ def read_prompt(path: Path | None) -> Prompt:
 def prompt_of(record: Mapping[str, Any], path: object = "of the run") -> Prompt:
     """The prompt of a record of its fields. Raises UserError for values that it cannot have."""
     try:
-        return TypeAdapter(Prompt).validate_python(dict(record))
+        return TypeAdapter(Prompt).validate_python(record)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))

@@ -19,15 +19,15 @@ _TAGS = "(?:think|thinking|thoughts?|reasoning|scratchpad|reflection)"
 _OPEN = re.compile(rf"<{_TAGS}>|◁think▷|\[think\]|<\|begin_of_thought\|>|<\|channel\|>analysis", re.I)
 _CLOSE = re.compile(rf"</{_TAGS}>|◁/think▷|\[/think\]|<\|end_of_thought\|>|<\|channel\|>final<\|message\|>", re.I)
 _STRONG = re.compile(
-    r"\\boxed\s*\{((?:[^{}]|\{[^{}]*\})*)\}|<answer>([^<]*)|\banswer\W{0,4}:[\s*_]{0,9}(?=([^\n]+))",
+    r"\\boxed\s*\{((?:[^{}]|\{[^{}]*\})*)\}|<answer>([^<]*)|\banswer\W{0,4}:[\s*_]{0,9}(?=([^\n]{1,300}))",
     re.I,
 )
 _NAMES = "(?:option|caption|choice|image|picture|statement|description|letter|answer|one)"
 _SOFT = re.compile(
     rf"\b(?:(?:final|correct|right|true|best|accurate|matching) {_NAMES}|answer|verdict|conclusion)[ *_]{{0,4}}"
-    r"(?:is|would be|should be|must be|has to be|:|=|->|→)[\s*_:]{0,9}(?=([^\n]+))"
+    r"(?:is|would be|should be|must be|has to be|:|=|->|→)[\s*_:]{0,9}(?=([^\n]{1,300}))"
     r"|\b(?:i(?:'ll| will| would|'d)? (?:choose|select|pick|say|go with)|actually|correction|i meant?|no wait)\b"
-    r"[\s,:*]{0,9}(?=([^\n]+))",
+    r"[\s,:*]{0,9}(?=([^\n]{1,300}))",
     re.I,
 )
 _CONCLUDES = re.compile(r"\b(?:so|therefore|thus|hence|correct|true|right|best|matches|choose|conclu\w+)\b", re.I)
@@ -105,12 +105,12 @@ class _Letters(_Labels):
     def __init__(self, letters: str, captions: Sequence[str]):
         self._letters, self._captions = letters, [_plain_words(each) for each in captions]
         some = re.escape(letters[0]) if len(letters) == 1 else f"[{re.escape(letters)}]"
-        label = rf"[(\[\"']*({some})(?=[^\w'’]|$)[)\]\"']*"
+        label = rf"[(\[\"']{{0,4}}({some})(?=[^\w'’]|$)[)\]\"']*"
         self._leading = re.compile(
             rf"\W{{0,3}}(?:{_NAMES} )?\W{{0,3}}{label}(?:\s*$|\s*[.:,;)\]–—-]|\s*\n| (?:{_VERBS})\b)", re.I
         )
         self._alone = re.compile(rf"\W{{0,9}}(?:{_NAMES} )?\W{{0,9}}{label}\W*", re.I)
-        self._named = re.compile(rf"(?<![\w'’])(?:({_NAMES})\s)?([(\[\"']*)({some})(?![\w'’])", re.I)
+        self._named = re.compile(rf"(?<![\w'’])(?:({_NAMES})\s)?([(\[\"']{{0,4}})({some})(?![\w'’])", re.I)
         other = rf"(?-i:{label})(?!\s+(?!(?:{_VERBS})\b)\w)"
         self._several = re.compile(rf"\W{{0,9}}(?:{_NAMES} )?(?-i:{label}){_JOINED}(?:{_NAMES} )?{other}", re.I)
 

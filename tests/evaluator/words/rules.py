@@ -115,15 +115,15 @@ class Rules(BaseHTTPRequestHandler):
         else:
             said, finish = say(model, pictures, text, request.get("seed", 0))
             self.send(200, json.dumps(completion(model, said, finish)).encode())
-        with self.lock:
-            self.at_once["now"] -= 1
 
     def fail(self, status: int, message: str) -> None:
         """An error as OpenAI gives it."""
         self.send(status, json.dumps({"error": {"message": message}}).encode())
 
     def send(self, status: int, body: bytes, kind: str = "application/json") -> None:
-        """A response."""
+        """A response. The next request may come before this method ends."""
+        with self.lock:
+            self.at_once["now"] -= 1
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))

@@ -64,7 +64,8 @@ def shares(results: dict[str, Any]) -> pd.DataFrame:
 
 @pytest.mark.parametrize("form", ["choice", pytest.param("yes-no", marks=pytest.mark.full)])
 @pytest.mark.parametrize(
-    ("rule", "value"), [("true", 1.0), pytest.param("first", 0.0, marks=pytest.mark.full), ("errs", 0.0)]
+    ("rule", "value"),
+    [("errs", 0.0), *(pytest.param(*each, marks=pytest.mark.full) for each in (("true", 1.0), ("first", 0.0)))],
 )
 def test_what_is_always_or_never_right(
     server: Server, benchmark: Path, tmp_path: Path, rule: str, value: float, form: str
@@ -273,3 +274,32 @@ def test_retrieval_and_other_models_are_not_asked(server: Server, drawn: Path, t
     command = ("ask", drawn, "--model", server.spec("first"), "--out", tmp_path / "run")
     assert_one_sentence(score_command(*command, "--protocol", "retrieval"), "'retrieval' cannot be asked in words")
     assert_one_sentence(score_command(*command, "--samples", "3"), "give a --temperature")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("form", ["choice", "yes-no"])
+def test_samples_of_every_protocol(server: Server, benchmark: Path, tmp_path: Path, form: str) -> None:
+    """What never varies is the same in one sample, in the majority, in the mean and in all of three."""
+    alone = shares(asked(benchmark, server.spec("even"), tmp_path / "one", "--form", form))
+    more = ("--samples", "3", "--temperature", "1")
+    several = shares(asked(benchmark, server.spec("even"), tmp_path / "three", "--form", form, *more))
+    labels = ["protocol", "metric", "kind", "skill", "level", "n", "split", "average"]
+    wanted = alone.fillna("").set_index(labels)["value"].to_dict()
+    for name in ("", ", mean of 3", ", all 3"):
+        part = several[several["metric"].str.endswith(name) if name else ~several["metric"].str.contains(" 3")]
+        part = part.assign(metric=part["metric"].str.replace(name, "")) if name else part
+        assert part.fillna("").set_index(labels)["value"].to_dict() == pytest.approx(wanted)
+
+
+def test_damaged_answers_are_one_sentence(server: Server, tmp_path: Path) -> None:
+    benchmark, run = captions_of_items(tmp_path / "items", 4), tmp_path / "run"
+    asked(benchmark, server.spec("true"), run)
+    whole = pd.read_parquet(run / "answers.parquet")
+    wrong = (("options", [[99, 98]]), ("options", [[]]), ("true", [7777]), ("sample", [None]), ("item_id", ["x"]))
+    for name, value in wrong:
+        damaged = whole.astype(object)
+        damaged[name] = value * len(whole)
+        damaged.to_parquet(run / "answers.parquet")
+        assert_one_sentence(score_command("measure", run), "is damaged")
+    (run / "answers.parquet").unlink()
+    assert_one_sentence(score_command("measure", run), "has lost its answers.parquet")
