@@ -73,7 +73,8 @@ def adapt(model: Any, spec: str, source: Any, device: str | None) -> Model:
     if callable(getattr(model, "score_pairs", None)) or callable(getattr(model, "score", None)):
         return UserScorer(model, spec, source, device)
     lacking = f"has {encoders[0]} alone" if encoders else f"({type(model).__name__}) has no method to score with"
-    raise UserError(f"The model of {spec} {lacking}; give it {_WANTED}.")
+    asked = " (`score ask` asks one with answer)" if callable(getattr(model, "answer", None)) else ""
+    raise UserError(f"The model of {spec} {lacking}; give it {_WANTED}{asked}.")
 
 
 class _UserModel:

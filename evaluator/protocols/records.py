@@ -47,6 +47,30 @@ class WordsRecord(TypedDict):
     orders: int | None
 
 
+class PositionRecord(TypedDict):
+    """How often a label of questions with so many options is chosen, and is right: shares of `answers`."""
+
+    form: str
+    options: int
+    label: str
+    answers: int
+    chosen: float
+    right: float
+
+
+class AnswersRecord(TypedDict):
+    """The answers of a run in words (evaluator.words.answers): how many there are, how many say nothing and why."""
+
+    answers: int
+    refused: int
+    cut_off: int
+    unread: int
+    not_answered: int
+    prompt_tokens: int
+    completion_tokens: int
+    positions: list[PositionRecord]
+
+
 class RunRecord(TypedDict, total=False):
     """run.json."""
 
@@ -185,7 +209,7 @@ class ResultsRecord(TypedDict, total=False):
     limit: LimitRecord | None
     unknown_protocols: dict[str, int]
     reading: ReadingRecord
-    answers: dict[str, Any]
+    answers: AnswersRecord
     rows: list[Row]
     fits: list[dict[str, Any]]
     cells: list[Row]

@@ -44,11 +44,11 @@ _VERBS = "is|was|are|do|does|has|can|because|since|as|matches|describes|it|and|o
 _BEFORE = re.compile(rf"(?:\bnot|n't|\bthan|\bnor|\bneither|\bunlike|\bexclude|\breject)\s+(?:{_NAMES} ?)?\W*$", re.I)
 _ARTICLE = re.compile(rf"\s+(?!(?:{_VERBS})\b)\w")
 _AFTER = re.compile(
-    r"\W{0,9}(?:is|was|are|seems|can be|must be)?\s*(?:not\b|n't|false|wrong|incorrect|inaccurate|ruled)", re.I
+    r"[^\w,;.]{0,9}(?:is|was|are|seems|can be|must be)?\s*(?:not\b|n't|false|wrong|incorrect|inaccurate|ruled)", re.I
 )
 _JOINED = r"\W{0,3}(?:\b(?:and|or)\b|[/&,|+])\W{0,3}"
 _FOLLOWS = "there|it|the|this|that|i|because|since|as|we|these|indeed"
-_TELLS = "is|say|be|so|therefore|thus|hence|definitely|answer|a|clearly|then|but|mean|actually"
+_TELLS = "is|absolutely|say|be|so|therefore|thus|hence|definitely|answer|a|clearly|then|but|mean|actually"
 
 
 class Reading(NamedTuple):
@@ -241,6 +241,7 @@ def _last(pattern: re.Pattern[str], text: str) -> tuple[int, str] | None:
 def _normal(text: str) -> str:
     """Text in one form: compatible characters, straight quotes, without invisible ones and without marks of type."""
     text = unicodedata.normalize("NFKC", text).replace("’", "'").replace("“", '"').replace("”", '"')
+    text = re.sub("[✗✘❌❎]", " false ", text)
     text = "".join(c for c in text if c == "\n" or unicodedata.category(c) not in ("Cf", "Cc", "Cs"))
     text = _WRAPS.sub(r"\1", text)
     return re.sub(r"[*`]+|(?<!\w)_+|_+(?!\w)", "", text)
