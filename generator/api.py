@@ -37,7 +37,7 @@ from generator.plan.store import StoredPlan, is_planned
 from generator.render.farm import Farm, default_workers
 from generator.render.rerender import Changes, default_folder, prepare_rerender, rerender
 from generator.render.run import Rendering, Work, check_space, duration, render_work, work_of
-from generator.render.settings import check_device, find_device
+from generator.render.settings import check_device, find_device, find_gpus
 from generator.render.shards import ShardScenes, parse_shard, parse_size
 from generator.vocabulary.schema import parse_vocabulary
 
@@ -140,9 +140,9 @@ def render(
     """
     if shard and exposed_negatives:
         raise UserError("--exposed-negatives is about texts and a shard has none; give it to `gen merge`.")
-    workers_of = _farm(workers, farm, address)
     part, tar_bytes = parse_shard(shard), parse_size(shards) if shards else None
     device = find_device(device)
+    workers_of = _farm(workers, farm, address, device)
     rendering = Rendering(quality, parse_outputs(outputs), device, part, tar_bytes).request
     stored, root = _planned(planned, out, rendering, content)
     work = work_of(stored, rendering)
@@ -230,7 +230,7 @@ def render_again(
         parse_size(shards) if shards else None,
     )
     root = _local(out or default_folder(opened, changes))
-    work, workers_of = prepare_rerender(opened, changes), _farm(workers, farm, address)
+    work, workers_of = prepare_rerender(opened, changes), _farm(workers, farm, address, changes.device)
     _log_work(work, root, changes.device, workers_of)
     rerender(opened, work, root, workers_of, progress)
     return _finished(root, out)
@@ -359,10 +359,11 @@ def _planned(
     return plan_world(prepared, root), root
 
 
-def _farm(workers: int | None, farm: str, address: str | None) -> Farm:
+def _farm(workers: int | None, farm: str, address: str | None, device: str) -> Farm:
     if address and farm == "local":
         raise UserError(f"--address {address} is the address of a Ray cluster; add --farm ray.")
-    return Farm(workers or default_workers(), farm == "ray", address)
+    gpus = find_gpus(device) if farm == "local" else ()
+    return Farm(workers or len(gpus) or default_workers(), farm == "ray", address, gpus)
 
 
 def _log_work(work: Work, root: Path, device: str, farm: Farm, planned_for: Mapping[str, int] = _OPEN) -> None:

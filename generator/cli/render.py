@@ -57,7 +57,9 @@ _OF_SLURM = frozenset({"jobs", "partition", "account", "time", "memory", "wait"}
     "outputs",
     help="Also write these for each image: masks, depth, normals, boxes, separated by commas (docs/dataset.md).",
 )
-@click.option("--workers", type=click.IntRange(min=1), help="Number of render processes.  [default: one per core]")
+@click.option(
+    "--workers", type=click.IntRange(min=1), help="Number of render processes.  [default: one per GPU, or per core]"
+)
 @click.option(
     "--farm",
     type=click.Choice(["local", "ray", "slurm"]),

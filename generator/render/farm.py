@@ -1,7 +1,8 @@
 """Where to render: on this machine or on a Ray cluster. The files are the same."""
 
+import logging
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from itertools import islice
@@ -11,6 +12,7 @@ from typing import Any, Protocol
 from generator.render.process import Answer, Worker
 from generator.scene.planned import Job
 
+logger = logging.getLogger(__name__)
 _TIMEOUT = 600.0
 
 
@@ -23,12 +25,14 @@ def default_workers() -> int:
 class Farm:
     """`workers` render processes, on this machine or (`ray`) on a Ray cluster.
 
-    `address`: of the cluster; None takes the one that RAY_ADDRESS names, or starts one here.
+    `address`: of the cluster; None takes the one that RAY_ADDRESS names, or starts one here. `gpus`: names of the GPUs
+    of this machine, which workers take in turn, one each; without them a worker uses all devices.
     """
 
     workers: int = field(default_factory=default_workers)
     ray: bool = False
     address: str | None = None
+    gpus: tuple[str, ...] = ()
 
     def render(
         self, jobs: Iterable[Job], number: int, setup: dict[str, Any], timeout: float = _TIMEOUT
@@ -47,7 +51,17 @@ class Farm:
             with connected(self.address):
                 yield from _answers(jobs, [RayWorker(setup, timeout) for _ in range(workers)])
         elif workers:
-            yield from _answers(jobs, [Worker(setup, cores, timeout) for cores in cores_of_workers(workers)])
+            yield from _answers(jobs, self.local_workers(workers, setup, timeout))
+
+    def local_workers(self, workers: int, setup: Mapping[str, Any], timeout: float) -> list[Worker]:
+        """The workers of this machine, each with cores and a GPU. Logs which GPU each has."""
+        if not self.gpus:
+            return [Worker(setup, cores, timeout) for cores in cores_of_workers(workers)]
+        taken = [i % len(self.gpus) for i in range(workers)]
+        given = (f"worker {i}: {self.gpus[gpu]} (GPU {gpu})" for i, gpu in enumerate(taken, 1))
+        logger.info(f"Rendering with {setup['device']}; {', '.join(given)}.")
+        cores = cores_of_workers(workers)
+        return [Worker({**setup, "gpu": gpu}, own, timeout) for gpu, own in zip(taken, cores, strict=True)]
 
 
 def cores_of_workers(workers: int) -> list[list[int]]:

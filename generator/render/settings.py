@@ -14,6 +14,8 @@ from generator.base.registry import resource
 
 DEVICES = ("cpu", "optix", "cuda", "hip", "metal", "oneapi")
 """Kinds of devices. `auto` takes the first kind of GPU in this order that is there."""
+SHOWN_BY = {"optix": "CUDA_VISIBLE_DEVICES", "cuda": "CUDA_VISIBLE_DEVICES", "hip": "HIP_VISIBLE_DEVICES"}
+"""The environment variable by which a process sees some GPUs alone, for kinds of devices that have one."""
 _TIMEOUT = 300.0  # seconds
 
 
@@ -81,6 +83,11 @@ def find_device(device: str) -> str:
             f"install the GPU's driver or use --device cpu."
         )
     return device
+
+
+def find_gpus(device: str) -> tuple[str, ...]:
+    """The names of the GPUs of a kind, of which each worker takes one; empty where all workers use all devices."""
+    return tuple(_devices().get(device.upper(), ())) if device in SHOWN_BY else ()
 
 
 def _may_have_gpu() -> bool:

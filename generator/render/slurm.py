@@ -18,6 +18,7 @@ from generator.base.progress import SILENT, Progress
 from generator.plan.store import StoredPlan
 from generator.render.farm import Farm
 from generator.render.run import render_work, work_of
+from generator.render.settings import find_gpus
 from generator.render.shards import merge_worlds
 
 logger = logging.getLogger(__name__)
@@ -85,7 +86,8 @@ class _Shard:
         """Render; returns why that is not possible, None when all is done."""
         try:
             work = work_of(StoredPlan(self._plan), self._request)
-            render_work(work, self._plan, self._folder, Farm(min(self._workers, len(os.sched_getaffinity(0)))))
+            workers = min(self._workers, len(os.sched_getaffinity(0)))
+            render_work(work, self._plan, self._folder, Farm(workers, gpus=find_gpus(self._request["device"])))
         except UserError as error:
             return error.message
         return None

@@ -3,12 +3,14 @@
 Imports bpy when asked.
 """
 
+import os
 import re
 from typing import Any
 
 from generator.base.confinement import end_with_parent
 from generator.base.extras import missing
 from generator.base.process import answer_with
+from generator.render.settings import SHOWN_BY
 
 PACKAGES = "libx11-6 libxrender1 libxfixes3 libxi6 libxkbcommon0 libsm6 libice6 libgl1 libxext6"
 """Debian's and Ubuntu's packages of all shared libraries that bpy 4.5 and 5.2 link and their wheels do not carry."""
@@ -31,6 +33,15 @@ def load_fault(error: ImportError | MemoryError) -> str:
     if isinstance(error, ModuleNotFoundError) and error.name == "bpy":
         return missing("bpy").removesuffix(".")
     return f"Blender cannot load: {error}"
+
+
+def show_gpu(device: str, index: int) -> None:
+    """Hide all GPUs of a kind but one from this process, by the index among those it sees. To call before Blender
+    loads.
+    """
+    name = SHOWN_BY[device]
+    seen = os.environ.get(name)
+    os.environ[name] = seen.split(",")[index].strip() if seen else str(index)
 
 
 def devices_of(preferences: Any, kind: str) -> list[Any]:

@@ -25,7 +25,7 @@ from generator.base.files import write_bytes
 from generator.base.process import answer_with
 from generator.dataset.outputs import Box, PixelOutputs, encode, output_path, png
 from generator.placement.scenes import place_scenes
-from generator.render.blender.system import load_fault
+from generator.render.blender.system import load_fault, show_gpu
 from generator.render.settings import Quality
 from generator.scene.planned import Job, Recorded, read_job
 from generator.scene.scene import Scene
@@ -150,6 +150,8 @@ def main() -> None:
 
 def _start(setup: dict[str, Any], answer: Callable[..., None]) -> Renderer | None:
     os.sched_setaffinity(0, setup["cores"])  # before Blender counts the cores
+    if "gpu" in setup:
+        show_gpu(setup["device"], setup["gpu"])
     try:
         import bpy
 

@@ -7,8 +7,10 @@ import pytest
 
 from generator.base.errors import UserError
 from generator.dataset.writer import WorldWriter
+from generator.plan.job import Job, prepare
 from generator.render import settings
-from generator.render.settings import find_device, qualities, read_quality
+from generator.render.farm import Farm
+from generator.render.settings import find_device, find_gpus, qualities, read_quality
 from tests.conftest import refuse
 from tests.paths import CHECKOUT
 
@@ -56,6 +58,37 @@ def test_auto_takes_the_first_kind_of_gpu_that_blender_finds(
     with pytest.raises(UserError, match="--device oneapi: Blender finds no such device here") as refused:
         find_device("oneapi")
     assert said in refused.value.message
+
+
+@pytest.mark.parametrize(
+    ("device", "seen", "shown"),
+    [("optix", None, "010"), ("cuda", "4,7", "474"), ("hip", "GPU-b, GPU-a", ("GPU-b", "GPU-a", "GPU-b"))],
+)
+def test_each_worker_sees_one_gpu(
+    device: str,
+    seen: str | None,
+    shown: str | tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    (tmp_path / "bpy.py").write_text(FAKE_BPY.format(known={device.upper(): 2}))
+    variable = "HIP_VISIBLE_DEVICES" if device == "hip" else "CUDA_VISIBLE_DEVICES"
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{CHECKOUT}")
+    monkeypatch.delenv(variable, raising=False)
+    if seen:
+        monkeypatch.setenv(variable, seen)
+    gpus = find_gpus(device)
+    assert gpus == ("a GPU", "a GPU")
+    assert find_gpus("cpu") == find_gpus("oneapi") == ()
+    (tmp_path / "bpy.py").write_text(f"import os\nraise ImportError('sees ' + os.environ['{variable}'])")
+    with caplog.at_level("INFO"):
+        workers = Farm(3, gpus=gpus).local_workers(3, {"device": device}, 60.0)
+    assert "worker 1: a GPU (GPU 0), worker 2: a GPU (GPU 1), worker 3: a GPU (GPU 0)" in caplog.text
+    (job,) = prepare(Job("clevr", "none", "1", 64, 64)).planned
+    for worker, one in zip(workers, shown, strict=True):
+        with pytest.raises(UserError, match=f"Blender cannot load: sees {one}[.]"):
+            worker.render(job)
 
 
 def test_the_real_blender_is_asked() -> None:
