@@ -6,13 +6,16 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 from generator.dataset.reader import Dataset
 from tests.conftest import run_process
@@ -75,6 +78,44 @@ def test_it_carries_the_declarations_and_nothing_else(wheel: Path) -> None:
     } <= set(names)
     assert {name.split("/")[0].split("-")[0] for name in names} == {"generator", "evaluator", "jackalope"}
     assert not [name for name in names if "__pycache__" in name]
+
+
+def test_each_file_that_is_not_ours_has_its_licence(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        (info,) = {name.split("/")[0] for name in names if name.split("/")[0].endswith(".dist-info")}
+        declared = tomllib.loads(archive.read(f"{info}/licenses/REUSE.toml").decode())["annotations"]
+        metadata = archive.read(f"{info}/METADATA").decode()
+    licences = {"generator/_data/blender_assets/panoramas/": "CC0-1.0", "evaluator/report/assets/datatables": "MIT"}
+    panoramas = 0
+    for name in names:
+        path = name.removeprefix("generator/_data/")
+        last = [each["SPDX-License-Identifier"] for each in declared if fnmatch(path, each["path"])][-1]
+        begins = next((begin for begin in licences if name.startswith(begin)), None)
+        if begins and not name.endswith("panoramas/LICENCE.txt"):
+            assert last == licences[begins], name
+            panoramas += name.endswith(".exr")
+        else:
+            assert last == "Apache-2.0", name
+    assert panoramas == 16
+    assert "License-Expression: Apache-2.0 AND CC0-1.0 AND MIT" in metadata
+    for kept in ("LICENSE", "blender_assets/panoramas/LICENCE.txt", "evaluator/report/assets/datatables.LICENSE.txt"):
+        assert f"{info}/licenses/{kept}" in names
+
+
+def test_the_release_builds_what_is_tested() -> None:
+    workflow = yaml.safe_load((CHECKOUT / ".github/workflows/release.yml").read_text("utf-8"))
+    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text("utf-8"))["project"]
+    blender = [each for each in project["optional-dependencies"]["render"] if each.startswith("bpy")]
+    pythons = workflow["jobs"]["try"]["strategy"]["matrix"]["python"]
+    assert [f"python_version == '{python}'" in line for python, line in zip(pythons, blender, strict=True)] == [
+        True
+    ] * 2
+    packages = next(step["run"] for step in workflow["jobs"]["try"]["steps"] if "apt-get" in step.get("run", ""))
+    stated = (CHECKOUT / "docs/install.md").read_text("utf-8").partition("apt-get install ")[2].splitlines()[0]
+    assert packages.endswith(stated)
+    assert workflow["jobs"]["publish"]["needs"] == "try"
+    assert workflow["jobs"]["try"]["needs"] == "build"
 
 
 @pytest.mark.full
