@@ -51,13 +51,13 @@ def item_scores(answered: Iterable[Answered], rows: Candidates, samples: int) ->
     for each in answered:
         asked = each.question
         groups[asked.item, asked.form, asked.true, tuple(sorted(asked.options))][asked.order].append(each)
-    sharing = Counter((item, *(set(options) - {true})) for item, _, true, options in groups)
+    sharing = Counter((item, form, frozenset(options) - {true}) for item, form, true, options in groups)
     n = len(rows.item)
     found = [ItemScores.empty(samples + (samples > 1), n) for _ in range(2)]
     for (item, form, true, options), orders in groups.items():
         scores = found[form == IMAGES]
         scores.asked[list(options)] = True
-        shared = sharing[(item, *(set(options) - {true}))] > 1
+        shared = sharing[item, form, frozenset(options) - {true}] > 1
         for sample in range(len(scores.values)):
             labels = [_label(each, sample if sample < samples else None) for each in orders.values()]
             unread = next((label.why for label in labels if label.label is None), "")

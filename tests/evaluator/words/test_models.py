@@ -1,5 +1,6 @@
 """Models on this machine that answer in words: a tiny LLaVA that is set to one answer, and objects of a user's own."""
 
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,9 @@ from PIL import Image
 from evaluator.api import ask
 from generator.base.errors import UserError
 from generator.base.files import read_json
-from tests.evaluator.conftest import assert_one_sentence, score_command
+from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command
 from tests.evaluator.models.test_vqa import make_llava
-from tests.evaluator.words.rules import captions_of_items, say
+from tests.evaluator.words.rules import captions_of_items, every_protocol, say
 
 
 def stubborn(folder: Path, *answer: str, ends: bool = True) -> Path:
@@ -64,6 +65,21 @@ def test_a_llava_that_always_says_a(tmp_path: Path) -> None:
     assert right["A"] == pytest.approx(sum(first) / len(first))
 
 
+@pytest.mark.full
+@pytest.mark.parametrize(("form", "word"), [("choice", "a"), ("yes-no", "Yes")])
+def test_a_llava_that_always_says_the_same_is_never_right(tmp_path: Path, form: str, word: str) -> None:
+    """In every protocol, with two images too."""
+    folder, benchmark = stubborn(tmp_path / "llava", word), every_protocol(tmp_path / "items")
+    place = ("ask", f"table:{benchmark}", "--model", f"vqa:{folder}", "--device", "cpu", "--out", tmp_path / "run")
+    done = score_command(*place, "--form", form, "--max-tokens", "4")
+    assert done.exit_code == 0, done.output
+    rows = [row for row in read_json(tmp_path / "run" / "results.json")["rows"] if row["unit"] == "share"]
+    right = [row for row in rows if row["error"] is None and row["items"] and row["metric"] != "brittleness"]
+    assert len({row["protocol"] for row in right}) == 10
+    assert {row["value"] for row in right} == {0.0}
+    assert all(row["ties"] == row["items"] for row in right if form == "yes-no")
+
+
 def test_a_llava_that_never_ends(tmp_path: Path) -> None:
     folder = stubborn(tmp_path / "llava", "Yes", "Yes", ends=False)
     results, answers = ask_llava(tmp_path, folder, "--max-tokens", "5", "--form", "yes-no")
@@ -84,7 +100,7 @@ class Right:
         return say("true", [256 * red + green], question, sample)[0]
 
 
-def test_an_object_in_memory_and_a_dual_encoder_are_compared_item_by_item(tmp_path: Path, bags: None) -> None:
+def test_an_object_in_memory_and_a_clip_are_compared_item_by_item(tmp_path: Path, tiny: Callable[..., Tiny]) -> None:
     """`score compare` puts a model that answers in words beside one that gives scores, on the same items."""
     benchmark = captions_of_items(tmp_path / "items", 30)
     found = ask(Right(), f"table:{benchmark}", out=tmp_path / "words")
@@ -92,7 +108,9 @@ def test_an_object_in_memory_and_a_dual_encoder_are_compared_item_by_item(tmp_pa
     before = Right.asked
     assert ask(Right(), f"table:{benchmark}", name="Right").results["rows"]
     assert Right.asked == before
-    done = score_command("run", f"table:{benchmark}", "--model", "blind:length", "--out", tmp_path / "scores")
+    clip = tiny("long", context_length=40)
+    spec = f"open_clip:long@{clip.save(tmp_path / 'clip.pt')}"
+    done = score_command("run", f"table:{benchmark}", "--model", spec, "--device", "cpu", "--out", tmp_path / "scores")
     assert done.exit_code == 0, done.output
     compared = score_command("compare", tmp_path / "words", tmp_path / "scores")
     assert compared.exit_code == 0, compared.output
