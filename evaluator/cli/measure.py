@@ -23,8 +23,8 @@ from generator.base.errors import UserError
 @click.option(
     "--items",
     type=FILE,
-    help="Table of scores from elsewhere (.csv, .tsv, .jsonl or .parquet), instead of RUNS. docs/models.md lists its "
-    "columns.",
+    help="Table of scores from elsewhere (.csv, .tsv, .jsonl or .parquet), instead of RUNS, or a log of lmms-eval, "
+    "Inspect or VLMEvalKit on questions of `gen export`. docs/models.md lists the columns.",
 )
 @click.option("--dataset", type=DatasetFolder(), help="Dataset whose scene_id and text_id the table has.")
 @click.option(

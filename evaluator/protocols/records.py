@@ -36,14 +36,14 @@ class ReadingRecord(TypedDict, total=False):
 
 class WordsRecord(TypedDict):
     """How a run was asked in words (evaluator.runs.ask). prompt: of run.json the prompt, of results its digest. orders:
-    how many orders of a choice, None for all cyclic ones."""
+    how many orders of a choice, None for all cyclic ones. temperature, max_tokens: None where another tool asked."""
 
     form: str
     prompt: dict[str, Any] | str
     digest: str
     samples: Annotated[int, Field(ge=1, le=1000)]
-    temperature: float
-    max_tokens: int
+    temperature: float | None
+    max_tokens: int | None
     orders: int | None
 
 

@@ -20,11 +20,11 @@ from evaluator.runs.folder import NamedRun, Run
 from evaluator.statistics.clusters import OF, SEPARATOR
 from evaluator.words.files import read_answers
 from evaluator.words.prompt import prompt_of
-from evaluator.words.questions import IMAGES, YES_NO, Candidates
 from generator.base.csv_tables import read_csv
 from generator.base.errors import UserError, visible
 from generator.base.pages import coded, thumbnails
 from generator.base.parquet import read_table
+from generator.dataset.questions import IMAGES, YES_NO, Candidates
 from generator.dataset.reader import Images, World
 from generator.dataset.records import SCORES
 

@@ -24,11 +24,11 @@ from evaluator.words.answers import position_lines, read
 from evaluator.words.batch import read_batch, write_batch
 from evaluator.words.files import write_answers
 from evaluator.words.prompt import Prompt, read_prompt
-from evaluator.words.questions import Candidates, Question, make_questions
 from evaluator.words.questions import ask as words_of
 from evaluator.words.store import AnswerStore
 from generator.base.errors import UserError
 from generator.base.progress import SILENT, Progress
+from generator.dataset.questions import Candidates, Question, make_questions
 
 logger = logging.getLogger(__name__)
 _LETTERS, _PIXELS = 4, 28 * 28

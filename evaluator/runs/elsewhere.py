@@ -3,7 +3,7 @@
 import logging
 import platform
 import shutil
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from evaluator.benchmarks.candidates import COLUMNS, benchmark_tables, one_row_a_candidate
-from evaluator.benchmarks.tables import read_table, require
+from evaluator.benchmarks.tables import require
 from evaluator.metrics.comparison import TOLERANCE
 from evaluator.protocols.records import Results, RunRecord
 from evaluator.protocols.registry import protocol_names
@@ -21,9 +21,12 @@ from evaluator.runs.measure import check_level, measure
 from evaluator.runs.parts import forget_splits
 from evaluator.scoring.elsewhere import dataset_scores
 from evaluator.scoring.writing import write_pool, write_scores
+from evaluator.words.files import write_answers
+from evaluator.words.logs import Log, answered_in, read_log
 from generator.base.errors import UserError
 from generator.base.files import read_json, sha256, write_json
 from generator.dataset.certificates import found_certificate
+from generator.dataset.questions import CHOICE, YES_NO
 from generator.dataset.reader import Benchmark, Dataset
 from generator.dataset.writer import write_benchmark
 
@@ -60,9 +63,19 @@ def measure_items(source: Source) -> tuple[Path, Results]:
     Raises UserError for a file that cannot be read or measured, or a folder that holds something else.
     """
     level = check_level(source.level)
-    table = read_table(source.items)
+    found: Any = read_log(source.items)
+    log = found if isinstance(found, Log) else None
+    table = pa.table({"id": list(found.answers)}) if log else found
+    if log and source.probabilities:
+        raise UserError(f"{source.items} is a log of {log.tool}, which has answers; leave --probabilities out.")
+    if log and source.dataset is None:
+        raise UserError(f"{source.items} is a log of {log.tool}; give the --dataset whose questions it answers.")
     model = source.model or source.items.stem
-    info = {"scores": str(source.items.resolve()), "sha256": sha256(source.items), "rows": table.num_rows}
+    info = {
+        "scores": str(source.items.resolve()),
+        "sha256": sha256(source.items),
+        "rows": table.num_rows,
+    }
     if source.probabilities:
         info["probabilities"] = "read as log-odds"
     common = {
@@ -77,6 +90,7 @@ def measure_items(source: Source) -> tuple[Path, Results]:
         "python": platform.python_version(),
         "versions": {"jackalope": version("jackalope")},
     }
+    record: Record
     if source.dataset is None:
         name = folder_name(source.benchmark or source.items.stem)
         out = source.out or Path("runs") / name / folder_name(model)
@@ -85,7 +99,14 @@ def measure_items(source: Source) -> tuple[Path, Results]:
         dataset = Dataset.open(source.dataset)
         benchmark = dataset.benchmark(source.benchmark)
         out = source.out or Path("runs") / f"{source.dataset.resolve().name}-{benchmark.name}" / folder_name(model)
-        record = _items_of_dataset(source, table, dataset, benchmark, out)
+        record = {
+            "dataset": str(source.dataset.resolve()),
+            "world": dataset.world.digest,
+            "benchmark_name": benchmark.name,
+            "benchmark": benchmark.digest,
+            "certificate": found_certificate(benchmark, dataset.world),
+            **(_answers(log, benchmark, out) if log else _items_of_dataset(source, table, benchmark, out)),
+        }
     write_json(out / "run.json", {**common, **record})
     (out / BEGUN_ITEMS).unlink()
     if source.splits is not None:
@@ -118,7 +139,7 @@ def _own_items(source: Source, table: Any, name: str, out: Path) -> Record:
     }
 
 
-def _items_of_dataset(source: Source, table: Any, dataset: Dataset, benchmark: Benchmark, out: Path) -> Record:
+def _items_of_dataset(source: Source, table: Any, benchmark: Benchmark, out: Path) -> Record:
     """Write the scores of a file that names images and texts of a dataset."""
     protocols = [name for name in protocol_names() if benchmark.items_of(name).num_rows]
     found = dataset_scores(table, source.items, benchmark, protocols, source.probabilities)
@@ -127,14 +148,27 @@ def _items_of_dataset(source: Source, table: Any, dataset: Dataset, benchmark: B
     for name, matrix in found.pools.items():
         write_pool(out, name, _CHANNEL, 0, matrix)
     return {
-        "dataset": str(source.dataset.resolve()) if source.dataset else None,
-        "world": dataset.world.digest,
-        "benchmark_name": benchmark.name,
-        "benchmark": benchmark.digest,
-        "certificate": found_certificate(benchmark, dataset.world),
         "protocols": found.protocols,
         "raw_retrieval": found.raw_retrieval,
         "left_out": found.left_out,
+    }
+
+
+def _answers(log: Log, benchmark: Benchmark, out: Path) -> Record:
+    """Write the answers in a log to the questions of a dataset."""
+    answered, prompt = answered_in(log, benchmark)
+    _clear(out)
+    write_answers(out, answered)
+    form = YES_NO if answered[0].question.form == YES_NO else CHOICE
+    of_item = dict(zip(*(benchmark.items[name].to_pylist() for name in ("item_id", "protocol")), strict=True))
+    asked = {of_item[each.question.item] for each in answered}
+    words = {"form": form, "prompt": asdict(prompt), "digest": f"of {log.tool}", "samples": 1}
+    return {
+        "protocols": [name for name in protocol_names() if name in asked],
+        "channels": [form],
+        "channel": form,
+        "image_channel": None,
+        "words": {**words, "temperature": None, "max_tokens": None, "orders": None},
     }
 
 

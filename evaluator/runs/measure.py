@@ -28,11 +28,11 @@ from evaluator.statistics.intervals import LEVEL
 from evaluator.words.answers import summary
 from evaluator.words.files import read_answers, read_item_scores
 from evaluator.words.prompt import prompt_of
-from evaluator.words.questions import CHOICE, Candidates
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import draft_of, write_json
 from generator.base.limits import map_npy
 from generator.base.parquet import read_table
+from generator.dataset.questions import CHOICE, Candidates
 from generator.dataset.reader import Benchmark
 from generator.dataset.records import SCORES
 

@@ -9,10 +9,10 @@ import pyarrow as pa
 from evaluator.models.contracts import Answer
 from evaluator.protocols.scores import ItemScores
 from evaluator.words.answers import Answered, item_scores, read
-from evaluator.words.prompt import MOST, Prompt, prompt_of
-from evaluator.words.questions import YES_NO, Candidates, Question
+from evaluator.words.prompt import Prompt, prompt_of
 from generator.base.errors import UserError
 from generator.base.parquet import read_table, write_table
+from generator.dataset.questions import MOST, YES_NO, Candidates, Question
 from generator.dataset.reader import Benchmark
 
 ANSWERS = pa.schema(

@@ -12,10 +12,9 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import read_toml
+from generator.dataset.questions import MOST
 
 DEFAULT = Path(__file__).with_name("prompt.toml")
-MOST = 5
-"""Options of a choice."""
 Words = tuple[Annotated[str, Field(min_length=1)], ...]
 
 

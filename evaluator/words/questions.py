@@ -1,78 +1,7 @@
-"""The questions in words that the items of a benchmark become.
+"""The words of a question."""
 
-An option of a question is a candidate, an image with a text, named by its row in the benchmark's table of candidates.
-"""
-
-from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import zip_longest
-from typing import Literal
-
-import pyarrow.compute as pc
-
-from evaluator.words.prompt import MOST, Prompt
-from generator.base.streams import Stream
-from generator.dataset.reader import Benchmark
-
-CHOICE, IMAGES, YES_NO = "choice", "images", "yes-no"
-Form = Literal["choice", "yes-no"]
-PAIRS = "pairs"
-_TRUE = ("c", "p")
-"""Slots of captions that are true and are compared with those of slot n."""
-
-
-@dataclass(frozen=True)
-class Question:
-    """A question about an item: which of some options is true, or of one alone whether it is.
-
-    form: CHOICE (captions of an image), IMAGES (images of a caption) or YES_NO. options: rows of candidates in the
-    order shown. true: the row of the true one, None of YES_NO. order: which of the orders it is.
-    """
-
-    item: str
-    form: str
-    options: tuple[int, ...]
-    true: int | None = None
-    order: int = 0
-
-
-class Candidates:
-    """All candidates of a benchmark by their row: lists of the item, scene, slot, kind, truth and words of each."""
-
-    def __init__(self, benchmark: Benchmark):
-        columns = benchmark.candidates.select(["item_id", "scene_id", "text_id", "slot", "kind", "truth"]).to_pydict()
-        self.item, self.scene, self.slot = columns["item_id"], columns["scene_id"], columns["slot"]
-        self.kind, self.truth = [kind or "" for kind in columns["kind"]], columns["truth"]
-        self.text = [benchmark.text_of[text] for text in columns["text_id"]]
-
-
-def make_questions(
-    benchmark: Benchmark, rows: Candidates, protocols: Sequence[str], form: Form, orders: int | None = None
-) -> list[Question]:
-    """The questions of the items of some protocols. orders: how many cyclic orders of its options a choice is asked in;
-    None for all.
-
-    A choice has a true caption and up to MOST - 1 false ones, drawn by the item's name, evenly over their kinds, where
-    there are more. The first order is drawn by the name too. Items against a pool have none.
-    """
-    wanted = pc.field("protocol").isin(list(protocols)) & pc.field("pool_id").is_null()
-    chosen = benchmark.items.filter(wanted).select(["item_id", "protocol"]).to_pydict()
-    of_item: dict[str, list[int]] = {item: [] for item in chosen["item_id"]}
-    for row, item in enumerate(rows.item):
-        if item in of_item:
-            of_item[item].append(row)
-    found = []
-    for (item, own), protocol in zip(of_item.items(), chosen["protocol"], strict=True):
-        groups = _pairs(own, rows) if protocol == PAIRS else _choices(item, own, rows)
-        if form == YES_NO:
-            found += [Question(item, YES_NO, (row,)) for row in dict.fromkeys(r for _, each in groups for r in each)]
-            continue
-        for number, (kind, options) in enumerate(groups):
-            shown = Stream(item, "order", number).shuffled(options)
-            for order in range(min(len(shown), orders or len(shown))):
-                found.append(Question(item, kind, (*shown[order:], *shown[:order]), options[0], order))
-    return found
+from evaluator.words.prompt import Prompt
+from generator.dataset.questions import CHOICE, IMAGES, Candidates, Question
 
 
 def ask(question: Question, rows: Candidates, prompt: Prompt) -> tuple[str, list[str]]:
@@ -81,36 +10,3 @@ def ask(question: Question, rows: Candidates, prompt: Prompt) -> tuple[str, list
     if question.form == IMAGES:
         return prompt.ask_images(texts[0]), scenes
     return prompt.ask_choice(texts) if question.form == CHOICE else prompt.ask_yes_no(texts[0]), scenes[:1]
-
-
-Group = tuple[str, list[int]]
-"""The form of a question, and the rows of its options, the true one first."""
-
-
-def _choices(item: str, own: Sequence[int], rows: Candidates) -> list[Group]:
-    """A choice for each slot with false captions, and of slot n for each kind of true ones, if all have one image."""
-    groups: list[Group] = []
-    for slot in dict.fromkeys(rows.slot[row] for row in own if not rows.truth[row]):
-        of_kind: dict[str, list[int]] = defaultdict(list)
-        true: dict[str, int] = {}
-        for row in own:
-            if rows.truth[row]:
-                true.setdefault(rows.slot[row], row)
-            elif rows.slot[row] == slot:
-                of_kind[rows.kind[row]].append(row)
-        shuffled = (Stream(item, slot, kind).shuffled(of_kind[kind]) for kind in sorted(of_kind))
-        false = [row for turn in zip_longest(*shuffled) for row in turn if row is not None][: MOST - 1]
-        asked = [true[each] for each in (_TRUE if slot == "n" else (slot,)) if each in true]
-        groups += [(CHOICE, [row, *sorted(false)]) for row in asked or [true[each] for each in "c" if each in true]]
-    return [group for group in groups if len({rows.scene[row] for row in group[1]}) == 1]
-
-
-def _pairs(own: Sequence[int], rows: Candidates) -> list[Group]:
-    """Of two images and two captions: which caption is true of each image, and which image each caption is true of."""
-    groups: list[Group] = []
-    for form, names in ((CHOICE, rows.scene), (IMAGES, rows.slot)):
-        for name in sorted({names[row] for row in own}):
-            of = [row for row in own if names[row] == name]
-            if sorted(rows.truth[row] for row in of) == [False, True]:
-                groups.append((form, sorted(of, key=lambda row: not rows.truth[row])))
-    return groups

@@ -27,6 +27,7 @@ EXTRAS = {
     "slurm": ("submitit",),
     "hf": ("datasets", "httpx"),
     "familiarity": ("duckdb", "ijson", "textblob"),
+    "xlsx": ("openpyxl",),
     "spacy": ("spacy",),
     "lora": ("peft",),
 }

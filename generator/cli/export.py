@@ -1,6 +1,7 @@
 """The commands `gen export` and `gen publish`."""
 
 from pathlib import Path
+from typing import Literal
 
 import click
 
@@ -97,6 +98,58 @@ def clevr(
     opened = Dataset.open(dataset)
     info = {"date": date or "", "version": version, "license": license or ""}
     _tell(export_clevr(opened.world, opened.benchmark(benchmark), splits, info, out), out, as_json)
+
+
+def _questions(tool: str, title: str, help_: str) -> None:
+    """Add the command that exports questions for a tool."""
+
+    @export.command(
+        tool,
+        help=f"Write the questions of `score ask` for {title}: {help_}\n\n`score measure --items LOG --dataset "
+        "DATASET` reads what the tool logs.",
+        examples=[f"export {tool} small --out small-{tool}", f"export {tool} small --split unseen --out small-{tool}"],
+    )
+    @DATASET
+    @_OUT
+    @BENCHMARK
+    @click.option("--protocol", "protocols", multiple=True, help="Protocol to ask. Repeat for several.  [default: all]")
+    @click.option("--split", "splits", multiple=True, help="Split to ask. Repeat for several.  [default: all]")
+    @click.option(
+        "--form",
+        type=click.Choice(["choice", "yes-no"]),
+        default="choice",
+        help="choice: which of 2 to 5 captions is true, by its letter; yes-no: each caption of an item alone.",
+    )
+    @click.option(
+        "--orders",
+        type=click.IntRange(min=1),
+        help="Ask a choice in so many cyclic orders of its options.  [default: all]",
+    )
+    @JSON
+    def command_of(
+        dataset: Path,
+        out: Path,
+        benchmark: str | None,
+        protocols: tuple[str, ...],
+        splits: tuple[str, ...],
+        form: Literal["choice", "yes-no"],
+        orders: int | None,
+        as_json: bool,
+    ) -> None:
+        from generator.dataset.reader import Dataset
+        from generator.exports.questions import Questions, command, export_questions
+
+        opened = Dataset.open(dataset)
+        asked = Questions(opened, opened.benchmark(benchmark), form, protocols, splits, orders)
+        found = export_questions(asked, tool, out, Bar())
+        say(f"{found['questions']:,} questions on {found['images']:,} images. Next: {command(asked, tool, out)}")
+        result({"out": str(out), **found}, as_json, str(out))
+
+
+_questions("lmms-eval", "lmms-eval", "a task (YAML and its functions) and images.")
+_questions("vlmevalkit", "VLMEvalKit", "a TSV, which its CircularEval scores.")
+_questions("inspect", "Inspect", "a task for `inspect eval` and images.")
+_questions("clip-benchmark", "CLIP_benchmark", "captions with a negative each, as it reads SugarCrepe.")
 
 
 def _tell(scenes: dict[str, int], out: Path, as_json: bool) -> None:

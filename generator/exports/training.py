@@ -13,7 +13,7 @@ from generator.base.errors import UserError
 from generator.base.progress import SILENT, Progress
 from generator.dataset.licences import licences_of_others
 from generator.dataset.packing import Member, new_tar
-from generator.dataset.reader import Benchmark, Dataset
+from generator.dataset.reader import Benchmark, Dataset, World
 from generator.holdout.membership import SPLITS
 
 _FRAGMENTS = "d"  # slots of decomposed captions, which are fragments
@@ -53,9 +53,8 @@ class Samples:
 
     @property
     def licences(self) -> str:
-        """The licence notes that images of other people's meshes need; empty where the world has none."""
-        lines = licences_of_others(self._world.manifest["request"].get("assets"))
-        return "\n".join(["The images show meshes of others:", "", *lines, ""]) if lines else ""
+        """See `licence_note`."""
+        return licence_note(self._world)
 
     def of(self, split: str) -> Iterator[Sample]:
         """The samples of a split. Raises UserError when an image is damaged."""
@@ -64,6 +63,12 @@ class Samples:
             for text_id, truth in self._texts[scene_id].items():
                 by_truth[truth].append(self._text_of[text_id])
             yield Sample(scene_id, self._world.read(f"images/{scene_id}.png"), by_truth[True], by_truth[False])
+
+
+def licence_note(world: World) -> str:
+    """The licence notes that images of other people's meshes need; empty where the world has none."""
+    lines = licences_of_others(world.manifest["request"].get("assets"))
+    return "\n".join(["The images show meshes of others:", "", *lines, ""]) if lines else ""
 
 
 @contextmanager

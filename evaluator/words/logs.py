@@ -1,0 +1,173 @@
+"""Reads the logs of lmms-eval, Inspect and VLMEvalKit on the questions that `gen export` wrote for them."""
+
+import logging
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from evaluator.benchmarks.tables import read_table, texts
+from evaluator.models.contracts import FAILED, Answer
+from evaluator.words.answers import Answered, read
+from evaluator.words.prompt import Prompt, read_prompt
+from generator.base.errors import UserError
+from generator.base.extras import extras_named
+from generator.base.files import read_json
+from generator.base.limits import MOST_LIST, check_file
+from generator.dataset.questions import CHOICE, IMAGES, MOST, YES_NO, Candidates, Question, read_id
+from generator.dataset.reader import Benchmark
+
+logger = logging.getLogger(__name__)
+_FINISHES = {"max_tokens": "length", "model_length": "length", "content_filter": "content_filter"}
+"""Why answers end, of Inspect's reasons those that matter."""
+
+
+@dataclass(frozen=True)
+class Log:
+    """The answers in a log of `tool`, by the ids of the questions."""
+
+    tool: str
+    path: Path
+    answers: dict[str, Answer]
+
+
+def read_log(path: Path) -> Log | pa.Table:
+    """The log in a file, or its table of scores.
+
+    Raises UserError for a file that cannot be read, and for a log that has totals alone or answers a question twice.
+    """
+    suffix = path.suffix.lower()
+    if suffix in (".json", ".eval") and path.is_file():
+        tool, found = "Inspect", _of_inspect(_inspect_log(path), path)
+    else:
+        table = _xlsx(path) if suffix == ".xlsx" and path.is_file() else read_table(path)
+        names = set(table.column_names)
+        if "score" not in names and "doc_hash" in names:
+            tool, found = "lmms-eval", _of_lmms_eval(table)
+        elif "score" not in names and "prediction" in names:
+            tool, found = "VLMEvalKit", _of_vlmevalkit(table, path)
+        else:
+            return table
+    answers: dict[str, Answer] = {}
+    for name, answer in found:
+        if name in answers:
+            raise UserError(f"{path} answers the question '{name}' twice; give a log of one epoch or repeat.")
+        answers[name] = answer
+    return Log(tool, path, answers)
+
+
+def answered_in(log: Log, benchmark: Benchmark) -> tuple[list[Answered], Prompt]:
+    """The answers of a log to questions about a benchmark's items, and the prompt whose labels they have.
+
+    Items of which a question or an order is missing are left out. Raises UserError for other questions.
+    """
+    rows, prompt = Candidates(benchmark), read_prompt(None)
+    found: dict[str, list[Answered]] = defaultdict(list)
+    orders: Counter[tuple[str, frozenset[int]]] = Counter()
+    wholes: dict[str, int] = {}
+    for name, answer in log.answers.items():
+        named = read_id(name)
+        if named is None:
+            raise UserError(f"{log.path} is a log of other questions ('{name}'); give one on what `gen export` wrote.")
+        own = len({*named.options}) == len(named.options) <= MOST
+        own &= all(row < len(rows.item) and rows.item[row] == named.item for row in named.options)
+        true = [row for row in named.options if own and rows.truth[row]]
+        if named.benchmark != benchmark.digest[:8] or not own or (len(named.options) > 1 and len(true) != 1):
+            raise UserError(
+                f"{log.path} answers '{name}', which is no question of {benchmark.folder}; give the --dataset and the "
+                "--benchmark that were exported."
+            )
+        form = CHOICE if len({rows.scene[row] for row in named.options}) == 1 else IMAGES
+        form = YES_NO if len(named.options) == 1 else form
+        group = named.item, frozenset(named.options)
+        question = Question(named.item, form, named.options, None if form == YES_NO else true[0], orders[group])
+        orders[group] += 1
+        found[named.item].append(read(question, 0, answer, rows, prompt))
+        wholes[named.item] = named.whole
+    whole = {item: each for item, each in found.items() if len(each) == wholes[item]}
+    if not whole:
+        raise UserError(f"{log.path} has all questions of no item; run the tool without a limit.")
+    if parts := len(found) - len(whole):
+        logger.info(f"{parts:,} items are unscored: {log.path.name} lacks some of their questions.")
+    return [each for item in whole.values() for each in item], prompt
+
+
+def _of_lmms_eval(table: pa.Table) -> Iterator[tuple[str, Answer]]:
+    """The rows of --log_samples. Our functions tell the id in `right`; `resps` is there where a filter changed it."""
+    for row in table.to_pylist():
+        said = row.get("resps") or row.get("filtered_resps")
+        while isinstance(said, list) and said:
+            said = said[0]
+        right = row.get("right")
+        yield str(right.get("id") if isinstance(right, dict) else row.get("doc_id")), Answer(str(said or ""))
+
+
+def _of_vlmevalkit(table: pa.Table, path: Path) -> Iterator[tuple[str, Answer]]:
+    """The rows of MODEL_DATA.xlsx. Those of its evaluation have one row for all orders of a question."""
+    if "hit" in table.column_names:
+        raise UserError(
+            f"{path} is what VLMEvalKit made of its predictions; give the predictions, in the file without '_result'."
+        )
+    for name, said in zip(texts(table, "id"), texts(table, "prediction"), strict=True):
+        failed = "Failed to obtain answer" in said
+        yield name, Answer("", f"{FAILED}VLMEvalKit obtained no answer") if failed else Answer(said)
+
+
+def _of_inspect(log: dict[str, Any], path: Path) -> Iterator[tuple[str, Answer]]:
+    """The samples of a log: what was answered last, and why it ended."""
+    if "metrics" in log and "samples" not in log:
+        raise UserError(
+            f"{path} has totals alone, as CLIP_benchmark writes them, and no item; score the model with `score run`."
+        )
+    samples = log.get("samples")
+    if not isinstance(samples, list) or not samples:
+        raise UserError(f"{path} is no log of Inspect with samples; give the log of `inspect eval`, whole.")
+    for sample in samples:
+        try:
+            output, error = sample.get("output") or {}, sample.get("error") or {}
+            reason = ((output.get("choices") or [{}])[0]).get("stop_reason") or "stop"
+            answer = Answer(output.get("completion") or "", _FINISHES.get(reason, "stop"))
+            yield str(sample["id"]), Answer("", f"{FAILED}{error.get('message')}") if error else answer
+        except (KeyError, TypeError, AttributeError):
+            raise UserError(
+                f"{path} is no log of Inspect: a sample has no id or output; give one as Inspect wrote it."
+            ) from None
+
+
+def _inspect_log(path: Path) -> dict[str, Any]:
+    """A log as JSON. The form .eval is read by Inspect itself."""
+    check_file(path, MOST_LIST)
+    if path.suffix.lower() == ".json":
+        return read_json(path, most=MOST_LIST)
+    try:
+        from inspect_ai.log import read_eval_log
+    except ModuleNotFoundError:
+        raise UserError(
+            f"{path} is read by Inspect itself; install inspect-ai here, or write it as JSON with `inspect log convert "
+            f"{path} --to json --output-dir .`."
+        ) from None
+    try:
+        return dict(read_eval_log(str(path)).model_dump(mode="json"))
+    except Exception as error:
+        raise UserError(
+            f"{path} cannot be read as a log of Inspect ({type(error).__name__}); write it again."
+        ) from None
+
+
+@extras_named()
+def _xlsx(path: Path) -> pa.Table:
+    """The first sheet of a workbook, every column as strings."""
+    import openpyxl
+
+    check_file(path, MOST_LIST)
+    try:
+        rows = openpyxl.load_workbook(path, read_only=True, data_only=True).worksheets[0].iter_rows(values_only=True)
+        names, *rest = ([None if cell is None else str(cell) for cell in row] for row in rows)
+    except Exception as error:
+        raise UserError(f"{path} cannot be read as a workbook ({type(error).__name__}); save it as .tsv.") from None
+    columns = np.array(rest, dtype=object).reshape(len(rest), len(names))
+    return pa.table({str(name): pa.array(columns[:, i], pa.string()) for i, name in enumerate(names)})

@@ -1,0 +1,243 @@
+"""`gen export lmms-eval`, `vlmevalkit`, `inspect` and `clip-benchmark`: the questions of a benchmark in folders that
+other tools run as they are.
+
+They are the questions of `score ask`. A question's id says what it asks, so that `score measure --items` reads the logs
+of these tools.
+"""
+
+import base64
+import json
+import re
+import string
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+
+from generator.base.errors import UserError, did_you_mean
+from generator.base.files import write_json, write_text
+from generator.base.progress import SILENT, Progress
+from generator.dataset.questions import CHOICE, IMAGES, YES_NO, Candidates, Form, Question, make_questions, question_id
+from generator.dataset.reader import Benchmark, Dataset, World
+from generator.exports.training import licence_note, whole_folder
+
+_ASKED = {
+    CHOICE: "Which caption describes the image?",
+    IMAGES: 'Which of the two images does this caption describe: "{}"?',
+    YES_NO: 'Does this caption describe the image: "{}"? Answer yes or no.',
+}
+_IMAGES = ["the first image", "the second image"]
+_LETTERS = string.ascii_uppercase
+_NOT_ASKED = ("train", "retrieval")
+_CIRCLE = 1_000_000
+"""VLMEvalKit takes rows whose numbers differ by a multiple of this for orders of one question."""
+Row = dict[str, Any]
+"""A question in one order: `id` (generator.dataset.questions), `item`, `group`, the same in all orders, `scenes`,
+`question`, `options`, which have letters, `answer`, a letter, yes or no, and `cluster`, `protocol`, `kind`, `split`."""
+
+
+@dataclass(frozen=True)
+class Questions:
+    """Which questions of a benchmark are asked, and how: as `score ask` does.
+
+    protocols, splits: of the items, all where none is named. orders: how many cyclic orders, None for all.
+    """
+
+    dataset: Dataset
+    benchmark: Benchmark
+    form: Form = "choice"
+    protocols: tuple[str, ...] = ()
+    splits: tuple[str, ...] = ()
+    orders: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the task: that of the dataset and the benchmark, of letters, digits and underscores."""
+        named = f"jackalope {self.dataset.root.resolve().name} {self.benchmark.name}"
+        return re.sub(r"[^a-z0-9]+", "_", named.lower()).strip("_")
+
+    def rows(self) -> list[Row]:
+        """The questions, by item. Raises UserError where the benchmark has none of those that are asked for."""
+        items = {row["item_id"]: row for row in self.benchmark.items.to_pylist() if row["protocol"] not in _NOT_ASKED}
+        for column, wanted in (("protocol", self.protocols), ("split", self.splits)):
+            there = sorted({row[column] for row in items.values()})
+            for name in wanted:
+                if name not in there:
+                    raise UserError(
+                        f"The benchmark {self.benchmark.name} has no questions of the {column} '{name}'; "
+                        f"{did_you_mean(name, there)}"
+                    )
+            items = {key: row for key, row in items.items() if row[column] in (wanted or there)}
+        candidates = Candidates(self.benchmark)
+        protocols = sorted({row["protocol"] for row in items.values()})
+        made = make_questions(self.benchmark, candidates, protocols, self.form, self.orders)
+        asked = [question for question in made if question.item in items]
+        if not asked:
+            raise UserError(f"{self.benchmark.folder} has no such questions; choose another --protocol or --split.")
+        whole, number = Counter(question.item for question in asked), Counter[str]()
+        groups, rows = count(-1), []
+        group = next(groups)
+        for question in asked:
+            number[question.item] += 1
+            group = next(groups) if question.order == 0 else group
+            name = question_id(question, number[question.item], whole[question.item], self.benchmark)
+            item = items[question.item]
+            said = {
+                "id": name,
+                "item": question.item,
+                "group": group,
+                **_said(question, candidates),
+                "cluster": item["cluster_id"],
+            }
+            rows.append({**said, **{label: item[label] or "" for label in ("protocol", "kind", "split")}})
+        return rows
+
+
+def _said(question: Question, candidates: Candidates) -> Row:
+    """What a question shows, asks and has for an answer."""
+    texts, scenes = ([of[row] for row in question.options] for of in (candidates.text, candidates.scene))
+    asked = {"scenes": scenes[:1], "question": _ASKED[question.form].format(texts[0]), "options": texts}
+    if question.form == YES_NO:
+        return {**asked, "options": [], "answer": "yes" if candidates.truth[question.options[0]] else "no"}
+    answer = _LETTERS[question.options.index(question.true or 0)]
+    return {**asked, "answer": answer, **({"scenes": scenes, "options": _IMAGES} if question.form == IMAGES else {})}
+
+
+def export_questions(asked: Questions, tool: str, out: Path, progress: Progress = SILENT) -> dict[str, int]:
+    """Write questions into the folder `out` for a tool of TOOLS; returns the numbers of `questions` and `images`.
+
+    Raises UserError when there are none, when the tool has no such questions, or when `out` holds something.
+    """
+    rows = asked.rows()
+    with whole_folder(out) as folder:
+        questions, images = TOOLS[tool](asked, rows, folder, progress)
+        if note := licence_note(asked.dataset.world):
+            write_text(folder / "LICENCE.md", note)
+    return {"questions": questions, "images": images}
+
+
+def command(asked: Questions, tool: str, out: Path) -> str:
+    """The command that asks the questions in the folder `out`."""
+    return {
+        "lmms-eval": f"cd {out} && lmms-eval --model NAME --tasks {asked.name} --include_path . --log_samples "
+        f"--output_path logs",
+        "vlmevalkit": f"LMUData={out.resolve()} python run.py --data {asked.name}_circular --model NAME",
+        "inspect": f"cd {out} && inspect eval task.py --model NAME --no-log-images",
+        "clip-benchmark": f"clip_benchmark eval --dataset sugar_crepe/swap_att --dataset_root {out}/GROUP "
+        f"--model NAME --pretrained TAG",
+    }[tool]
+
+
+def _lmms_eval(asked: Questions, rows: list[Row], folder: Path, progress: Progress) -> tuple[int, int]:
+    _write_lines(rows, folder)
+    _copy("lmms_eval_utils.py.txt", folder / "utils.py")
+    task = [
+        f"task: {asked.name}",
+        "dataset_path: json",
+        "dataset_kwargs:",
+        "  data_files:",
+        "    test: questions.jsonl",
+        "test_split: test",
+        "output_type: generate_until",
+        *(f"{name}: !function utils.{name}" for name in ("doc_to_visual", "doc_to_text", "process_results")),
+        "doc_to_target: answer",
+        "cluster_key: cluster",
+        "generation_kwargs:",
+        "  max_new_tokens: 1024",
+        "  temperature: 0",
+        "  do_sample: false",
+        "metric_list:",
+    ]
+    for metric in ("right", "right_in_all_orders"):
+        task += [f"  - metric: {metric}", f"    aggregation: !function utils.{metric}", "    higher_is_better: true"]
+    write_text(folder / f"{asked.name}.yaml", "\n".join([*task, ""]))
+    return len(rows), _write_images(asked.dataset.world, rows, folder / "images", progress)
+
+
+def _inspect(asked: Questions, rows: list[Row], folder: Path, progress: Progress) -> tuple[int, int]:
+    _write_lines(rows, folder)
+    _copy("inspect_task.py.txt", folder / "task.py")
+    return len(rows), _write_images(asked.dataset.world, rows, folder / "images", progress)
+
+
+def _vlmevalkit(asked: Questions, rows: list[Row], folder: Path, progress: Progress) -> tuple[int, int]:
+    """A TSV. The rows of one image name the first of them, which has it."""
+    if asked.form == YES_NO:
+        raise UserError("A TSV of VLMEvalKit has options with letters; leave --form yes-no out.")
+    if rows[-1]["group"] >= _CIRCLE:
+        raise UserError(f"VLMEvalKit takes at most {_CIRCLE:,} questions, got more; choose a --split.")
+    first: dict[str, int] = {}
+    order, group, lines = 0, -1, []
+    for row in progress.each(rows, "writing", len(rows)):
+        order, group = (order + 1 if row["group"] == group else 0), row["group"]
+        index = group + _CIRCLE * order
+        pictures = [_base64(asked.dataset.world, scene) for scene in row["scenes"]]
+        image = pictures[0] if len(pictures) == 1 else str(pictures)
+        if len(pictures) == 1 and (known := first.setdefault(row["scenes"][0], index)) != index:
+            image = str(known)
+        options = dict.fromkeys(_LETTERS[: max(len(each["options"]) for each in rows)], "")
+        options |= dict(zip(options, row["options"], strict=False))
+        told = {"category": row["kind"], **{name: row[name] for name in ("question", "answer", "split", "id")}}
+        lines.append({"index": str(index), "image": image, **options, **told})
+    options_of_tsv = pa.csv.WriteOptions(delimiter="\t")
+    pa.csv.write_csv(pa.Table.from_pylist(lines), folder / f"{asked.name}_circular.tsv", options_of_tsv)
+    return len(rows), len({scene for row in rows for scene in row["scenes"]})
+
+
+def _base64(world: World, scene: str) -> str:
+    return base64.b64encode(world.read(f"images/{scene}.png")).decode()
+
+
+def _clip_benchmark(asked: Questions, rows: list[Row], folder: Path, progress: Progress) -> tuple[int, int]:
+    """A folder for each protocol, kind and split, as CLIP_benchmark reads SugarCrepe: swap_att.json and val2017/. The
+    tool knows SugarCrepe's seven file names alone."""
+    last = {row["group"]: row for row in rows}.values()
+    alone = Counter(row["item"] for row in last)
+    pairs = [row for row in last if alone[row["item"]] == 1 and len(row["options"]) == 2]
+    if not pairs:
+        raise UserError(
+            f"CLIP_benchmark compares two captions of an image, and {asked.benchmark.folder} has no such items; "
+            "leave --form yes-no out, or choose another --protocol, such as binary."
+        )
+    groups: dict[str, Row] = {}
+    for row in pairs:
+        true = _LETTERS.index(row["answer"])
+        captions = {"caption": row["options"][true], "negative_caption": row["options"][1 - true]}
+        name = "-".join(filter(None, (row["protocol"], row["kind"], row["split"])))
+        groups.setdefault(name, {})[row["item"]] = {"filename": f"{row['scenes'][0]}.png", **captions}
+    for name, found in groups.items():
+        (folder / name).mkdir()
+        write_json(folder / name / "swap_att.json", found)
+        (folder / name / "val2017").symlink_to("../val2017")
+    return len(pairs), _write_images(asked.dataset.world, pairs, folder / "val2017", progress)
+
+
+TOOLS: dict[str, Callable[[Questions, list[Row], Path, Progress], tuple[int, int]]] = {
+    "lmms-eval": _lmms_eval,
+    "vlmevalkit": _vlmevalkit,
+    "inspect": _inspect,
+    "clip-benchmark": _clip_benchmark,
+}
+"""What writes the questions for each tool; returns the numbers of questions and of images."""
+
+
+def _write_lines(rows: Iterable[Row], folder: Path) -> None:
+    write_text(folder / "questions.jsonl", "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+
+
+def _copy(name: str, to: Path) -> None:
+    """Copy a program for another tool, which lies beside this file."""
+    write_text(to, Path(__file__).with_name(name).read_text(encoding="utf-8"))
+
+
+def _write_images(world: World, rows: Iterable[Row], folder: Path, progress: Progress) -> int:
+    folder.mkdir()
+    scenes = list(dict.fromkeys(scene for row in rows for scene in row["scenes"]))
+    for scene in progress.each(scenes, "writing", len(scenes)):
+        (folder / f"{scene}.png").write_bytes(world.read(f"images/{scene}.png"))
+    return len(scenes)

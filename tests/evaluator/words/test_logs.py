@@ -1,0 +1,237 @@
+"""Logs of other tools on exported questions: each item's outcome is what its answers imply; other files are refused.
+
+The tests marked full run lmms-eval and Inspect themselves, where TOOLS_PYTHON or this Python has them.
+"""
+
+import csv
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import refuse, run_process, succeed
+
+RULE = '''
+import re
+import zlib
+
+
+def rule(text):
+    """An answer by the words of a question: the first letter, a refusal, or a letter, some after reasoning."""
+    options = re.findall(r"^([A-Z])[.)] (.*)$", text, re.MULTILINE)
+    words = "|".join(sorted(words for _, words in options)) or re.search('"(.*)"', text)[1]
+    number = zlib.crc32(words.encode()) % 7
+    if number == 0:
+        return "I am sorry, I cannot answer that."
+    if not options:
+        return ("Yes.", "No, it does not.", "<think>Yes?</think> no")[number % 3]
+    letter, _ = min(options, key=lambda option: zlib.crc32(option[1].encode()))
+    if number == 1:
+        return options[0][0]
+    return f"<think>It may be {options[-1][0]}.</think> ANSWER: {letter}" if number == 2 else f"ANSWER: {letter}"
+
+
+class Model:
+    def answer(self, images, question):
+        return rule(question)
+
+
+def make():
+    return Model()
+'''
+LMMS_EVAL = """
+import sys
+from rule import rule
+from lmms_eval.__main__ import cli_evaluate
+from lmms_eval.models.simple.dummy import Dummy
+
+Dummy.generate_until = lambda self, requests: [rule(each.args[0]) for each in requests]
+sys.argv = ["lmms-eval", "--model", "dummy", "--tasks", sys.argv[1], "--include_path", ".", "--log_samples",
+            "--output_path", "logs"]
+cli_evaluate()
+"""
+INSPECT = """
+import sys
+from rule import rule
+from inspect_ai import eval
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+
+def answer(input, tools, tool_choice, config):
+    output = ModelOutput.from_content("mockllm", rule(input[-1].text))
+    output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
+    return output
+
+
+model = get_model("mockllm/model", custom_outputs=answer)
+eval("task.py", model=model, log_dir="logs", log_format=sys.argv[1], log_images=False, display="plain")
+"""
+
+
+def questions(dataset: Path, tmp_path: Path, *more: str) -> list[dict[str, Any]]:
+    out = tmp_path / "exported"
+    succeed("gen export inspect", dataset, "--out", out, *more)
+    return [json.loads(line) for line in (out / "questions.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def answer_of(row: dict[str, Any]) -> str:
+    """By the item's group: the truth, always A, a refusal, or the truth after reasoning."""
+    kind = sum(map(ord, row["item"])) % 4
+    return (row["answer"], "A", "I'm sorry, I can't help with that.", f"<think>A, or B</think>\n{row['answer']}")[kind]
+
+
+def write_log(tool: str, rows: list[dict[str, Any]], path: Path) -> Path:
+    """A log of a tool, with the entries that are read and some more."""
+    if tool == "lmms-eval":
+        told = [
+            {"doc_id": i, "doc_hash": "0", "filtered_resps": answer_of(row), "right": {"id": row["id"], "score": 0.0}}
+            for i, row in enumerate(rows)
+        ]
+        path = path.with_suffix(".jsonl")
+        path.write_text("".join(json.dumps(row) + "\n" for row in told), encoding="utf-8")
+    elif tool == "inspect":
+        samples = [
+            {
+                "id": row["id"],
+                "output": {"completion": answer_of(row), "choices": [{"stop_reason": "stop"}]},
+                "error": None,
+            }
+            for row in rows
+        ]
+        path = path.with_suffix(".json")
+        path.write_text(json.dumps({"version": 2, "samples": samples}), encoding="utf-8")
+    elif tool == "tsv":
+        path = path.with_suffix(".tsv")
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, delimiter="\t")
+            writer.writerow(["index", "id", "prediction"])
+            writer.writerows([i, row["id"], answer_of(row)] for i, row in enumerate(rows))
+    else:
+        openpyxl = pytest.importorskip("openpyxl")
+        book, path = openpyxl.Workbook(), path.with_suffix(".xlsx")
+        for line in [["index", "id", "prediction"], *([i, row["id"], answer_of(row)] for i, row in enumerate(rows))]:
+            book.active.append(line)
+        book.save(path)
+    return path
+
+
+def outcomes(run: Path) -> dict[tuple[str, ...], tuple[str, str]]:
+    with (run / "tables" / "items.csv").open(encoding="utf-8", newline="") as file:
+        return {
+            (row["item_id"], row["metric"], row.get("error", "")): (row["value"], row["unscored"])
+            for row in csv.DictReader(file)
+        }
+
+
+@pytest.mark.parametrize("tool", ["lmms-eval", "inspect", "tsv", "xlsx"])
+def test_an_item_is_right_if_every_order_is(rendered: Path, tmp_path: Path, tool: str) -> None:
+    rows = questions(rendered, tmp_path, "--protocol", "binary")
+    log = write_log(tool, rows, tmp_path / "log")
+    succeed("score measure", "--items", log, "--dataset", rendered, "--out", tmp_path / "run")
+    answers: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for row in rows:
+        answers[row["item"]].append((answer_of(row), row["answer"]))
+    found = outcomes(tmp_path / "run")
+    assert len(found) == len(answers) == len(rows) // 2
+    for (item, metric, _), (value, unscored) in found.items():
+        assert metric == "accuracy"
+        refused = any("sorry" in said for said, _ in answers[item])
+        right = all(said.endswith(answer) for said, answer in answers[item])
+        assert (value, bool(unscored)) == (("", True) if refused else (f"{float(right):g}", False))
+    assert {value for value, _ in found.values()} == {"0", "1", ""}
+
+
+def test_a_log_is_compared_with_a_run_and_gets_a_page(rendered: Path, tmp_path: Path) -> None:
+    rows = questions(rendered, tmp_path, "--protocol", "binary")
+    log = write_log("lmms-eval", rows, tmp_path / "log")
+    succeed("score measure", "--items", log, "--dataset", rendered, "--model", "theirs", "--out", tmp_path / "theirs")
+    succeed("score run", rendered, "--model", "blind:length", "--protocol", "binary", "--out", tmp_path / "ours")
+    compared = json.loads(succeed("score compare", tmp_path / "theirs", tmp_path / "ours", "--json").stdout)
+    (items,) = compared["items"]
+    assert items["compared"] + sum(each["items"] for each in items["unscored"].values()) == len(rows) // 2
+    succeed("score report", tmp_path / "theirs", "--out", tmp_path / "page.html")
+    assert "theirs" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_items_whose_orders_the_log_lacks_are_unscored(rendered: Path, tmp_path: Path) -> None:
+    rows = questions(rendered, tmp_path, "--protocol", "binary")
+    log = write_log("lmms-eval", rows[:-1], tmp_path / "log")
+    done = succeed("score measure", "--items", log, "--dataset", rendered, "--out", tmp_path / "run")
+    assert "1 items are unscored" in done.stderr
+    assert outcomes(tmp_path / "run")[rows[-1]["item"], "accuracy", ""][0] == ""
+
+
+def test_other_files_are_refused(rendered: Path, tmp_path: Path) -> None:
+    rows = questions(rendered, tmp_path, "--protocol", "binary", "--split", "unseen")
+    log, of = write_log("lmms-eval", rows, tmp_path / "log"), ("--dataset", rendered, "--out", tmp_path / "run")
+    refuse("give the --dataset", "score measure", "--items", log)
+    refuse("leave --probabilities out", "score measure", "--items", log, *of, "--probabilities")
+    write_log("lmms-eval", [*rows, rows[0]], tmp_path / "twice")
+    refuse("twice", "score measure", "--items", tmp_path / "twice.jsonl", *of)
+    write_log("lmms-eval", [{**rows[0], "id": "17"}], tmp_path / "other")
+    refuse("a log of other questions ('17')", "score measure", "--items", tmp_path / "other.jsonl", *of)
+    for name in (rows[0]["id"][:-1] + "x", rows[0]["id"].replace(".1of", ".0.1of")):
+        write_log("inspect", [{**rows[0], "id": name}], tmp_path / "changed")
+        refuse("which is no question of", "score measure", "--items", tmp_path / "changed.json", *of)
+    write_log("tsv", rows[:1], tmp_path / "part")
+    refuse("has all questions of no item", "score measure", "--items", tmp_path / "part.tsv", *of)
+    (tmp_path / "result.csv").write_text("index,prediction,hit\n0,A,1\n", encoding="utf-8")
+    refuse("what VLMEvalKit made of its predictions", "score measure", "--items", tmp_path / "result.csv", *of)
+    totals = {"dataset": "sugar_crepe/swap_att", "metrics": {"text_acc": 0.5}}
+    (tmp_path / "clip.json").write_text(json.dumps(totals), encoding="utf-8")
+    refuse("totals alone", "score measure", "--items", tmp_path / "clip.json", *of)
+    (tmp_path / "empty.json").write_text("{}", encoding="utf-8")
+    refuse("no log of Inspect", "score measure", "--items", tmp_path / "empty.json", *of)
+    (tmp_path / "bad.eval").write_bytes(b"PK")
+    refuse("Inspect", "score measure", "--items", tmp_path / "bad.eval", *of)
+    assert not (tmp_path / "run").exists()
+
+
+def python_with(package: str) -> str:
+    """The Python that has a tool. Skips the test where none has it."""
+    for python in filter(None, (os.environ.get("TOOLS_PYTHON"), sys.executable)):
+        code = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({package!r}) is None)"
+        if subprocess.run([python, "-c", code], check=False).returncode == 0:
+            return python
+    pytest.skip(f"{package} is not installed; name a Python that has it in TOOLS_PYTHON")
+
+
+def run_tool(python: str, program: str, folder: Path, argument: str) -> Path:
+    """Run a tool's own program in the exported folder, with a model that answers by RULE; returns its log."""
+    (folder / "rule.py").write_text(RULE, encoding="utf-8")
+    (folder / "run.py").write_text(program, encoding="utf-8")
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(folder / "hf")}
+    done = subprocess.run(
+        [python, "run.py", argument], cwd=folder, capture_output=True, text=True, check=False, env=environment
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    (log,) = [path for path in (folder / "logs").rglob("*") if "results" not in path.name and path.is_file()]
+    return log
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("tool", "form"), [("lmms_eval", "choice"), ("inspect_ai", "choice"), ("inspect_ai", "yes-no")]
+)
+def test_each_item_is_as_score_ask_finds_it(undisturbed: Path, tmp_path: Path, tool: str, form: str) -> None:
+    python = python_with(tool)
+    dataset = Path(shutil.copytree(undisturbed, tmp_path / "dataset"))
+    succeed("gen describe", dataset, "--name", "asked")
+    of = ("--benchmark", "asked", "--form", form)
+    out = tmp_path / "exported"
+    succeed("gen export", tool.removesuffix("_ai").replace("_", "-"), dataset, "--out", out, *of)
+    name = next((path.stem for path in out.glob("*.yaml")), "json")
+    log = run_tool(python, LMMS_EVAL if tool == "lmms_eval" else INSPECT, out, name)
+    measured, asked = tmp_path / "measured", tmp_path / "asked"
+    succeed("score measure", "--items", log, "--dataset", dataset, "--benchmark", "asked", "--out", measured)
+    model = f"python:{out / 'rule.py'}:make"
+    done = run_process("score", "ask", dataset, *of, "--model", model, "--out", asked)  # another rule.py each time
+    assert done.returncode == 0, done.stderr
+    assert outcomes(measured) == outcomes(asked)
+    assert {value for value, _ in outcomes(asked).values()} >= {"0", "1", ""}
