@@ -4,6 +4,7 @@ The pages are README.md, docs/*.md and docs/tour.ipynb; the pages of commands an
 builds them: it goes on where MkDocs Material stopped in 2026, and reads the same Markdown.
 """
 
+import base64
 import re
 import shutil
 import subprocess
@@ -91,7 +92,12 @@ def _write_tour(folder: Path) -> None:
     (folder / "tour").mkdir()
     for name, data in resources["outputs"].items():
         (folder / name).write_bytes(data)
-    _write(folder / "tour.md", text)
+    text = re.sub("<svg.*?</svg>", _picture, text, flags=re.DOTALL)  # which the site's own style would change
+    _write(folder / "tour.md", re.sub("\x1b\\[[0-9;]*m", "", text))  # colours of a terminal
+
+
+def _picture(svg: re.Match[str]) -> str:
+    return f'<img alt="accuracy by split" src="data:image/svg+xml;base64,{base64.b64encode(svg[0].encode()).decode()}">'
 
 
 def _index_of_pages(folder: Path) -> str:

@@ -241,7 +241,7 @@ class Bar(Progress):
             progress.TextColumn("{task.fields[note]}", markup=False),
             progress.TimeRemainingColumn(),
         )
-        with progress.Progress(*columns, console=console, disable=not console.is_terminal) as bar:
+        with progress.Progress(*columns, console=console, disable=not sys.stderr.isatty()) as bar:
             task = bar.add_task(visible(name), total=total, completed=done, note="")
 
             def advance(steps: int = 1, note: str = "") -> None:
