@@ -1,6 +1,7 @@
 """Prints tables: of results, and of papers."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
 
@@ -8,7 +9,7 @@ from rich.table import Table as Printed
 
 from evaluator.analysis.pooling import differences, pool_runs, spread_notes
 from evaluator.benchmarks.reading import reading_said
-from evaluator.cli.console import new_table, print_line
+from evaluator.cli.console import fits, new_table, print_line
 from evaluator.cli.console import print_table as print_wide
 from evaluator.provenance.contamination import mark_of, training_said
 from evaluator.report.overview import Line, every_row, finding, read_lines, side_by_side
@@ -49,7 +50,7 @@ def _print_for_people(runs: Sequence[dict[str, Any]], full: bool) -> None:
         for protocol in dict.fromkeys(row["protocol"] for row in entry["rows"]) if full else ():
             table = every_row(entry, protocol, by_n=False, decimals=_DECIMALS)
             title = f"{table.title}. {table.mark}" if table.mark else table.title
-            print_wide(_printed(table, title))
+            _print_fitting(table, title)
     if not full:
         _print_short(entries)
     for entry in entries:
@@ -86,7 +87,7 @@ def _print_short(entries: Sequence[dict[str, Any]]) -> None:
     print_line(finding(entries), "bold")
     lines = _chosen(read_lines(entries))
     table = side_by_side(entries, lines, _DECIMALS)
-    print_wide(_printed(table, mark_of(entries[0]) if len(entries) == 1 else table.mark))
+    _print_fitting(table, mark_of(entries[0]) if len(entries) == 1 else table.mark)
     shown = sum(bool(cell.numbers) for line in table.lines for cell in line.cells)
     if more := sum(len(entry["rows"]) for entry in entries) - shown:
         print_line(f"{more:,} more rows: --full prints them, tables/summary.csv of each run has them all.", "dim")
@@ -104,6 +105,31 @@ def _chosen(lines: Sequence[Line]) -> list[Line]:
         of_protocol.setdefault(group[0], []).append(group)
     in_turn = [group for turn in zip_longest(*of_protocol.values()) for group in turn if group is not None]
     return [line for group in groups if group in in_turn[:LINES] for line in groups[group]]
+
+
+def _print_fitting(table: Table, title: str) -> None:
+    """Print a table; where the terminal is too narrow, on two lines a row and without columns of zeros."""
+    wide = _printed(table, title)
+    print_wide(wide if fits(wide) else _printed(_narrow(table), title, below="\n"))
+
+
+def _narrow(table: Table) -> Table:
+    """The table with its labels in one column, and without the columns ties and unscored where all are 0."""
+    letters = table.letters()
+    kept = [
+        i
+        for i, column in enumerate(table.columns)
+        if column.head not in ("ties", "unscored") or any(plain(line.cells[i], letters) != "0" for line in table.lines)
+    ]
+    lines = [
+        replace(
+            line,
+            labels=[f"{' '.join(line.labels[:2])}\n{' '.join(filter(None, line.labels[2:]))}".strip()],
+            cells=[line.cells[i] for i in kept],
+        )
+        for line in table.lines
+    ]
+    return replace(table, labels=[""], columns=[table.columns[i] for i in kept], lines=lines)
 
 
 def _printed(table: Table, title: str = "", below: str = " ") -> Printed:

@@ -26,7 +26,7 @@ from evaluator.runs.measure import check_level, measure, unknown_protocols
 from evaluator.runs.parts import Splits, in_splits, limit_said, limited, read_splits, what_is_left, write_splits
 from evaluator.runs.request import Request, names
 from evaluator.scoring.dual import CHANNEL
-from evaluator.scoring.needs import Needs, collect_needs, text_groups, within_limit, without_pools, words
+from evaluator.scoring.needs import LIMIT, Needs, collect_needs, text_groups, within_limit, without_pools, words
 from evaluator.scoring.score import describe_cost, describe_limits, score, settings_for
 from evaluator.scoring.store import Process, remove_parts
 from generator.base.errors import UserError, did_you_mean
@@ -198,7 +198,8 @@ def _asked(
     if model.fits_texts:
         needs = without_pools(needs)
     if isinstance(model, PairScorer) and not request.full_pools:
-        needs = within_limit(needs, benchmark, model.passes)
+        # A few items are a trial: whole pools would be most of it.
+        needs = within_limit(needs, benchmark, model.passes, LIMIT if request.limit is None else 0)
     return protocols, needs, not_asked
 
 

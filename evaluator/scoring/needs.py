@@ -120,23 +120,23 @@ def make_needs(
     )
 
 
-def within_limit(needs: Needs, benchmark: Benchmark, passes: int) -> Needs:
-    """The needs without what costs a model of `passes` forward passes per pair more than LIMIT.
+def within_limit(needs: Needs, benchmark: Benchmark, passes: int, most: int = LIMIT) -> Needs:
+    """The needs without what costs a model of `passes` forward passes per pair more than `most`.
 
-    Of a pool above the limit, only the true texts and SAMPLE false ones per image are kept. Raw retrieval above the
-    limit is left out.
+    Of a larger pool, only the true texts and SAMPLE false ones per image are kept. Raw retrieval that costs more is
+    left out.
     """
     passes = max(1, passes)  # blind models make no pass, but every pair of theirs is stored too
     pools, folds, sampled = dict(needs.pools), dict(needs.folds), {}
     for protocol, names in needs.folds.items():
-        if passes * sum(_size(pools[name]) for name in names) > LIMIT:
+        if passes * sum(_size(pools[name]) for name in names) > most:
             for name in folds.pop(protocol):
                 del pools[name]
     whole = {name for names in folds.values() for name in names}
     true = true_texts(benchmark)
     contests: list[np.ndarray] = []  # the keys of each contest of a sampled pool
     for name in [name for name in pools if name not in whole]:
-        if passes * _size(pools[name]) > LIMIT and len(pools[name][1]) > SAMPLE:
+        if passes * _size(pools[name]) > most and len(pools[name][1]) > SAMPLE:
             images, texts = pools.pop(name)
             sampled[name] = SAMPLE
             image_ids = needs.images.take(images).to_pylist()

@@ -1,5 +1,7 @@
 """The table of results in a terminal: every metric of every protocol is printed."""
 
+import re
+
 import pytest
 
 from evaluator.cli.results_table import LINES, print_paper_table, print_results
@@ -125,3 +127,20 @@ def test_a_group_of_a_papers_table_stands_once_above_its_columns_and_notes_below
     assert shown.count("Group") == shown.count("Other") == 1
     assert "[0.5, 2.0]" in shown
     assert shown.rstrip().endswith("(a) no run.")
+
+
+def test_a_narrow_terminal_gets_two_lines_a_row(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tables were up to 240 columns wide, whatever COLUMNS said."""
+    rows = [{"split": split, "kind": "swap", "low": 0.4, "high": 0.6} for split in ("seen", "partial", "unseen")]
+    printed = {}
+    for columns in (300, 90):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        print_results([results(*rows)])
+        printed[columns] = capsys.readouterr().out
+    rules = {columns: re.findall("─+", said)[0] for columns, said in printed.items()}
+    assert len(rules[90]) < len(rules[300]) - 20
+    numbers = [sorted(re.findall(r"\d+\.\d+", said)) for said in printed.values()]
+    assert numbers[0] == numbers[1]
+    assert "unscored" not in printed[90]
