@@ -53,7 +53,7 @@ def write_pages(folder: Path) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
+    path.write_text(text.replace("](tour.ipynb", "](tour.md"), encoding="utf-8")
 
 
 def _commands() -> str:
