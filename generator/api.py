@@ -20,6 +20,7 @@ from generator.base.extras import extras_named
 from generator.base.files import read_ids
 from generator.base.paths import check_benchmark_name
 from generator.base.progress import SILENT, Progress
+from generator.base.sizes import parse_size
 from generator.base.store import is_url, settle, shown, staging
 from generator.dataset.outputs import parse_outputs
 from generator.dataset.reader import Benchmark, Dataset
@@ -38,7 +39,7 @@ from generator.render.farm import Farm, default_workers
 from generator.render.rerender import Changes, default_folder, prepare_rerender, rerender
 from generator.render.run import Rendering, Work, check_space, duration, render_work, work_of
 from generator.render.settings import check_device, find_device, find_gpus
-from generator.render.shards import ShardScenes, parse_shard, parse_size
+from generator.render.shards import ShardScenes, parse_shard
 from generator.vocabulary.schema import parse_vocabulary
 
 logger = logging.getLogger(__name__)
@@ -180,22 +181,16 @@ def render_on_slurm(
     to reach the folder.
     """
     with extras_named():
-        from generator.render.slurm import Array, Slurm, parse_time
+        from generator.base.slurm import slurm_of
+        from generator.render.array import Array
     check_device(device)
     tar_bytes = parse_size(shards) if shards else None
     rendering = Rendering(quality, parse_outputs(outputs), device, None, tar_bytes).request
-    slurm = Slurm(
-        jobs,
-        workers,
-        partition,
-        account,
-        parse_time(time) if time else Slurm.minutes,
-        parse_size(memory) / 1e9 if memory else None,
-    )
+    slurm = slurm_of(workers, int(device != "cpu"), partition, account, time, memory)
     stored, root = _planned(planned, out, rendering, content)
     work = work_of(stored, rendering)
     _log_work(work, root, device, Farm(jobs * workers), stored.counts())
-    array = Array(stored, rendering, root, slurm)
+    array = Array(stored, rendering, root, jobs, slurm)
     if not wait:
         return None
     array.finish(progress)

@@ -16,6 +16,8 @@ from click.testing import CliRunner
 from filelock import FileLock
 from hypothesis import settings
 
+from tests.slurm import slurm as slurm
+
 # Tests run in two processes on machines of two cores, where threads of matrix products would only wait for one another.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Hundreds of processes import the same modules; compiling them once takes a third off each start.

@@ -3,11 +3,11 @@
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from evaluator.cli.options import FILE, JSON, NEW_FOLDER
+from evaluator.cli.options import FILE, JSON, NEW_FOLDER, job_options, take_slurm
 from generator.base.commands import Command, result, say
 from generator.base.errors import UserError
 
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 )
 @click.option("--allow-code", is_flag=True, help="Let --models name code (python:) and hosts (api:). Read it first.")
 @click.option("--dry-run", is_flag=True, help="Print the commands of all stages and run nothing.")
+@job_options
 @JSON
 @click.pass_context
 def experiment(
@@ -52,16 +53,18 @@ def experiment(
     allow_code: bool,
     dry_run: bool,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Make the tables of a paper from nothing: render, verify, train, score.
 
     NAME|FILE.py is bindsplit2026, hard-positives2024, crepe2023, compass2026, pearson2025 or pearson2025-clean, or a
     recipe of yours in Python, whose code is run (docs/experiments.md). What is done is not done again. If the command
-    is stopped, run it again to continue.
+    is stopped, run it again to continue. With --farm slurm each stage is a job, as soon as what it reads is there.
     """
     from evaluator.experiments.lab import Lab, find_experiment, read_models
     from evaluator.experiments.stages import is_done, run_stages
 
+    slurm = take_slurm(options)
     if experiment.endswith(".py"):
         say(f"A recipe is code: this runs that of {experiment}.")
     found = find_experiment(experiment)
@@ -80,9 +83,9 @@ def experiment(
     def tell(stage: "Stage", number: int) -> None:
         say(f"[{number}/{len(stages)}] {_command(stage, out)}")
 
-    lab = Lab(out, given, scale, tell=tell)
+    lab = Lab(out, given, scale, tell=tell, slurm=slurm)
     found.make(lab, settings)
-    failures = run_stages(lab.needed, out, tell)
+    failures = run_stages(lab.needed, out, tell, slurm)
     tables = lab.tables(found.paper, failures)
     if tables:
         failures |= run_stages([tables], out, lambda stage, _: tell(stage, len(stages)))

@@ -1,5 +1,8 @@
 """Options that several commands of `score` share."""
 
+import hashlib
+import json
+import shutil
 from collections.abc import Callable
 from dataclasses import Field, fields
 from pathlib import Path
@@ -8,10 +11,13 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 import click
 
 from evaluator.runs.request import Request
-from generator.base.commands import DatasetFolder, LocalFolder, Number, OutFile
+from generator.base.commands import WORDS, DatasetFolder, LocalFolder, Number, OutFile, say, slurm_options
+from generator.base.errors import UserError
+from generator.base.extras import extras_named
 
 if TYPE_CHECKING:
     from evaluator.runs.tracking import Tracker
+    from generator.base.slurm import Slurm
 
 FOLDER, NEW_FOLDER = LocalFolder(), LocalFolder(written=True)
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -26,6 +32,51 @@ class Questions(DatasetFolder):
         from evaluator.benchmarks.registry import external_source
 
         return value if external_source(value, None) else str(super().convert(value, param, ctx))
+
+
+def job_options(command: Any) -> Any:
+    """Decorator: `--farm slurm` and what a job takes, which take_slurm reads."""
+    farm = click.option(
+        "--farm",
+        type=click.Choice(["local", "slurm"]),
+        default="local",
+        show_default=True,
+        help="Where to run: here, or in jobs of a Slurm cluster.",
+    )
+    cores = click.option("--cores", type=click.IntRange(min=1), default=8, show_default=True, help="Slurm: of a job.")
+    gpus = click.option("--gpus", type=click.IntRange(min=0), default=0, show_default=True, help="Slurm: of a job.")
+    return farm(cores(gpus(slurm_options(command))))
+
+
+def take_slurm(options: dict[str, Any]) -> "Slurm | None":
+    """What a job takes, or None to run here; takes the options of job_options away. Raises UserError."""
+    taken = {name: options.pop(name) for name in ("cores", "gpus", "partition", "account", "time", "memory")}
+    if options.pop("farm") == "local":
+        return None
+    with extras_named():
+        from generator.base.slurm import slurm_of
+    return slurm_of(**taken)
+
+
+def run_as_job(context: click.Context, slurm: "Slurm") -> None:
+    """Run the command of a context in a job, wait for it, and print what it prints; again, continue.
+
+    Its files are in a folder here, named after the words of the command. Raises UserError if it fails.
+    """
+    from generator.base.slurm import run_job
+
+    words = [str(context.info_name), *context.meta[WORDS], "--farm", "local"]
+    digest = hashlib.sha256(json.dumps(words).encode()).hexdigest()[:8]
+    folder = Path(f"score-{context.info_name}-{digest}.slurm")
+    folder.mkdir(exist_ok=True)
+    log, printed = folder / "log.txt", folder / "printed.txt"
+    say(f"Its job says what it does in {log}; it goes on if you stop waiting, and the same command continues.")
+    main = "from evaluator.cli.main import main; main(prog_name='score')"
+    if run_job(["-P", "-c", main, *words], log, slurm, printed):
+        last = [line for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()][-1:]
+        raise UserError(f"The job failed ({''.join(last)}); mend that and run the same command again.")
+    click.echo(printed.read_text(encoding="utf-8"), nl=False)
+    shutil.rmtree(folder)
 
 
 SEED = click.IntRange(0, 2**32 - 1)

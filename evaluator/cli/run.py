@@ -5,7 +5,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evaluator.cli.options import BENCHMARK, FILTERS, FOLDER, FULL, JSON, JSONL, Questions, log_option, options_of
+from evaluator.cli.options import (
+    BENCHMARK,
+    FILTERS,
+    FOLDER,
+    FULL,
+    JSON,
+    JSONL,
+    Questions,
+    job_options,
+    log_option,
+    options_of,
+    run_as_job,
+    take_slurm,
+)
 from evaluator.runs.request import Request
 from generator.base.commands import Bar, Command, say
 from generator.base.errors import UserError
@@ -45,8 +58,11 @@ if TYPE_CHECKING:
 @log_option("Also write the results to a tracker: tensorboard (into RUN.tensorboard) or wandb.")
 @FULL
 @JSONL
+@job_options
 @JSON
+@click.pass_context
 def run(
+    context: click.Context,
     dataset: str,
     models: tuple[str, ...],
     benchmark: str | None,
@@ -66,6 +82,9 @@ def run(
     Under torchrun or accelerate launch, each process scores its share and the first writes the results. If it is
     stopped, run the same command again to continue.
     """
+    if slurm := take_slurm(options):
+        run_as_job(context, slurm)
+        return
     from evaluator.models.registry import check_model, check_path, read_spec
 
     for model in models:

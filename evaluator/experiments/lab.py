@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import Field, ValidationError
@@ -20,6 +20,9 @@ from evaluator.runs.measure import measure_protocols
 from generator.base.declarations import Declared, sentence_of
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import read_toml
+
+if TYPE_CHECKING:
+    from generator.base.slurm import Slurm
 
 RECIPES = {
     "bindsplit2026": "bindsplit2026:EXPERIMENT",
@@ -118,7 +121,8 @@ class Lab:
     """What a recipe says: stages, and the rows of its tables. A stage that no row needs is not run.
 
     root: the folder of all stages. given: models of the user, in place of the recipe's. dry: run nothing. tell: called
-    before a stage that `best` runs, with its number. missing, not_shown: the reasons, by label.
+    before a stage that `best` runs, with its number. slurm: the jobs that its stages are, None to run them here.
+    missing, not_shown: the reasons, by label.
     """
 
     root: Path
@@ -126,6 +130,7 @@ class Lab:
     scale: str = ""
     dry: bool = False
     tell: Callable[[Stage, int], object] = lambda stage, number: None
+    slurm: "Slurm | None" = None
     missing: dict[str, str] = field(default_factory=dict)
     not_shown: dict[str, str] = field(default_factory=dict)
     _stages: Stages = field(default_factory=Stages)
@@ -195,7 +200,7 @@ class Lab:
         """
         if self.dry:
             return trained[0]
-        failures = run_stages(in_order(runs), self.root, self.tell)
+        failures = run_stages(in_order(runs), self.root, self.tell, self.slurm)
         scores = [-1.0 if run.name in failures else _validated(run.out(self.root), splits) for run in runs]
         if max(scores) < 0:
             raise UserError(

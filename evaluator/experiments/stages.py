@@ -1,6 +1,7 @@
 """A stage: one command, the stages that it reads, and the folder that is named after both.
 
-Stages run in order, each in a process of its own. What is done is not done again; what fails stops only what reads it.
+Stages run in order, each in a process of its own, or as jobs of Slurm. What is done is not done again; what fails stops
+only what reads it.
 """
 
 import hashlib
@@ -13,10 +14,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import evaluator
 import generator
@@ -24,6 +27,9 @@ from evaluator.provenance.exposure import RECORD
 from generator.base.errors import UserError
 from generator.base.files import locked, sha256
 from generator.base.registry import resource
+
+if TYPE_CHECKING:
+    from generator.base.slurm import Slurm
 
 logger = logging.getLogger(__name__)
 _AMENDING = ("gen split", "gen describe", "gen verify")
@@ -166,24 +172,40 @@ class Failure:
 
 
 def run_stages(
-    stages: Sequence[Stage], root: Path, tell: Callable[[Stage, int], object] = lambda stage, number: None
+    stages: Sequence[Stage],
+    root: Path,
+    tell: Callable[[Stage, int], object] = lambda stage, number: None,
+    slurm: "Slurm | None" = None,
 ) -> dict[str, Failure]:
     """Run those of `stages` (in order) that have not ended; `tell` is called before each, with its number among all
     from 1.
 
-    Returns why stages have not ended, by their names: their own failure, or that of a stage that they read.
+    With `slurm` each is a job of its own, and those that read nothing of one another run at the same time. Returns why
+    stages have not ended, by their names: their own failure, or that of a stage that they read.
     """
-    failures: dict[str, Failure] = {}
-    for number, stage in enumerate(stages, 1):
+    ended: dict[str, Future[Failure | None]] = {}
+
+    def end(number: int, stage: Stage) -> Failure | None:
         if is_done(stage, root):
-            continue
-        cause = next((failures[read.name] for read in stage.reads if read.name in failures), None)
-        if cause is None:
-            tell(stage, number)
-            cause = run_stage(stage, root)
-        if cause:
-            failures[stage.name] = cause
-    return failures
+            return None
+        for read in stage.reads:
+            if read.name in ended and (cause := ended[read.name].result()):
+                return cause
+        tell(stage, number)
+        return run_stage(stage, root, slurm)
+
+    threads = ThreadPoolExecutor(max(1, len(stages))) if slurm else None
+    try:
+        for number, stage in enumerate(stages, 1):
+            if threads:
+                ended[stage.name] = threads.submit(end, number, stage)
+            else:
+                ended[stage.name] = Future()
+                ended[stage.name].set_result(end(number, stage))
+        return {name: failure for name, each in ended.items() if (failure := each.result())}
+    finally:
+        if threads:
+            threads.shutdown(wait=False, cancel_futures=True)
 
 
 def is_done(stage: Stage, root: Path) -> bool:
@@ -191,8 +213,9 @@ def is_done(stage: Stage, root: Path) -> bool:
     return (root / stage.name / DONE).is_file()
 
 
-def run_stage(stage: Stage, root: Path) -> Failure | None:
-    """Run a stage, or continue it; None once it has ended. Another process that works on it is waited for.
+def run_stage(stage: Stage, root: Path, slurm: "Slurm | None" = None) -> Failure | None:
+    """Run a stage, or continue it, here or as a job; None once it has ended. Another process that works on it is waited
+    for.
 
     Its output is in `log.txt` of its folder, which has the empty file `done` once the stage has ended.
     """
@@ -206,7 +229,7 @@ def run_stage(stage: Stage, root: Path) -> Failure | None:
         trained = (stage.out(root) / RECORD).exists()  # its process was killed before it could note so
         if stage.amended:
             _copy(stage.amended.out(root), stage.out(root))
-        if not trained and (code := _run(stage, root)):
+        if not trained and (code := _run(stage, root, slurm)):
             return Failure(stage, code, folder / LOG)
         (folder / DONE).touch()
     return None
@@ -223,12 +246,17 @@ def _locked(path: Path, stage: Stage) -> Iterator[None]:
         yield
 
 
-def _run(stage: Stage, root: Path) -> int:
+def _run(stage: Stage, root: Path, slurm: "Slurm | None") -> int:
     words = stage.arguments(root)
     main = _MAIN.format(_CODE[words[0]][0].name, words[0])
+    arguments = ["-P", "-c", main, str(root / stage.name / ".command.lock"), *words[1:]]
+    if slurm:
+        from generator.base.slurm import run_job
+
+        return run_job(arguments, root / stage.name / LOG, slurm)
     with (root / stage.name / LOG).open("ab") as log:
         process = subprocess.Popen(
-            [sys.executable, "-P", "-c", main, str(root / stage.name / ".command.lock"), *words[1:]],
+            [sys.executable, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,

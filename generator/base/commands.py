@@ -27,6 +27,10 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
+WORDS = "generator.words"
+"""Where a context of click keeps the words of its command."""
+
+
 class LocalFolder(click.Path):
     """A folder of this machine. The readers of tables take a relative name such as exp:1 for a URL, so it is made
     absolute.
@@ -107,6 +111,11 @@ class Command(click.Command):
     def __init__(self, *args: Any, common: Sequence[str] = (), examples: Sequence[str] = (), **more: Any) -> None:
         super().__init__(*args, **more)
         self.common, self.examples = common, examples
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keeps the words of the command line, for a command that runs itself as a job (WORDS)."""
+        ctx.meta[WORDS] = [*args]
+        return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The options, in two sections where some are common."""
@@ -212,6 +221,18 @@ def _logs_shown() -> Iterator[None]:
 class _Stderr(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         say(self.format(record))
+
+
+def slurm_options(command: Any) -> Any:
+    """Decorator: the options of a command for what a job of Slurm takes (generator.base.slurm)."""
+    for name, said in {
+        "--memory": "Slurm: memory of a job, such as 16GB.",
+        "--time": "Slurm: time of a job, such as 2:00:00; one that needs more continues.  [default: a day]",
+        "--account": "Slurm: account of the jobs.",
+        "--partition": "Slurm: partition of the jobs.",
+    }.items():
+        command = click.option(name, help=said)(command)
+    return command
 
 
 def say(message: str) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from generator.base.commands import Bar, Command, DatasetFolder, result, say
+from generator.base.commands import Bar, Command, DatasetFolder, result, say, slurm_options
 from generator.base.errors import UserError
 from generator.base.store import settle, shown
 from generator.cli.options import EXPOSED, FOLDER, JSON, given, given_values
@@ -70,10 +70,7 @@ _OF_SLURM = frozenset({"jobs", "partition", "account", "time", "memory", "wait"}
 @click.option(
     "--jobs", type=click.IntRange(min=1), help="Slurm: number of jobs, each with --workers cores.  [default: 8 of 8]"
 )
-@click.option("--partition", help="Slurm: partition of the jobs.")
-@click.option("--account", help="Slurm: account of the jobs.")
-@click.option("--time", help="Slurm: time of a job, such as 2:00:00; one that needs more continues.  [default: a day]")
-@click.option("--memory", help="Slurm: memory of a job, such as 16GB.")
+@slurm_options
 @click.option(
     "--wait/--no-wait", default=True, help="Slurm: whether to wait for the jobs, or to end once they are submitted."
 )

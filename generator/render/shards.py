@@ -17,8 +17,6 @@ from generator.dataset.records import PLAN_FILE, SCENES
 from generator.dataset.writer import WorldWriter, difference
 from generator.scene.planned import Planned, Scenes
 
-_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}
-
 
 class ShardScenes:
     """The scenes of a plan that are rendered here: all, or of n shards every n-th scene from the i-th on."""
@@ -46,18 +44,6 @@ def parse_shard(spec: str | None) -> tuple[int, int] | None:
     if not found or not 1 <= int(found[1]) <= int(found[2]):
         raise UserError(f"Expected --shard to be i/n such as 2/8, with i from 1 to n, got '{spec}'.")
     return int(found[1]), int(found[2])
-
-
-def parse_size(spec: str) -> int:
-    """Bytes from `256MB`, `1GB` or `500KB`, in powers of 1000. Raises UserError if malformed.
-
-    >>> parse_size("256MB")
-    256000000
-    """
-    found = re.fullmatch(r"([0-9]+)\s*([KMG]?)B?", spec.strip().upper())
-    if not found or int(found[1]) == 0:
-        raise UserError(f"Expected a size such as 256MB, 1GB or 500KB, got '{spec}'.")
-    return int(found[1]) * _UNITS[found[2]]
 
 
 _ADDED_COLUMNS = {"width", "height", "status", "reason"}

@@ -13,6 +13,7 @@ from evaluator.runs.folder import folder_name
 from tests.conftest import run_process
 from tests.evaluator.benchmarks.conftest import write_vl_checklist
 from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command
+from tests.test_wheel import MODEL
 
 
 @pytest.mark.full
@@ -28,6 +29,24 @@ def test_a_run_from_the_shell(tiny: Callable[..., Tiny], drawn: Path, tmp_path: 
     assert "40 images and 900 texts to encode" in done.stderr
     assert "GELU" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.full
+def test_a_run_as_a_job_of_slurm_prints_the_same(drawn: Path, slurm: Path, tmp_path: Path) -> None:
+    (tmp_path / "my_model.py").write_text(MODEL, encoding="utf-8")
+    arguments = ["score", "run", drawn, "--model", "python:my_model.py:Model", "--device", "cpu", "--json"]
+    here = run_process(*arguments, "--out", "here", cwd=tmp_path)
+    assert here.returncode == 0, here.stderr
+    there = run_process(*arguments, "--out", "there", "--farm", "slurm", "--gpus", "1", "--time", "30", cwd=tmp_path)
+    assert there.returncode == 0, there.stderr
+    one, other = (json.loads(done.stdout)["rows"] for done in (here, there))
+    assert other == one
+    (script,) = slurm.glob("script-*")
+    assert "#SBATCH --gpus-per-node=1" in script.read_text()
+    assert "#SBATCH --time=30" in script.read_text()
+    wrong = run_process(*arguments[:3], "--model", "jackalope:/nowhere", "--farm", "slurm", cwd=tmp_path)
+    assert wrong.returncode == 2
+    assert "The job failed (Error: There is no file or folder '/nowhere'" in wrong.stderr
 
 
 @pytest.mark.full

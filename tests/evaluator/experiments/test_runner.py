@@ -9,6 +9,7 @@ import pytest
 
 from evaluator.experiments.stages import DONE, LOG, Stages, in_order, is_done, run_stage, run_stages
 from generator.base.files import locked
+from generator.base.slurm import Slurm
 
 STAGES = Stages()
 PLAN = STAGES.add("gen plan --scenes train=12,val=1,seen=2,partial=2,unseen=2 --resolution 32x32")
@@ -106,3 +107,21 @@ def test_a_killed_render_is_continued_to_the_same_bytes(tmp_path: Path) -> None:
         pass  # the command goes on without the process that started it, and keeps its lock
     assert run_stage(RENDERED, root) is None
     assert contents(RENDERED.out(root)) == contents(RENDERED.out(tmp_path / "whole"))
+
+
+@pytest.mark.full
+def test_a_stage_is_a_job_of_slurm(slurm: Path, tmp_path: Path) -> None:
+    """Those that read nothing of one another are submitted at once; a failure stops what reads it."""
+    reader, verified = STAGES.add(f"gen render {WRONG}"), STAGES.add(f"gen verify {RENDERED}")
+    here, there = tmp_path / "here", tmp_path / "there"
+    run_stages([PLAN, RENDERED], here)
+    failures = run_stages([PLAN, RENDERED, verified, WRONG, reader], there, slurm=Slurm(1, gpus=2, partition="long"))
+    assert {name: failure.code for name, failure in failures.items()} == {WRONG.name: 2, reader.name: 2}
+    assert contents(RENDERED.out(there)) == contents(RENDERED.out(here))
+    scripts = [script.read_text() for script in slurm.glob("script-*")]
+    assert len(scripts) == 4
+    for line in ("--partition=long", "--gpus-per-node=2", "--cpus-per-task=1"):
+        assert all(f"#SBATCH {line}" in script for script in scripts)
+    (there / RENDERED.name / DONE).unlink()
+    assert run_stages([PLAN, RENDERED], there, slurm=Slurm(1)) == {}
+    assert len(list(slurm.glob("script-*"))) == 5

@@ -2,11 +2,9 @@
 
 import logging
 import os
-import re
 import shutil
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ import submitit
 from generator.base.errors import UserError
 from generator.base.files import read_json, write_json
 from generator.base.progress import SILENT, Progress
+from generator.base.slurm import Slurm
 from generator.plan.store import StoredPlan
 from generator.render.farm import Farm
 from generator.render.run import render_work, work_of
@@ -24,56 +23,6 @@ from generator.render.shards import merge_worlds
 logger = logging.getLogger(__name__)
 _NOTES, _LOGS = "jobs.json", "logs"
 _POLL = 2.0  # seconds
-_UNKNOWN = "UNKNOWN"  # what submitit says of a job that Slurm has forgotten
-
-
-@dataclass(frozen=True)
-class Slurm:
-    """An array of `jobs` jobs, each with `workers` cores, and with one GPU unless the device is the CPU.
-
-    `partition`, `account`: None takes the cluster's own. `minutes`, `gigabytes`: time and memory of a job. `cluster`:
-    an executor of submitit; None takes Slurm.
-    """
-
-    jobs: int = 8
-    workers: int = 8
-    partition: str | None = None
-    account: str | None = None
-    minutes: int = 24 * 60
-    gigabytes: float | None = None
-    cluster: str | None = None
-
-    def executor(self, logs: Path, gpu: bool) -> submitit.AutoExecutor:
-        """What submits the jobs. Raises UserError where the programs of Slurm are missing."""
-        if self.cluster is None and shutil.which("sbatch") is None:
-            raise UserError("--farm slurm needs the command sbatch: run it on a login node of the cluster.")
-        executor = submitit.AutoExecutor(logs, cluster=self.cluster or "slurm")
-        own = {"slurm_partition": self.partition, "slurm_account": self.account, "mem_gb": self.gigabytes}
-        executor.update_parameters(
-            name="jackalope",
-            timeout_min=self.minutes,
-            cpus_per_task=self.workers,
-            gpus_per_node=int(gpu),
-            slurm_setup=["export PYTHONSAFEPATH=1"],  # nothing is imported from the folder of the command
-            **{name: value for name, value in own.items() if value is not None},
-        )
-        return executor
-
-
-def parse_time(spec: str) -> int:
-    """Minutes, from `90`, `2:30:00` or `1-12:00:00`, as Slurm writes times. Raises UserError if malformed.
-
-    >>> parse_time("90"), parse_time("2:30:00"), parse_time("1-12:00:00")
-    (90, 150, 2160)
-    """
-    found = re.fullmatch(r"(?:(?:([0-9]{1,3})-)?([0-9]{1,3}):([0-5][0-9]):[0-5][0-9])|([0-9]{1,6})", spec)
-    minutes = 0
-    if found:
-        days, hours, rest, alone = (int(part or 0) for part in found.groups())
-        minutes = alone or (days * 24 + hours) * 60 + rest
-    if not minutes:
-        raise UserError(f"Expected --time to be minutes, H:MM:SS or D-HH:MM:SS, such as 2:00:00, got '{spec}'.")
-    return minutes
 
 
 class _Shard:
@@ -98,15 +47,16 @@ class _Shard:
 
 
 class Array:
-    """The shards of a plan for `root`, each rendered by a job into a folder of `root`.shards until all are merged.
+    """The shards of a plan for `root`, each rendered by one of `jobs` jobs into a folder of `root`.shards until all are
+    merged.
 
     `rendering`: the request of a Rendering. Made again for the same plan, it takes over the jobs that still run.
     """
 
-    def __init__(self, plan: StoredPlan, rendering: Mapping[str, Any], root: Path, slurm: Slurm):
+    def __init__(self, plan: StoredPlan, rendering: Mapping[str, Any], root: Path, jobs: int, slurm: Slurm):
         self._plan, self._rendering, self._root, self._slurm = plan, rendering, root, slurm
         self._folder = root.resolve().with_name(f"{root.resolve().name}.shards")
-        self._n = min(slurm.jobs, len(plan))
+        self._n = min(jobs, len(plan))
         if self._finished:
             return
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -152,20 +102,16 @@ class Array:
     def _submit(self, noted: Mapping[str, str]) -> list[tuple[int, submitit.Job[str | None]]]:
         """The job of each unfinished shard: one that still runs, or a new one. New ones are submitted as one array."""
         logs = self._folder / _LOGS
-        executor = self._slurm.executor(logs, self._rendering["device"] != "cpu")
-        running = []
-        for i in self._unfinished():
-            if self._slurm.cluster is None and (known := noted.get(str(i))):
-                job: submitit.Job[str | None] = submitit.SlurmJob(logs, known)
-                if not job.done(force_check=True) and job.state != _UNKNOWN:
-                    running.append((i, job))
-        new = [i for i in self._unfinished() if i not in dict(running)]
+        executor = self._slurm.executor(logs)
+        known = {i: self._slurm.running(logs, noted.get(str(i))) for i in self._unfinished()}
+        running = [(i, job) for i, job in known.items() if job]
+        new = [i for i, job in known.items() if not job]
         tasks = [
             _Shard(
                 self._plan.root.resolve(),
                 {**self._rendering, "shard": (i, self._n)},
                 self._shard(i),
-                self._slurm.workers,
+                self._slurm.cores,
             )
             for i in new
         ]

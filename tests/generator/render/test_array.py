@@ -1,72 +1,25 @@
 """An array of jobs on a Slurm cluster gives the files that rendering here gives."""
 
 import os
-import shlex
 import signal
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from generator.base.errors import UserError
+from generator.base.sizes import parse_time
+from generator.base.slurm import Slurm
 from generator.dataset.reader import Dataset
 from generator.plan.job import Job, plan_world, prepare
+from generator.render.array import Array
 from generator.render.farm import Farm
 from generator.render.run import Rendering, render_work, work_of
-from generator.render.slurm import Array, Slurm, parse_time
 from tests.conftest import FEW, refuse, render_arguments, run_process, succeed
 from tests.generator.render.digests import files
 
 JOB = Job("clevr", "3x3", {"train": 6, "val": 1, "seen": 1, "partial": 1, "unseen": 1}, 64, 64)
 DRAFT = Rendering("draft")
-
-SBATCH = """
-import os, pathlib, re, subprocess, sys
-here, script = pathlib.Path(__file__).parent, pathlib.Path(sys.argv[1]).read_text()
-number = 100 + len(list(here.glob("script-*")))
-(here / f"script-{number}").write_text(script)
-array = re.search(r"--array=0-([0-9]+)", script)
-for task in range(int(array[1]) + 1 if array else 1):
-    own = {"SLURM_ARRAY_JOB_ID": str(number), "SLURM_ARRAY_TASK_ID": str(task)} if array else {}
-    started = subprocess.Popen(
-        ["bash", sys.argv[1]], start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        env={**os.environ, "SLURM_JOB_ID": str(number), "SLURM_NTASKS": "1", "SLURM_JOB_NUM_NODES": "1",
-             "SLURM_PROCID": "0", "SLURM_LOCALID": "0", "SLURM_NODEID": "0", "SLURM_JOB_NODELIST": "node", **own},
-    )
-    (here / f"pid-{number}" / f"{task}" if array else here / f"pid-{number}").parent.mkdir(exist_ok=True)
-    (here / f"pid-{number}" / f"{task}" if array else here / f"pid-{number}").write_text(str(started.pid))
-print(f"Submitted batch job {number}")
-"""
-SRUN = """
-import os, sys
-command = next(i for i, word in enumerate(sys.argv) if word == sys.executable)
-os.execv(sys.argv[command], sys.argv[command:])
-"""
-SACCT = """
-import pathlib
-print("JobID|State|NodeList")
-for pid in pathlib.Path(__file__).parent.glob("pid-*/*"):
-    try:
-        runs = ") Z" not in pathlib.Path(f"/proc/{pid.read_text()}/stat").read_text()
-    except OSError:
-        runs = False
-    print(f"{pid.parent.name[4:]}_{pid.name}|{'RUNNING' if runs else 'FAILED'}|node")
-"""
-
-
-@pytest.fixture
-def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of programs that stand in for those of Slurm: jobs run here, at once, and submissions are kept."""
-    folder = tmp_path / "slurm"
-    folder.mkdir()
-    for name, code in {"sbatch": SBATCH, "srun": SRUN, "sacct": SACCT}.items():
-        (folder / f"{name}.py").write_text(code, encoding="utf-8")
-        command = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {shlex.quote(str(folder / name))}.py "$@"\n'
-        (folder / name).write_text(command, encoding="utf-8")
-        (folder / name).chmod(0o755)
-    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-    return folder
 
 
 def on_slurm(out: Path, *more: str) -> list[str | Path]:
@@ -74,17 +27,17 @@ def on_slurm(out: Path, *more: str) -> list[str | Path]:
 
 
 @pytest.mark.full
-def test_a_killed_array_is_continued_to_the_same_bytes(cluster: Path, undisturbed: Path, tmp_path: Path) -> None:
+def test_a_killed_array_is_continued_to_the_same_bytes(slurm: Path, undisturbed: Path, tmp_path: Path) -> None:
     out = tmp_path / "there"
     first = run_process(*on_slurm(out, "--no-wait", "--partition", "long", "--time", "2:00:00", "--memory", "4GB"))
     assert first.returncode == 0, first.stderr
     assert "Submitted 2 jobs (100)" in first.stderr
-    script = (cluster / "script-100").read_text()
+    script = (slurm / "script-100").read_text()
     for line in ("--array=0-1%2", "--partition=long", "--time=120", "--mem=4GB", "--cpus-per-task=1"):
         assert f"#SBATCH {line}" in script
     while not list(tmp_path.glob("there.shards/*/world/images/[!.]*.png")):
         time.sleep(0.02)
-    jobs = [int(pid.read_text()) for pid in cluster.glob("pid-100/*")]
+    jobs = [int(pid.read_text()) for pid in slurm.glob("pid-100_*")]
     for job in jobs:
         os.killpg(job, signal.SIGSTOP)
     again = run_process(*on_slurm(out, "--no-wait"))
@@ -94,11 +47,11 @@ def test_a_killed_array_is_continued_to_the_same_bytes(cluster: Path, undisturbe
     refuse("was begun with --jobs 2, not 3", *on_slurm(out, "--jobs", "3"))
     whole = run_process(*on_slurm(out))
     assert whole.returncode == 0, whole.stderr
-    assert sorted(each.name for each in cluster.glob("script-*")) == ["script-100", "script-101"]
+    assert sorted(each.name for each in slurm.glob("script-*")) == ["script-100", "script-101"]
     assert files(out) == files(undisturbed)
     assert not (tmp_path / "there.shards").exists()
     succeed(*on_slurm(out))
-    assert not (cluster / "script-102").exists()
+    assert not (slurm / "script-102").exists()
 
 
 @pytest.mark.full
@@ -106,7 +59,7 @@ def test_a_killed_array_is_continued_to_the_same_bytes(cluster: Path, undisturbe
 def test_the_executors_of_submitit_give_the_same_files(executor: str, tmp_path: Path) -> None:
     here, there = (plan_world(prepare(JOB), tmp_path / name) for name in ("here", "there"))
     render_work(work_of(here, DRAFT.request), here.root, here.root, Farm(1))
-    Array(there, DRAFT.request, there.root, Slurm(jobs=3, workers=1, cluster=executor)).finish()
+    Array(there, DRAFT.request, there.root, 3, Slurm(1, cluster=executor)).finish()
     assert files(there.root) == files(here.root)
     assert Dataset.open(there.root).world.manifest["scenes"] == 10
 
@@ -115,7 +68,7 @@ def test_a_job_that_cannot_render_says_why(tmp_path: Path) -> None:
     plan = plan_world(prepare(JOB), tmp_path / "world")
     broken = {**DRAFT.request, "device": "optix"}
     with pytest.raises(UserError, match="2 of 2 shards did not finish; shard 1: Blender finds no optix device"):
-        Array(plan, broken, plan.root, Slurm(jobs=2, workers=1, cluster="debug")).finish()
+        Array(plan, broken, plan.root, 2, Slurm(1, cluster="debug")).finish()
 
 
 def test_without_slurm_it_says_where_to_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
