@@ -223,7 +223,7 @@ def _read_table(path: Path) -> list[Answers]:
     models = columns.get("model", np.full(len(correct), path.stem, dtype=object))
     found = []
     for model in dict.fromkeys(models.tolist()):
-        of = models == model
+        of = models == np.array(model, dtype=object)  # numpy reads a string without the zeros at its end
         item = columns["item"][of]
         first, counts = np.unique(item.astype(str), return_counts=True)
         if counts.max() > 1:

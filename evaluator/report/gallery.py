@@ -54,7 +54,7 @@ def benchmark_items(runs: Sequence[tuple[str, NamedRun]], page: Path, inline: bo
     candidates = candidates.dropna(subset=["item"]).sort_values(
         ["item", "truth"], ascending=[True, False], kind="stable"
     )
-    scenes = list(dict.fromkeys([*candidates["scene_id"], *items["scene_id"]]))
+    scenes = [each for each in dict.fromkeys([*candidates["scene_id"], *items["scene_id"]]) if each]
     texts: dict[str, int] = {}
     text_of = benchmark.text_of
     images = runs[0][1].run.world or pictures_of(runs[0][1].run)
@@ -182,7 +182,8 @@ def _answers(run: Run, row_of: pd.Series) -> dict[int, list[Any]]:
         shown = [[prompt.letters[i], words_of[row]] for i, row in enumerate(asked.options)]
         says = reading.why if reading.label is None else f"says {labels[reading.label]}"
         entry = [[[visible(part) for part in option] for option in shown], says, visible(each.answer.text)]
-        found.setdefault(int(row_of[asked.item]), []).append(entry)
+        if asked.item in row_of:
+            found.setdefault(int(row_of[asked.item]), []).append(entry)
     return found
 
 

@@ -12,7 +12,7 @@ from evaluator.words.answers import Answered, item_scores, read
 from evaluator.words.prompt import Prompt, prompt_of
 from generator.base.errors import UserError
 from generator.base.parquet import read_table, write_table
-from generator.dataset.questions import MOST, YES_NO, Candidates, Question
+from generator.dataset.questions import CHOICE, IMAGES, MOST, YES_NO, Candidates, Question
 from generator.dataset.reader import Benchmark
 
 ANSWERS = pa.schema(
@@ -62,12 +62,16 @@ def read_answers(folder: Path, rows: Candidates, prompt: Prompt) -> list[Answere
         raise UserError(f"{folder} has lost its answers.parquet; run `score ask` again.")
     found = []
     for row in read_table(path, ANSWERS).to_pylist():
-        options, own = tuple(row["options"] or ()), row["true"] if row["form"] != YES_NO else None
-        known = all(0 <= each < len(rows.item) and rows.item[each] == row["item_id"] for each in options)
-        whole = known and None not in (row["order"], row["sample"], row["answer"], row["finish"])
-        if not (whole and options and len(options) <= MOST and own in (*options, *[None] * (len(options) == 1))):
+        form, options, true = row["form"], tuple(row["options"] or ()), row["true"]
+        whole = None not in (row["order"], row["sample"], row["answer"], row["finish"])
+        whole &= all(0 <= each < len(rows.item) and rows.item[each] == row["item_id"] for each in options)
+        if form == YES_NO:
+            whole, true = whole and len(options) == 1, None
+        else:
+            whole &= form in (CHOICE, IMAGES) and true in options and 2 <= len(set(options)) == len(options) <= MOST
+        if not whole:
             raise UserError(f"{path} is damaged: an answer has other options than its item; run `score ask` again.")
-        question = Question(row["item_id"], row["form"], options, own, row["order"])
+        question = Question(row["item_id"], form, options, true, row["order"])
         answer = Answer(row["answer"], row["finish"], row["prompt_tokens"] or 0, row["completion_tokens"] or 0)
         found.append(read(question, row["sample"], answer, rows, prompt))
     return found

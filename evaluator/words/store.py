@@ -9,12 +9,14 @@ from dataclasses import asdict
 from pathlib import Path
 
 from platformdirs import user_cache_path
+from pydantic import TypeAdapter
 
 from evaluator.models.contracts import Answer
 from generator.base.errors import UserError
 from generator.base.files import check_output
 
 _ROWS = 500
+_ANSWER = TypeAdapter(Answer)
 
 
 class AnswerStore:
@@ -51,14 +53,14 @@ class AnswerStore:
             query = f"SELECT name, answer FROM answers WHERE name IN ({','.join('?' * len(part))})"
             with self._lock, self._explained():
                 for name, answer in self._database.execute(query, part).fetchall():
-                    found[name] = Answer(**json.loads(answer))
+                    found[name] = _ANSWER.validate_json(answer)
         return found
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
         try:
             yield
-        except (sqlite3.Error, ValueError, TypeError) as error:
+        except (sqlite3.Error, ValueError) as error:
             raise UserError(
                 f"The answers in {self._path} cannot be used ({error}); delete it, free some space, or set "
                 "XDG_CACHE_HOME."

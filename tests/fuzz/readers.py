@@ -12,10 +12,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
+from PIL import Image
 
 from evaluator.analysis.answers import match, read_answers
+from evaluator.api import ask
 from evaluator.audits.familiarity.corpora import parts
 from evaluator.audits.familiarity.counting import read_counts, read_table
+from evaluator.models.contracts import Answer
 from evaluator.provenance.exposure import recorded_exposure
 from evaluator.report.files import write_latex
 from evaluator.report.page import write_page
@@ -24,6 +27,10 @@ from evaluator.runs.folder import open_run, read_named, read_results
 from evaluator.runs.measure import measure
 from evaluator.runs.parts import captions_digest, read_splits, write_splits
 from evaluator.scoring.store import VectorCache
+from evaluator.words.batch import read_batch
+from evaluator.words.prompt import DEFAULT, read_prompt
+from evaluator.words.reader import read_choice
+from evaluator.words.store import AnswerStore
 from generator.assets.importing import check_file, read_file
 from generator.assets.sets import read_asset, read_notes, write_asset
 from generator.assets.shapes import UnitMesh
@@ -154,6 +161,27 @@ def _report(root: Path) -> None:
     write_page([read_named(str(run.folder))], root / "page.html")
 
 
+def _worded(root: Path) -> None:
+    results = measure(open_run(root / "worded").folder)
+    write_latex(results, root / "worded")
+    write_page([read_named(str(root / "worded"))], root / "page.html")
+
+
+def _report_words(root: Path) -> None:
+    write_page([read_named(str(root / "worded"))], root / "page.html")
+
+
+def _answers(root: Path) -> None:
+    with AnswerStore("store", root) as store:
+        for answer in store.get(["a", "b"]).values():
+            read_choice(answer.text, answer.finish, "AB")
+
+
+class _Says:
+    def answer(self, images: list[Image.Image], question: str) -> str:
+        return "<think>Red?</think> The answer is A."
+
+
 def _partitions(root: Path) -> None:
     read_splits(root / "partitions", open_run(root / "run").benchmark)
 
@@ -278,6 +306,11 @@ READERS: dict[str, Reader] = {
     "splits of a run": Reader(("parted/splits.json",), _parted),
     "exposure": Reader(("jackalope.json",), recorded_exposure),
     "cache of scores": Reader(("cache.sqlite",), _cache),
+    "run in words": Reader(("worded/answers.parquet", "worded/run.json"), _worded),
+    "report in words": Reader(("worded/results.json",), _report_words),
+    "answers": Reader(("store.sqlite",), _answers),
+    "prompt": Reader(("prompt.toml",), lambda root: read_prompt(root / "prompt.toml")),
+    "batch": Reader(("batch.jsonl",), lambda root: list(read_batch([root / "batch.jsonl"]))),
 }
 
 
@@ -310,6 +343,9 @@ TEXTS = {
     '"match": "lemmas"}',
     "partitions/per_sample_overlap.tsv": f"question\tcaptions\tbucket\tpartition\n0\t{_DIGEST}\tall\tseen\n"
     f"1\t{_DIGEST}\tall\tunseen\n",
+    "batch.jsonl": '{"custom_id": "a", "response": {"status_code": 200, "body": {"choices": [{"message": '
+    '{"content": "A"}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 3}}}}\n'
+    '{"custom_id": "b", "error": {"message": "no"}}\n',
     "partitions/excluded.tsv": f"question\tcaptions\n2\t{_DIGEST}\n",
 }
 
@@ -358,5 +394,12 @@ def make_files(folder: Path) -> None:
     measure_items(Source(folder / "items.csv", out=folder / "run"))
     with VectorCache(folder / "cache.sqlite") as cache:
         cache.put(["a", "b", "c"], np.eye(3, 4))
+    for name in ("0.png", "1.png"):
+        Image.new("RGB", (2, 2)).save(folder / name)
+    ask(_Says(), f"table:{folder / 'items.csv'}", out=folder / "worded")
+    with AnswerStore("store", folder) as store:
+        for name in ("a", "b"):
+            store.put(name, Answer("A", "stop", 3, 1))
+    shutil.copy(DEFAULT, folder / "prompt.toml")
     parted = Path(shutil.copytree(folder / "run", folder / "parted"))
     write_splits(parted, read_splits(folder / "partitions", open_run(parted).benchmark))

@@ -23,7 +23,7 @@ from tests.hostile_files import sparse
 
 SECONDS, MEBIBYTES = 10.0, 1024
 EXAMPLES = int(os.environ.get("JACKALOPE_FUZZ_EXAMPLES", "40"))  # for each file of a reader
-SLOW = {"judge": 12, "judge, indices": 12, "judge, tars": 12, "run": 30, "report": 30}
+SLOW = {"judge": 12, "judge, indices": 12, "judge, tars": 12, "run": 30, "report": 30, "run in words": 30}
 
 
 @pytest.fixture(scope="module")
