@@ -26,7 +26,7 @@ from evaluator.runs.tables import COLUMNS, item_rows
 from generator.base.errors import UserError, did_you_mean
 from generator.base.extras import extras_named
 from generator.base.pages import image_row
-from generator.base.progress import SILENT, Callback, Progress
+from generator.base.progress import Callback, Progress, shown_here
 
 if TYPE_CHECKING:
     import altair
@@ -59,8 +59,10 @@ class Evaluation:
         return pd.DataFrame(item_rows(run, measure_protocols(run)), columns=list(COLUMNS))
 
     def table(self, protocol: str | None = None) -> pd.DataFrame:
-        """The table that `score run` prints, as text: of one protocol, or of all. Raises UserError for one that was
-        not measured."""
+        """The table that `score run` prints, as a DataFrame of texts: of one protocol, or of all.
+
+        Raises UserError for one that was not measured.
+        """
         known = list(dict.fromkeys(str(row["protocol"]) for row in self.results["rows"]))
         if protocol not in (None, *known):
             raise UserError(f"The evaluation has no protocol '{protocol}'; {did_you_mean(str(protocol), known)}")
@@ -122,10 +124,10 @@ def evaluate(
     model: Any,
     dataset: Dataset | str | Path,
     *,
-    progress: Progress | Callable[[str, int, int | None], object] = SILENT,
+    progress: Progress | Callable[[str, int, int | None], object] | None = None,
     **options: Any,
 ) -> Evaluation:
-    """Score a model on the questions of a dataset; nothing is printed.
+    """Score a model on the questions of a dataset; a notebook shows a bar, else nothing is printed.
 
     model: a spec such as `open_clip:ViT-B-32@openai`, or an object of yours (evaluator.models.python says which). An
     object is put in evaluation mode while it is scored, stays on its device, and is called `name`.
@@ -149,7 +151,7 @@ def ask(
     model: Any,
     dataset: Dataset | str | Path,
     *,
-    progress: Progress | Callable[[str, int, int | None], object] = SILENT,
+    progress: Progress | Callable[[str, int, int | None], object] | None = None,
     **options: Any,
 ) -> Evaluation:
     """Ask a model the questions of a dataset in words, as `evaluate` scores one.
@@ -173,6 +175,7 @@ def _evaluated(run: Callable[..., Results | None], request: Request, progress: A
         )
     folder = Path(tempfile.mkdtemp(prefix="evaluate-")) if request.out is None else Path(request.out)
     try:
+        progress = shown_here() if progress is None else progress
         results = run(request, folder, progress if isinstance(progress, Progress) else Callback(progress))
     except BaseException:
         if request.out is None:

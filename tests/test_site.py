@@ -1,5 +1,6 @@
 """The documentation as a site: it builds without a warning, its links lead somewhere, and its tour runs."""
 
+import os
 import re
 import subprocess
 import sys
@@ -63,12 +64,15 @@ def test_the_site_is_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-def test_the_tour_runs(tmp_path: Path) -> None:
+def test_the_tour_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From the first cell to the last, with a training that is as short as can be."""
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     notebook = nbformat.read(DOCS / "tour.ipynb", as_version=4)
     for cell in notebook.cells:
         cell.source = re.sub(r"--epochs \d+", "--epochs 1", cell.source)
     NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    said = "".join(output.get("text", "") for cell in notebook.cells for output in cell.get("outputs", []))
+    assert "texts: 100%" in said  # a notebook shows how far it is
     asked_why = notebook.cells[-2].outputs
     assert {"image/png"} <= {name for output in asked_why for name in output.get("data", {})}
     assert any("false" in output.get("text", "") for output in asked_why)

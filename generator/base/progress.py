@@ -1,5 +1,6 @@
 """How long work tells its caller how far it is. Nothing is shown unless the caller shows it."""
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Protocol, TypeVar
@@ -48,6 +49,28 @@ class Callback(Progress):
             self._call(name, finished, total)
 
         yield advance
+
+
+class NotebookBar(Progress):
+    """Shows a bar of tqdm in a notebook."""
+
+    @contextmanager
+    def track(self, name: str, total: int | None, done: int = 0) -> Iterator[Advance]:
+        """As Progress.track."""
+        from tqdm.auto import tqdm
+
+        with tqdm(total=total, initial=done, desc=name) as bar:
+
+            def advance(steps: int = 1, note: str = "") -> None:
+                bar.set_postfix_str(note, refresh=False)
+                bar.update(steps)
+
+            yield advance
+
+
+def shown_here() -> Progress:
+    """What follows long work where the caller says nothing: a bar in a notebook, else nothing."""
+    return NotebookBar() if "ipykernel" in sys.modules else SILENT
 
 
 def _ignore(steps: int = 1, note: str = "") -> None:
