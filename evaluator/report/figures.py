@@ -162,7 +162,7 @@ def _of_splits(name: str, title: str, lines: Sequence[Line], labels: Sequence[st
         panel = ", ".join(str(line.first[label]) for label in labels if line.first[label]) or "all"
         rows = (line.rows[split] for split in splits if split in line.rows)
         panels.setdefault(panel, []).extend(_record(row, line.entry["model"], row["split"]) for row in rows)
-    about = "By split, with intervals. Ribbon: range over blocks. Dashed: chance."
+    about = "By split, with intervals. Ribbon: range over blocks, or over the trainings of one. Dashed: chance."
     return _some(name, title, about, "splits", panels)
 
 
@@ -266,15 +266,24 @@ _QUESTION = ("protocol", *LABELS[2:])
 
 
 def differences(comparison: Mapping[str, Any]) -> list[Figure]:
-    """The paired differences of `score compare`, a panel for each split."""
-    panels: dict[str, list[Spec]] = {}
+    """The paired differences of `score compare`, a panel for each split; and where the lead changes, a panel for each
+    pair of models, with its splits."""
+    of_splits: dict[str, list[Spec]] = {}
+    of_flips: dict[str, list[Spec]] = {}
+    same = ("protocol", "metric", "kind", "first", "second")
+    flipped = {tuple(flip[name] for name in same) for flip in comparison.get("flips", ())}
     for row in comparison["rows"]:
         question = ", ".join(str(row[name]) for name in ("protocol", "kind") if row[name])
-        told = {**row, "value": row["difference"], "unit": "difference"}
-        record = _record(told, f"{row['first']} − {row['second']}", question)
-        panels.setdefault(row["split"] or "all items", []).append(record)
+        told, pair = {**row, "value": row["difference"], "unit": "difference"}, f"{row['first']} − {row['second']}"
+        of_splits.setdefault(row["split"] or "all items", []).append(_record(told, pair, question))
+        if row["split"] != "val" and tuple(row.get(name) for name in same) in flipped:
+            of_flips.setdefault(f"{pair}: {question}", []).append(_record(told, pair, row["split"]))
     about = "Differences of two models on the same items, first − second, in points, with intervals."
-    return _some("differences", "Paired differences", about, "differences", panels)
+    turned = "Which model leads depends on the split: differences in points, first − second, with intervals."
+    return [
+        *_some("differences", "Paired differences", about, "differences", of_splits),
+        *_some("differences-flips", "Where the lead changes", turned, "differences", of_flips),
+    ]
 
 
 def grid(title: str, cells: Sequence[Mapping[str, Any]]) -> list[Figure]:
@@ -370,7 +379,8 @@ def short_captions(captions: Sequence[str]) -> list[str]:
 def _record(row: Row, series: str, x: Any, group: str = "") -> Spec:
     """A mark of a chart: numbers in percent, None where there is none, and the value as tables say it."""
     columns = {"value": "value", "low": "low", "high": "high", "chance": "chance"}
-    columns |= {"least": "min_blocks", "most": "max_blocks"}
+    over = "blocks" if row.get("min_blocks") is not None else "runs"
+    columns |= {"least": f"min_{over}", "most": f"max_{over}"}
     numbers = {name: row.get(column) for name, column in columns.items()}
     said = f"{number(row['value'], row['unit'])} {interval({'low': None, **row})}".strip()
     of = {"x": x, "series": series, "group": group, "said": said, "items": row["items"], "speaks": row.get("speaks_of")}

@@ -8,6 +8,7 @@ import altair
 import numpy as np
 import pytest
 
+from evaluator.analysis.comparison import _flips
 from evaluator.report.figures import (
     Figure,
     by_complexity,
@@ -233,6 +234,27 @@ def test_differences_are_drawn_first_minus_second() -> None:
     (figure,) = differences({"rows": [{**row, "low": -0.2, "high": 0.05, "items": 9, "speaks_of": "x"}]})
     ((record,),) = figure.panels.values()
     assert (record["series"], record["value"], record["low"], record["high"]) == ("a − b", -10, -20, 5)
+
+
+def test_flips_are_drawn_over_the_splits_between_which_the_lead_changes() -> None:
+    row = {"protocol": "binary", "metric": "accuracy", "kind": "swap", "first": "a", "second": "b"}
+    row |= {"low": None, "high": None, "items": 9, "p": 0.5, "leader": None}
+    rows = [{**row, "split": split, "difference": by} for split, by in (("val", 0.2), ("seen", 0.1), ("unseen", -0.1))]
+    rows += [{**row, "kind": "flip", "split": split, "difference": 0.1} for split in ("seen", "unseen")]
+    _, figure = differences({"rows": rows, "flips": _flips(rows)})
+    assert figure.name == "differences-flips"
+    assert {name: [(each["x"], each["value"]) for each in panel] for name, panel in figure.panels.items()} == {
+        "a − b: binary, swap": [("seen", 10), ("unseen", -10)]
+    }
+    ElementTree.fromstring(figure.svg())
+
+
+@pytest.mark.parametrize("over", ["blocks", "runs"])
+def test_a_ribbon_shows_the_range_over_blocks_or_over_trainings(over: str, results: Row) -> None:
+    """Three trainings of one block had no ribbon."""
+    rows = [{**row, f"min_{over}": 0.25, f"max_{over}": 0.75} for row in results["rows"]]
+    (figure,) = gap([{**results, "rows": rows}])
+    assert all((each["least"], each["most"]) == (25, 75) for panel in figure.panels.values() for each in panel)
 
 
 def test_maps_name_captions_splits_and_models() -> None:
