@@ -44,6 +44,7 @@ def write_pages(folder: Path) -> None:
             .replace("](docs/", "](")
             .replace("](CHANGELOG.md", "](changes.md")
         )
+        text = re.sub(r"^.*img\.shields\.io.*\n\n", "", text, flags=re.MULTILINE)  # the site asks no other host
         _write(folder / name, text.replace("](CONTRIBUTING.md", "](contributing.md"))
     shutil.copy(ROOT / "CITATION.cff", folder)
     _write(folder / "commands.md", _commands())

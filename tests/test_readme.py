@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,14 @@ def test_it_starts_with_the_two_commands_that_make_has() -> None:
     makefile = (CHECKOUT / "Makefile").read_text()
     for target in re.findall(r"`?make ([a-z-]+)", README):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+def test_its_badges_are_true() -> None:
+    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    versions = [each.split(" :: ")[-1] for each in project["classifiers"] if " :: Python :: 3." in each]
+    assert f"Python {versions[0]} to {versions[-1]}]" in README
+    assert project["license"].startswith("Apache-2.0")
+    assert "[![Apache-2.0]" in README
 
 
 def each_command(folder: Path) -> list[str]:
