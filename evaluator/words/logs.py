@@ -147,7 +147,7 @@ def _inspect_log(path: Path) -> dict[str, Any]:
         from inspect_ai.log import read_eval_log
     except ModuleNotFoundError:
         raise UserError(
-            f"{path} is read by Inspect itself; install inspect-ai here, or write it as JSON with `inspect log convert "
+            f"{path} is read by Inspect itself; install jackalope[inspect] here, or write it as JSON with `inspect log convert "
             f"{path} --to json --output-dir .`."
         ) from None
     try:

@@ -18,6 +18,7 @@ EXTRAS = {
         "safetensors",
         "huggingface_hub",
         "accelerate",
+        "tqdm",
     ),
     "api": ("openai",),
     "log": ("tensorboard", "wandb"),
@@ -28,6 +29,7 @@ EXTRAS = {
     "hf": ("datasets", "httpx"),
     "familiarity": ("duckdb", "ijson", "textblob"),
     "xlsx": ("openpyxl",),
+    "inspect": ("inspect_ai",),
     "spacy": ("spacy",),
     "lora": ("peft",),
 }
