@@ -147,8 +147,8 @@ def _inspect_log(path: Path) -> dict[str, Any]:
         from inspect_ai.log import read_eval_log
     except ModuleNotFoundError:
         raise UserError(
-            f"{path} is read by Inspect itself; `pip install 'jackalope[inspect]'`, or write it as JSON with `inspect log "
-            f"convert {path} --to json --output-dir .`."
+            f"{path} is read by Inspect itself; `pip install 'jackalope[inspect]'`, or write it as JSON with `inspect "
+            f"log convert {path} --to json --output-dir .`."
         ) from None
     try:
         return dict(read_eval_log(str(path)).model_dump(mode="json"))
