@@ -20,6 +20,8 @@ from tests.slurm import slurm as slurm
 
 # Tests run in two processes on machines of two cores, where threads of matrix products would only wait for one another.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# pytest-xdist says how wide its own terminal is; tables of results would fold to it.
+os.environ.pop("COLUMNS", None)
 # Hundreds of processes import the same modules; compiling them once takes a third off each start.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False

@@ -44,21 +44,18 @@ def new_table(labels: Sequence[str], numbers: Sequence[str], title: str = "", fo
 def print_table(table: Table, width: int | None = None) -> None:
     """Print a table in its full width: a line that the terminal wraps is better than a number cut short.
 
-    `width`: columns where nothing says how wide stdout is, for a table that may fold.
+    `width`: columns where stdout is no terminal, for a table that may fold.
     """
     if width is not None:
-        _console(None if _known_width() else width).print(table)
+        _console(None if sys.stdout.isatty() else width).print(table)
         return
     _console(max(_wide(table), _console().width)).print(table)
 
 
 def fits(table: Table) -> bool:
     """Whether no line of a table is wider than the terminal or COLUMNS; of a pipe without COLUMNS, always."""
-    return not _known_width() or _wide(table) <= _console().width
-
-
-def _known_width() -> bool:
-    return sys.stdout.isatty() or "COLUMNS" in os.environ
+    known = sys.stdout.isatty() or "COLUMNS" in os.environ
+    return not known or _wide(table) <= _console().width
 
 
 def _wide(table: Table) -> int:

@@ -72,7 +72,7 @@ def run_as_job(context: click.Context, slurm: "Slurm") -> None:
     log, printed = folder / "log.txt", folder / "printed.txt"
     say(f"Its job says what it does in {log}; it goes on if you stop waiting, and the same command continues.")
     main = "from evaluator.cli.main import main; main(prog_name='score')"
-    if run_job(["-P", "-c", main, *words], log, slurm, printed):
+    if run_job(["-c", main, *words], log, slurm, printed):
         last = [line for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()][-1:]
         raise UserError(f"The job failed ({''.join(last)}); mend that and run the same command again.")
     click.echo(printed.read_text(encoding="utf-8"), nl=False)

@@ -249,14 +249,14 @@ def _locked(path: Path, stage: Stage) -> Iterator[None]:
 def _run(stage: Stage, root: Path, slurm: "Slurm | None") -> int:
     words = stage.arguments(root)
     main = _MAIN.format(_CODE[words[0]][0].name, words[0])
-    arguments = ["-P", "-c", main, str(root / stage.name / ".command.lock"), *words[1:]]
+    arguments = ["-c", main, str(root / stage.name / ".command.lock"), *words[1:]]
     if slurm:
         from generator.base.slurm import run_job
 
         return run_job(arguments, root / stage.name / LOG, slurm)
     with (root / stage.name / LOG).open("ab") as log:
         process = subprocess.Popen(
-            [sys.executable, *arguments],
+            [sys.executable, "-P", *arguments],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,

@@ -80,7 +80,7 @@ class _Command:
         """Run; returns the exit code."""
         with self._log.open("ab") as log, self._printed.open("ab") as printed:
             return subprocess.run(
-                [sys.executable, *self._arguments],
+                [sys.executable, "-P", *self._arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=printed,
                 stderr=log,

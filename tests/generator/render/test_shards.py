@@ -15,8 +15,9 @@ from PIL import Image
 from evaluator.training.recipe import Recipe
 from evaluator.training.source import benchmark_source
 from generator.base.errors import UserError
+from generator.base.sizes import parse_size
 from generator.dataset.reader import Dataset
-from generator.render.shards import ShardScenes, merge_worlds, parse_shard, parse_size
+from generator.render.shards import ShardScenes, merge_worlds, parse_shard
 from generator.scene.planned import Planned
 from tests.conftest import refuse, run_command, succeed
 from tests.generator.judge.datasets import edit
