@@ -60,22 +60,25 @@ def _write(path: Path, text: str) -> None:
 def _commands() -> str:
     """What every command prints with --help, a heading for each."""
     parts = ["# Commands\n"]
-    for name, group in (("gen", gen), ("score", score)):
-        for context in walk(group, name):
-            depth = "#" * (1 + len(context.command_path.split()))
-            parts.append(f"{depth} {context.command_path}\n\n```text\n{context.command.get_help(context)}\n```\n")
+    for context in commands():
+        depth = "#" * (1 + len(context.command_path.split()))
+        parts.append(f"{depth} {context.command_path}\n\n```text\n{context.command.get_help(context)}\n```\n")
     return "\n".join(parts)
 
 
-def walk(command: click.Command, name: str, parent: click.Context | None = None) -> Iterator[click.Context]:
-    """A context for a command and for every command below it."""
+def commands() -> list[click.Context]:
+    """A context for `gen`, for `score` and for every command below them."""
+    return [*_walk(gen, "gen"), *_walk(score, "score")]
+
+
+def _walk(command: click.Command, name: str, parent: click.Context | None = None) -> Iterator[click.Context]:
     context = click.Context(command, info_name=name, parent=parent, max_content_width=90, **command.context_settings)
     yield context
     if isinstance(command, click.Group):
         for each in command.list_commands(context):
             below = command.get_command(context, each)
             assert below is not None
-            yield from walk(below, each, context)
+            yield from _walk(below, each, context)
 
 
 def _python() -> str:

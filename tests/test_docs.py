@@ -5,7 +5,7 @@ import importlib.util
 import json
 import re
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import get_args
@@ -16,14 +16,12 @@ import pyarrow as pa
 import pytest
 
 from evaluator.benchmarks.candidates import COLUMNS
-from evaluator.cli.main import main as score
 from evaluator.experiments.lab import find_experiment
 from evaluator.protocols.registry import find_protocol
 from evaluator.report.papers.paper import find_paper
 from evaluator.training.recipe import presets
 from generator.assets.animals import build_animal
 from generator.base.declarations import Declared
-from generator.cli.main import main as gen
 from generator.dataset.records import BENCHMARK_TABLES, PACKED, PLAN, SCENES, SCORES
 from generator.describe.protocols.registry import find_protocol as find_recipes
 from generator.describe.request import read_text_preset, text_preset_names
@@ -81,22 +79,10 @@ def script(name: str) -> ModuleType:
     return module
 
 
-def walk(command: click.Command, name: str, parent: click.Context | None = None) -> Iterator[click.Context]:
-    """A context for a command and for every command below it."""
-    context = click.Context(command, info_name=name, parent=parent, **command.context_settings)
-    yield context
-    if isinstance(command, click.Group):
-        for each in command.list_commands(context):
-            below = command.get_command(context, each)
-            assert below is not None
-            yield from walk(below, each, context)
+COMMANDS: list[click.Context] = script("make_site").commands()
 
 
-def commands() -> list[click.Context]:
-    return [*walk(gen, "gen"), *walk(score, "score")]
-
-
-@pytest.mark.parametrize("context", commands(), ids=lambda context: context.command_path)
+@pytest.mark.parametrize("context", COMMANDS, ids=lambda context: context.command_path)
 def test_every_command_and_option_has_help(context: click.Context) -> None:
     assert context.command.help
     for parameter in context.command.params:
@@ -319,7 +305,7 @@ NAMED: dict[tuple[str, str], Callable[[str], object]] = {
 @pytest.mark.parametrize("told", sorted({each for _, _, told in items_of_papers() for each in commands_in(told)}))
 def test_the_commands_of_the_papers_exist(told: str) -> None:
     words = shlex.split(told)
-    context = max((each for each in commands() if words[: len(p := each.command_path.split())] == p), key=depth)
+    context = max((each for each in COMMANDS if words[: len(p := each.command_path.split())] == p), key=depth)
     given = words[depth(context) :]
     if not given:  # a mention
         return

@@ -6,6 +6,7 @@ Reading is by rules alone. Reasoning is cut off first. Then the last final state
 
 import re
 import unicodedata
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -89,16 +90,16 @@ def final_part(answer: str) -> str:
     return _OPEN.split(closed)[0].strip()
 
 
-class _Labels:
+class _Labels(ABC):
     """How the labels of a question are found: in a short statement, and in an answer without a final statement."""
 
+    @abstractmethod
     def stated(self, text: str) -> int | None:
         """The label that a statement gives."""
-        raise NotImplementedError
 
+    @abstractmethod
     def plain(self, text: str) -> int | None:
         """The label that an answer gives without a final statement."""
-        raise NotImplementedError
 
 
 class _Letters(_Labels):

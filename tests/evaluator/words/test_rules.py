@@ -195,7 +195,7 @@ def test_batch_files(server: Server, tmp_path: Path) -> None:
 
 def test_a_run_that_breaks_goes_on_and_asks_nothing_twice(tmp_path: Path) -> None:
     benchmark = captions_of_items(tmp_path / "items", 60)
-    with serving(answers=50, wait=0.002) as server:
+    with serving(answers=50, wait=0.02) as server:
         place = ("ask", f"table:{benchmark}", "--model", server.spec("even", concurrency=4), "--out", tmp_path / "run")
         assert_ends(score_command(*place), "answers no more", "out of order")
         answered = 50
