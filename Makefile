@@ -1,7 +1,7 @@
 # The verbs of daily work. Everything runs in .venv, which the first of them makes with all extras.
 SHELL := /bin/bash
 # Blender's module exists for these two. Where neither is there, uv fetches one.
-PYTHON ?= $(shell for name in python3.11 python3.13; do $$name -c "" 2>/dev/null && command -v $$name && break; done)
+PYTHON ?= $(shell for name in python3.13 python3.11; do $$name -c "" 2>/dev/null && command -v $$name && break; done)
 BIN := .venv/bin
 DEMO := demo
 # Training seeds of the demo, such as SEEDS="0 1 2".

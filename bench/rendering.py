@@ -2,11 +2,13 @@
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 from bench.figures import Figure
 from generator.plan.job import Job, Prepared, prepare
@@ -30,21 +32,30 @@ def _rates() -> list[Figure]:
             many = ("s" * (workers > 1), "s" * (threads > 1))
             what = f"{width}x{height} {quality}, {workers} worker{many[0]} x {threads} thread{many[1]}"
             runs = [_render(width, height, quality, images, workers) for _ in range(RUNS)]
-            found.append(Figure(what, "images/s", tuple(rate for rate, _ in runs)))
+            found.append(Figure(what, "images/s", tuple(run.rate for run in runs)))
             if workers == 1:
-                found.append(Figure(f"{what}, first image", "s", tuple(first for _, first in runs)))
+                found.append(Figure(f"{what}, first image", "s", tuple(run.first for run in runs)))
+                found.append(Figure(f"{what}, an image", "user s", tuple(run.used for run in runs)))
     return found
 
 
-def _render(width: int, height: int, quality: str, images: int, workers: int) -> tuple[float, float]:
-    """Images a second between the first and the last answer, and seconds to the first."""
+class _Run(NamedTuple):
+    """Images a second between the first and the last answer, seconds to the first, user seconds an image with start."""
+
+    rate: float
+    first: float
+    used: float
+
+
+def _render(width: int, height: int, quality: str, images: int, workers: int) -> _Run:
     prepared = _prepared(images, width, height)
     with tempfile.TemporaryDirectory() as folder:
         setup = worker_setup({**prepared.request, **Rendering(quality).request}, Path(folder))
         planned = prepared.planned
-        start = time.perf_counter()
+        start, used = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
         answered = [time.perf_counter() for answer in Farm(workers).render(planned, images, setup) if "scene" in answer]
-    return (len(answered) - 1) / (answered[-1] - answered[0]), answered[0] - start
+    used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - used
+    return _Run((len(answered) - 1) / (answered[-1] - answered[0]), answered[0] - start, used / images)
 
 
 def _prepared(images: int, width: int, height: int) -> Prepared:

@@ -38,6 +38,7 @@ def test_every_page_is_in_the_navigation() -> None:
     assert {page.name for page in DOCS.glob("*.md")} <= listed
 
 
+@pytest.mark.full
 def test_the_site_is_whole(tmp_path: Path) -> None:
     command = [sys.executable, str(DOCS / "make_site.py"), str(tmp_path / "site")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -13,6 +13,7 @@ from tests.evaluator.conftest import score_command
 from tests.generator.worlds import rewrite
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("bags")
 def test_scores_do_not_depend_on_where_images_lie(drawn: Path, tmp_path: Path) -> None:
     root = rewrite(drawn, tmp_path / "tars", tar_bytes=20_000)

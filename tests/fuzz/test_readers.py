@@ -122,6 +122,7 @@ def test_the_files_are_whole_before_they_are_damaged(folder: Path) -> None:
 _UNOPENED = {"masks", "depth", "normals", "boxes"}  # which World reads, and decodes from memory
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", sorted(READERS.keys() - _UNOPENED))
 @pytest.mark.parametrize("plant", [os.mkfifo, sparse], ids=["pipe", "sparse"])
 def test_pipes_and_sparse_files_are_refused_soon(folder: Path, name: str, plant: Callable[[Path], object]) -> None:

@@ -90,6 +90,7 @@ def test_tables_have_runs_by_label_and_reasons_of_the_others(tmp_path: Path) -> 
     assert Lab(tmp_path).tables("crepe2023", {}) is None
 
 
+@pytest.mark.full
 def test_a_search_keeps_the_model_that_is_best_on_the_validation_splits(tmp_path: Path) -> None:
     """Of three models one cannot be scored, one answers all wrong, and one all right."""
     lab = Lab(tmp_path)

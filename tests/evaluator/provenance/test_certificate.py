@@ -69,6 +69,7 @@ def test_a_manifest_that_claims_something_else_is_not_the_one_that_was_judged(
     assert found_certificate(dataset.benchmark(), dataset.world) == "not verified since it changed"
 
 
+@pytest.mark.full
 def test_a_verdict_for_this_run_is_the_judges_own(made: Path) -> None:
     dataset = Dataset.open(made)
     benchmark = dataset.benchmark()

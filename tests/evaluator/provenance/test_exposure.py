@@ -117,6 +117,7 @@ def test_relations_of_texts_count_between_things_that_they_name(world: World) ->
     assert ("color", "red", "cube") in exposure.objects
 
 
+@pytest.mark.full
 def test_a_scene_is_known_in_another_dataset(world: World, tmp_path: Path) -> None:
     """The same scene as another image (say, of another size), and the same image without its record, are still it."""
     ids = ["000000", "000001"]

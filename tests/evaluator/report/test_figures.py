@@ -48,6 +48,7 @@ def test_every_protocol_is_drawn_as_it_asks(results: Row) -> None:
     assert "neg, unseen" in drawn["complexity-productivity"].panels
 
 
+@pytest.mark.full
 def test_every_figure_is_a_specification_of_vega_lite_and_whole_svg(results: Row) -> None:
     for figure in figures([results]):
         altair.ConcatChart.from_dict(figure.spec(), validate=True)

@@ -209,6 +209,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return builder.write(tmp_path_factory.mktemp("all") / "dataset")
 
 
+@pytest.mark.full
 def test_every_protocol_has_the_results_of_a_run_of_ours(everything: Path, tmp_path: Path) -> None:
     """The items of a benchmark of every protocol, as a file of candidates, and by ids, against the run itself."""
     rng = np.random.default_rng(1)

@@ -137,6 +137,7 @@ def test_measuring_again_needs_no_model_and_gives_the_same_bytes(
     assert json.loads(done.stdout) == json.loads(before[0])
 
 
+@pytest.mark.full
 def test_the_same_run_again_gives_the_same_results(bags: None, drawn: Path, tmp_path: Path) -> None:
     for _ in range(2):
         _run(drawn, f"bag:sharp@{drawn}", tmp_path / "run")

@@ -153,6 +153,7 @@ def _unordered(text: str) -> list[str]:
     return " and ".join(sorted(text.split(" and "))).split()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("read", [_cut(6), _cut(5), _cut(2), _blind_to_shape, _unordered, str.split])
 def test_texts_that_are_read_alike_are_not_scored(
     drawn: Path,

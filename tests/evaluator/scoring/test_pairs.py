@@ -132,6 +132,7 @@ def test_batches_are_halved_when_memory_runs_out(
         score(Reader("none", room=0), world, benchmark, needs, tmp_path / "none", 64, tmp_path / "c")
 
 
+@pytest.mark.full
 def test_any_channel_can_be_measured(drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "run"
     first = _run(Reader(), drawn, folder, monkeypatch, protocols=())
@@ -150,6 +151,7 @@ def test_any_channel_can_be_measured(drawn: Path, tmp_path: Path, monkeypatch: p
         _run(Reader(), drawn, tmp_path / "third", monkeypatch, channel="cosine")
 
 
+@pytest.mark.full
 def test_a_pool_that_costs_too_much_is_sampled_and_said(
     drawn: Path,
     benchmark: Benchmark,

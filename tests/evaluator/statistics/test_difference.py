@@ -69,11 +69,11 @@ def test_exchanging_the_models_changes_the_sign_alone() -> None:
 @pytest.mark.parametrize(
     "study",
     [
-        Study(3, 3, 22, of_bindings=0.3),
-        Study(4, 4, 6, of_bindings=1.0),
+        pytest.param(Study(3, 3, 22, of_bindings=0.3), marks=pytest.mark.full),
+        pytest.param(Study(4, 4, 6, of_bindings=1.0), marks=pytest.mark.full),
         Study(4, 7, 3, of_values=0.5),
-        Study(3, 3, 22, runs=3, of_trainings=0.5),
-        Study(3, 3, 22, blocks=3, of_values=0.5),
+        pytest.param(Study(3, 3, 22, runs=3, of_trainings=0.5), marks=pytest.mark.full),
+        pytest.param(Study(3, 3, 22, blocks=3, of_values=0.5), marks=pytest.mark.full),
     ],
     ids=str,
 )
@@ -122,6 +122,7 @@ def test_nothing_is_known_of_models_that_never_differ() -> None:
     assert found.low < 0 < found.high
 
 
+@pytest.mark.full
 def test_ranks_hold_the_true_order_in_95_of_100_draws() -> None:
     held = 0
     for _ in range(200):

@@ -183,6 +183,7 @@ def test_a_share_is_compared_with_its_chance() -> None:
     assert np.isnan(cluster_mean(outcomes, Clusters.of(np.arange(198))).p)
 
 
+@pytest.mark.full
 def test_a_difference_of_parts_knows_what_they_share() -> None:
     """Each of 40 images has items in both parts, and half of the items of the first are in both: the width agrees with
     how the difference varies over draws, which parts taken as independent do not."""

@@ -76,6 +76,7 @@ def test_a_trained_model_is_an_open_clip_folder(
     assert {row["unscored"] for row in results["rows"] if row["unit"] == "share"} == {0}
 
 
+@pytest.mark.full
 def test_a_diffusion_model_learns_and_is_scored_as_its_family(
     drawn: Path, world: World, tmp_path: Path, little: None
 ) -> None:

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from generator.base.registry import resource
 from generator.dataset.reader import Dataset
 from tests.conftest import refuse, render_arguments, succeed
@@ -22,6 +24,7 @@ def test_a_folder_that_holds_another_world_is_left_alone(rendered: Path) -> None
     assert before == sorted(path.stat().st_mtime_ns for path in rendered.rglob("*"))
 
 
+@pytest.mark.full
 def test_a_family_of_ones_own_renders(tmp_path: Path) -> None:
     text = resource("scenes/clevr.toml").read_text().replace('name = "clevr"', 'name = "teal"')
     own = text.replace("gray = { linear = [62, 62, 62]", "teal = { linear = [10, 120, 110]")
@@ -32,6 +35,7 @@ def test_a_family_of_ones_own_renders(tmp_path: Path) -> None:
     succeed("gen verify", tmp_path / "teal-3x3-b2-s0-32x32")
 
 
+@pytest.mark.full
 def test_scenes_of_many_objects_render(tmp_path: Path) -> None:
     done = succeed(f"{QUICK} --family clevr-many --objects 3..10 --resolution 64x48", cwd=tmp_path)
     root = tmp_path / json.loads(done.stdout)["dataset"]

@@ -171,6 +171,7 @@ def test_they_are_what_blender_renders(each: World, tmp_path: Path) -> None:
     assert (sky > 0) == (each.manifest["request"]["family"] == "low")
 
 
+@pytest.mark.full
 def test_neither_workers_nor_quality_change_them(world: World, tmp_path: Path) -> None:
     again = render(tmp_path / "again", "--with", "boxes,masks,depth,normals", "--quality", "standard", "--workers", "2")
     files = [output_path(name, f"{n:06d}") for name in OUTPUTS for n in range(6)]

@@ -90,6 +90,7 @@ def denied(form: Form) -> list[object]:
     return [*found, *(link for link in form.relations if not link.holds)]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("known", [True, False])
 def test_foils_of_known_words_name_what_training_shows(known: bool, tmp_path: Path) -> None:
     job = Job("clevr", ("3x3", "atoms=1x3"), "700", 64, 48, design="systematicity")

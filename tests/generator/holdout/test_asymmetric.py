@@ -84,6 +84,7 @@ class Familiar:
         return np.array([-float(any(each in text for each in self._held_out)) for _, text in pairs])
 
 
+@pytest.mark.full
 def test_a_model_that_prefers_the_familiar_pays_the_whole_tax(tmp_path: Path) -> None:
     prepared = prepare(Job("clevr", ["3x3", "asymmetric"], COUNTS, 64, 48))
     write_planned(tmp_path, prepared)

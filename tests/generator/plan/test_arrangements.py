@@ -96,6 +96,7 @@ def test_training_shows_every_binding_of_familiar_scenes_and_evaluation_can_be_a
     assert len(familiar) > 15
 
 
+@pytest.mark.full
 def test_too_few_training_scenes_are_refused_with_a_larger_number_that_suffices() -> None:
     counts, refusals = "train={},val=2,seen=2,partial=2,unseen=2", 0
     for tried in range(1, 9):

@@ -177,6 +177,7 @@ def test_a_world_without_twins_gives_no_pairs(rendered: Path) -> None:
     assert "it needs scenes with a twin (gen render --pairs)" in done.stderr
 
 
+@pytest.mark.full
 def test_twins_leave_stacks_as_they_are() -> None:
     job = related_scenes(3)
     stacked = twins = 0

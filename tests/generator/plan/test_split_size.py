@@ -26,6 +26,7 @@ def test_a_block_of_3x3_has_nine_groups_and_nine_bindings() -> None:
     assert sizes("clevr", HoldoutRequest(holdout=("4x2",), scenes="train=60,unseen=30"))[0].clusters == 6
 
 
+@pytest.mark.full
 def test_over_the_grid_the_rule_says_which_scenes_are_unseen() -> None:
     found = sizes("clevr", HoldoutRequest(block_seeds=(0, 1), scenes="grid"))
     assert found == [SplitSize("unseen", 36, 9, 9, 2.0, (3, 3))] * 2  # 9 groups, 2 pairings, 2 orders

@@ -59,6 +59,7 @@ def test_a_grid_is_planned_for_no_split(tmp_path: Path) -> None:
     assert (len(stored), stored.counts(), stored.assigned()) == (4 * 3 * 4 * 3, {}, {})
 
 
+@pytest.mark.full
 def test_the_same_request_is_the_same_bytes_and_is_not_planned_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

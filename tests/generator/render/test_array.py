@@ -64,6 +64,7 @@ def test_the_executors_of_submitit_give_the_same_files(executor: str, tmp_path: 
     assert Dataset.open(there.root).world.manifest["scenes"] == 10
 
 
+@pytest.mark.full
 def test_a_job_that_cannot_render_says_why(tmp_path: Path) -> None:
     plan = plan_world(prepare(JOB), tmp_path / "world")
     broken = {**DRAFT.request, "device": "optix"}

@@ -61,6 +61,7 @@ def render_with_kills(root: Path, arguments: list[str], rng: random.Random, kill
         assert process.returncode in (-signal.SIGKILL, -signal.SIGTERM), errors
 
 
+@pytest.mark.full
 def test_workers_end_with_a_killed_parent_while_an_image_is_rendered(tmp_path: Path) -> None:
     """A frame of 1600x1200 takes far longer than the ten seconds in which the processes have to be gone."""
     slow = [*FEWEST, "--resolution", "1600x1200", "--quality", "reference"]

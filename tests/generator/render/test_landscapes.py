@@ -76,6 +76,7 @@ def test_no_scene_shows_in_a_later_one(tmp_path: Path, vocabulary: Vocabulary, p
     assert {name: two[name] for name in one} == one
 
 
+@pytest.mark.full
 def test_each_direction_shows_other_scenery_behind_the_same_objects(tmp_path: Path) -> None:
     scene = planned("0", "desert", ("fox", "red"), ("elephant", "blue"))
     images, masks = [], []

@@ -97,6 +97,7 @@ def test_where_nothing_stands_the_image_shows_the_panorama(tmp_path: Path, sets:
         assert np.quantile(off, 0.99) < 0.03
 
 
+@pytest.mark.full
 def test_an_image_does_not_depend_on_earlier_ones(tmp_path: Path) -> None:
     vocabulary = read_vocabulary("photo")
     camera = Camera(vocabulary.camera.position, vocabulary.camera.target, 54.0, 32.0)
@@ -112,6 +113,7 @@ def test_an_image_does_not_depend_on_earlier_ones(tmp_path: Path) -> None:
     assert one == two[::-1]
 
 
+@pytest.mark.full
 def test_a_light_in_which_colours_mislead_is_a_warning(sets: Path) -> None:
     made(
         sets,
@@ -176,6 +178,7 @@ def test_mistakes_are_named(tmp_path: Path, text: str, said: str) -> None:
     assert said in caught.value.message
 
 
+@pytest.mark.full
 def test_a_world_of_photographs_is_verified(tmp_path: Path) -> None:
     few = ["--scenes", "train=14,val=2,seen=4,partial=4,unseen=4", "--resolution", "96x72", "--quality", "draft"]
     done = run_command("gen", "render", "--family", "photo", "--holdout", "3x3", *few, "--out", tmp_path / "world")

@@ -41,6 +41,7 @@ def wait_for_images(root: Path, n: int, process: subprocess.Popen[bytes]) -> Non
         time.sleep(0.005)
 
 
+@pytest.mark.full
 def test_two_workers_and_another_hash_seed_give_the_same_files(undisturbed: Path, tmp_path: Path) -> None:
     env = {**os.environ, "PYTHONHASHSEED": "7"}
     done = run_process(*render_arguments(tmp_path / "two", *FEW, "--workers", "2"), env=env)
@@ -49,6 +50,7 @@ def test_two_workers_and_another_hash_seed_give_the_same_files(undisturbed: Path
     assert len(files(undisturbed)) > 28
 
 
+@pytest.mark.full
 def test_another_seed_gives_other_images(undisturbed: Path, tmp_path: Path) -> None:
     succeed(*render_arguments(tmp_path / "other", *FEWEST, "--seed", "1"))
     first, second = (set(Dataset.open(root).world.sums.values()) for root in (undisturbed, tmp_path / "other"))

@@ -152,6 +152,7 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.full
 def test_a_landscape_takes_no_fewer_samples_where_only_a_floor_may(rendered: Path) -> None:
     whole, floor, landscape = (
         np.asarray(Image.open(rendered / f"pug-{name}.png")).astype(int) for name in ("whole", "floor", "landscape")

@@ -84,6 +84,7 @@ def test_what_rests_touches_the_top_and_neither_enters_the_other(in_blender: Any
         assert scene.objects[1].position[2] == pytest.approx(top, abs=1e-4)
 
 
+@pytest.mark.full
 def test_a_family_whose_tops_are_not_flat_is_refused_by_gen_render(tmp_path) -> None:
     (tmp_path / "mine.toml").write_text(with_object("cylinder", top={"height": 1.7, "radius": 0.99}), encoding="utf-8")
     scenes = ["--scenes", "train=4,val=1,seen=1,partial=1,unseen=1", "--resolution", "32x32", "--quality", "draft"]

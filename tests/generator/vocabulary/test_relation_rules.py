@@ -86,6 +86,7 @@ def test_both_tables_have_the_same_rules() -> None:
     assert len(AXIS_OF) == 2 * len(AXES)
 
 
+@pytest.mark.full
 def test_a_rule_of_one_entry_is_planned_placed_described_and_verified(family: str, tmp_path: Path) -> None:
     prepared = prepare(Job(family, "3x3", COUNTS, 64, 48, 0, 0, (2, 4)))
     vocabulary, seen = prepared.vocabulary, Counter()

@@ -58,7 +58,10 @@ def long_lines(folder: Path) -> Path:
     return squeezed(folder / "a.txt.gz", (b"x" * (1 << 20) for _ in range(1000)))
 
 
-@pytest.mark.parametrize("make", [digits, long_name, members, long_text, long_lines])
+@pytest.mark.parametrize(
+    "make",
+    [digits, long_name, long_lines, *(pytest.param(make, marks=pytest.mark.full) for make in (members, long_text))],
+)
 def test_small_files_that_state_much_are_refused_soon(tmp_path: Path, make: Callable[[Path], Path]) -> None:
     refused(make(tmp_path))
 

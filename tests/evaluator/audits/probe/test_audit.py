@@ -103,6 +103,7 @@ def _lost(results: dict[str, Any], model: str, factor: str) -> set[str]:
     return {row["lost"] for row in results["models"][model]["rows"] if row["factor"] == factor}
 
 
+@pytest.mark.full
 def test_a_bag_of_words_has_attributes_and_objects_and_no_binding(results: dict[str, Any]) -> None:
     assert _lost(results, "bag", ATTRIBUTE) == _lost(results, "bag", OBJECT) == {""}
     assert _lost(results, "bag", BINDING) == {"image encoder and text tower"}
