@@ -44,6 +44,7 @@ from generator.vocabulary.environments import (
 from generator.vocabulary.materials import Pattern, Texture, WallSpec
 from generator.vocabulary.schema import read_vocabulary
 from generator.vocabulary.tables import ObjectSpec, Phrasing
+from tests.conftest import run_command
 from tests.paths import CHECKOUT as ROOT
 
 DOCS = ROOT / "docs"
@@ -129,6 +130,25 @@ def test_the_family_of_the_first_five_minutes_is_without_findings(tmp_path: Path
     first, *_ = blocks(DOCS / "vocabularies.md", "toml")
     (tmp_path / "mine.toml").write_text(first, encoding="utf-8")
     assert check_family(str(tmp_path / "mine.toml")) == []
+
+
+@pytest.mark.full
+def test_one_more_thing_takes_a_mesh_and_five_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = section(DOCS / "worlds.md", "## Everyday objects")
+    (family,) = re.findall("```toml\n(.*?)```", text, re.DOTALL)
+    assert len([line for line in family.splitlines() if line]) <= 5
+    (tmp_path / "more-things.toml").write_text(family, encoding="utf-8")
+    (tmp_path / "docs").symlink_to(DOCS)
+    monkeypatch.setenv("JACKALOPE_ASSETS", str(tmp_path / "sets"))
+    imported, rendered = re.findall("```sh\n(.*?)```", text, re.DOTALL)[1].splitlines()
+    rendered += " --scenes train=80,val=1,seen=1,partial=1,unseen=1 --resolution 32x32 --quality draft --out world"
+    for command in (imported, rendered):
+        done = run_command(*shlex.split(command), cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    manifest = json.loads((tmp_path / "world" / "world" / "manifest.json").read_text("utf-8"))
+    recorded = manifest["request"]["assets"]["licences"]
+    assert recorded["mine/jackalope"] == "Apache-2.0"
+    assert recorded["mug"] == "CC0 1.0, from Blend Swap"
 
 
 def test_the_example_family_is_without_findings() -> None:

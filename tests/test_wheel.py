@@ -86,20 +86,25 @@ def test_each_file_that_is_not_ours_has_its_licence(wheel: Path) -> None:
         (info,) = {name.split("/")[0] for name in names if name.split("/")[0].endswith(".dist-info")}
         declared = tomllib.loads(archive.read(f"{info}/licenses/REUSE.toml").decode())["annotations"]
         metadata = archive.read(f"{info}/METADATA").decode()
-    licences = {"generator/_data/blender_assets/panoramas/": "CC0-1.0", "evaluator/report/assets/datatables": "MIT"}
-    panoramas = 0
+    others = {
+        "generator/_data/blender_assets/panoramas/*.exr": ("CC0-1.0", 16),
+        "generator/_data/blender_assets/things/*.npz": ("CC0-1.0", 12),
+        "evaluator/report/assets/datatables*": ("MIT", 2),
+    }
+    licence = {name: of for pattern, (of, _) in others.items() for name in names if fnmatch(name, pattern)}
     for name in names:
         path = name.removeprefix("generator/_data/")
-        last = [each["SPDX-License-Identifier"] for each in declared if fnmatch(path, each["path"])][-1]
-        begins = next((begin for begin in licences if name.startswith(begin)), None)
-        if begins and not name.endswith("panoramas/LICENCE.txt"):
-            assert last == licences[begins], name
-            panoramas += name.endswith(".exr")
-        else:
-            assert last == "Apache-2.0", name
-    assert panoramas == 16
+        last = [
+            each["SPDX-License-Identifier"]
+            for each in declared
+            if any(fnmatch(path, pattern) for pattern in np.atleast_1d(each["path"]))
+        ][-1]
+        assert last == licence.get(name, "Apache-2.0"), name
+    for pattern, (_, count) in others.items():
+        assert len([name for name in licence if fnmatch(name, pattern)]) == count
     assert "License-Expression: Apache-2.0 AND CC0-1.0 AND MIT" in metadata
-    for kept in ("LICENSE", "blender_assets/panoramas/LICENCE.txt", "evaluator/report/assets/datatables.LICENSE.txt"):
+    own = [f"blender_assets/{name}/LICENCE.txt" for name in ("panoramas", "things")]
+    for kept in ("LICENSE", *own, "evaluator/report/assets/datatables.LICENSE.txt"):
         assert f"{info}/licenses/{kept}" in names
 
 

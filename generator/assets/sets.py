@@ -1,4 +1,5 @@
-"""Asset sets by name: `builtin` and `panoramas`, which come with the project, and sets that a user installs or imports.
+"""Asset sets by name: `builtin`, `things` and `panoramas`, which come with the project, and those that a user installs
+or imports.
 
 Each set is a folder below the user's data folder, or below $JACKALOPE_ASSETS. A world's vocabulary or `--assets` names
 the set that it uses; it never depends on what happens to be installed.
@@ -19,7 +20,7 @@ from generator.assets.shapes import SHAPES, UnitMesh, mesh_digest, read_mesh, un
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import read_json, sha256, write_json
 from generator.base.registry import resource
-from generator.dataset.licences import OWN, PHOTOS, UNDECLARED
+from generator.dataset.licences import OWN, PHOTOS, SHIPPED, UNDECLARED
 
 BUILTIN = "builtin"
 PANORAMAS = "panoramas"
@@ -28,14 +29,14 @@ NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 
 def asset_sets() -> list[str]:
-    """Names of the installed sets, the built-in one first."""
+    """Names of the sets here, those that come with the project first."""
     root = _root()
-    return [BUILTIN, *sorted(path.name for path in root.iterdir() if _is_set(path))] if root.is_dir() else [BUILTIN]
+    return [*SHIPPED, *sorted(path.name for path in root.iterdir() if _is_set(path))] if root.is_dir() else [*SHIPPED]
 
 
 def set_folder(name: str) -> Path:
     """The folder of a set, which need not exist. Raises UserError where no set of a user can have that name."""
-    if name in (BUILTIN, PANORAMAS):
+    if name in SHIPPED:
         raise UserError(f"The set '{name}' comes with the project and takes nothing else; choose another --set.")
     if not NAME.fullmatch(name):
         raise UserError(
@@ -75,7 +76,7 @@ def asset_mesh(assets: str, name: str) -> UnitMesh:
     """
     check_asset(assets, name)
     assets, name = located(assets, name)
-    return build_animal(name) if assets == BUILTIN else read_asset(set_folder(assets), name)
+    return build_animal(name) if assets == BUILTIN else read_asset(_folder(assets), name)
 
 
 def panorama_file(name: str) -> Path:
@@ -97,11 +98,7 @@ def check_asset(assets: str, name: str) -> None:
     assets, name = located(assets, name)
     known = asset_names(assets)
     if name not in known:
-        mend = (
-            ""
-            if assets in (BUILTIN, PANORAMAS, *INSTALLABLE)
-            else f" Or: gen assets import FILE --name {name} --set {assets}"
-        )
+        mend = "" if assets in (*SHIPPED, *INSTALLABLE) else f" Or: gen assets import FILE --name {name} --set {assets}"
         raise UserError(f"The asset set '{assets}' has no mesh '{name}'; {did_you_mean(name, known)}{mend}")
 
 
@@ -130,7 +127,7 @@ def asset_digest(assets: str, names: Iterable[str]) -> str:
 def _licence(assets: str, name: str) -> str:
     if assets == PANORAMAS:
         return PHOTOS
-    return OWN if assets == BUILTIN else str(read_notes(set_folder(assets), name).get("licence") or UNDECLARED)
+    return OWN if assets == BUILTIN else str(read_notes(_folder(assets), name).get("licence") or UNDECLARED)
 
 
 def _digest_of(assets: str, name: str) -> str:
@@ -139,11 +136,11 @@ def _digest_of(assets: str, name: str) -> str:
         return animal_digest(name)
     if is_panorama(assets, name):
         return sha256(_panorama(assets, name))
-    return mesh_digest(read_asset(set_folder(assets), name))
+    return mesh_digest(read_asset(_folder(assets), name))
 
 
 def _folder(assets: str) -> Path:
-    return resource(f"blender_assets/{PANORAMAS}") if assets == PANORAMAS else set_folder(assets)
+    return resource(f"blender_assets/{assets}") if assets in SHIPPED else set_folder(assets)
 
 
 def _panorama(assets: str, name: str) -> Path:
@@ -161,7 +158,7 @@ def _root() -> Path:
 
 
 def _is_set(path: Path) -> bool:
-    return path.is_dir() and NAME.fullmatch(path.name) is not None and path.name != BUILTIN and bool(_files(path))
+    return path.is_dir() and NAME.fullmatch(path.name) is not None and path.name not in SHIPPED and bool(_files(path))
 
 
 def _how_to_get(assets: str) -> str:
@@ -210,17 +207,16 @@ def mesh_height(name: str, assets: str) -> float:
 
 
 def unknown_mesh(names: Iterable[str], assets: str) -> str | None:
-    """A message about the first name that is no shape, built-in mesh or shipped panorama; None where there is none.
+    """A message about the first name that is no shape, nor of a set that comes with the project; None without one.
 
     Names of other sets are checked only when a world is rendered (`check_asset`), so that a world can be read where its
     set is not installed.
     """
     for name in names:
         of, within = located(assets, name)
-        if of == BUILTIN and name not in SHAPES and within not in (animals := asset_names(BUILTIN)):
-            return f"there is no shape '{within}'; {did_you_mean(within, [*SHAPES, *animals])}"
-        if of == PANORAMAS and within not in (known := asset_names(PANORAMAS)):
-            return f"there is no panorama '{within}'; {did_you_mean(within, known)}"
+        if of in SHIPPED and name not in SHAPES and within not in (known := asset_names(of)):
+            sort, others = ("panorama", []) if of == PANORAMAS else ("shape", [*SHAPES])
+            return f"there is no {sort} '{within}'; {did_you_mean(within, [*others, *known])}"
     return None
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 from jinja2 import Environment, PackageLoader
 
 from generator.base.files import SUMS, json_text, read_json, read_sums, write_text
-from generator.dataset.licences import licences_of_others
+from generator.dataset.licences import SHIPPED, licences_of_others
 from generator.dataset.outputs import output_path
 from generator.dataset.packing import member_name
 from generator.dataset.records import (
@@ -88,9 +88,9 @@ def _readme(title: str, world: Manifest, benchmarks: Mapping[str, Manifest]) -> 
 
 
 def asset_sets_needed(request: Manifest) -> list[str]:
-    """The asset sets that must be installed to render again; none for built-in meshes."""
+    """The asset sets that must be installed to render again; none of those that come with the project."""
     assets = request.get("assets", {"set": "builtin", "meshes": []})
-    sets = {name.rpartition("/")[0] or assets["set"] for name in assets["meshes"]} - {"builtin"}
+    sets = {name.rpartition("/")[0] or assets["set"] for name in assets["meshes"]} - {*SHIPPED}
     return sorted(sets)
 
 

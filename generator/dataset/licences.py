@@ -4,6 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+SHIPPED = ("builtin", "panoramas", "things")
+"""The asset sets that come with the project; all but the first are folders of `blender_assets/`."""
 UNDECLARED = "not declared"
 """The licence of a mesh that was imported without one."""
 OWN = "Apache-2.0, part of Jackalope"

@@ -194,7 +194,7 @@ def test_half_precision_gives_float32_near_the_full_scores(name: str, model: Any
     with torch.autocast("cpu", torch.bfloat16):
         half = matrix(model, pictures()[:2], TEXTS[:2])
     assert half.dtype == np.float32
-    assert half == pytest.approx(full, abs=0.1 * max(1.0, np.abs(full).max()))
+    assert half == pytest.approx(full, abs=0.1 * max(1.0, float(np.abs(full).max())))
 
 
 def test_weights_that_are_no_numbers_give_scores_that_are_none(name: str, model: Any) -> None:

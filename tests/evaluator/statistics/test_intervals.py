@@ -120,7 +120,8 @@ def test_two_sides_without_a_mistake_differ_by_nothing_for_certain() -> None:
 def test_columns_are_estimated_as_if_alone() -> None:
     a, labels = _clustered(20, 40, 0.6, (1, 6))
     together = cluster_means(np.stack([a, 1.0 - a], axis=1), labels)
-    assert together == [cluster_mean(column, labels) for column in (a, ~a)]
+    alone = [cluster_mean(column, labels) for column in (a, ~a)]
+    assert repr(together) == repr(alone)  # a p that is not asked is nan, which equals nothing
     assert np.isnan(cluster_means(np.full((len(a), 1), 7.0), labels, shares=[False])[0].low)
 
 

@@ -17,6 +17,7 @@ from generator.assets.sets import (
     find_mesh,
     read_asset,
     read_notes,
+    set_folder,
     write_asset,
 )
 from generator.assets.shapes import SHAPES, UnitMesh, unit_mesh
@@ -27,7 +28,7 @@ from generator.dataset.licences import OWN
 from generator.dataset.reader import Dataset
 from generator.plan.job import Job, prepare
 from generator.render.rerender import Changes, prepare_rerender
-from generator.vocabulary.schema import parse_vocabulary, with_assets
+from generator.vocabulary.schema import parse_vocabulary, read_vocabulary, with_assets
 from tests.conftest import render_arguments, run_command
 
 CLEVR = resource("scenes/clevr.toml").read_text(encoding="utf-8")
@@ -51,7 +52,7 @@ def toys(sets: Path) -> Path:
 
 
 def test_a_set_gives_back_what_was_stored(toys: Path) -> None:
-    assert asset_sets() == ["builtin", "toys"]
+    assert asset_sets() == ["builtin", "panoramas", "things", "toys"]
     assert asset_names("toys") == ["spare", "wedge"]
     ours, theirs = triangles("cone"), asset_mesh("toys", "wedge")
     assert theirs.faces == ours.faces
@@ -69,6 +70,25 @@ def test_shapes_are_found_first(toys: Path) -> None:
     write_asset(toys / "toys", "cube", triangles("sphere"), {})
     assert find_mesh("cube", "toys") == unit_mesh("cube")
     assert find_mesh("spare", "toys") == asset_mesh("toys", "spare")
+
+
+def test_things_come_with_the_project(sets: Path) -> None:
+    family = read_vocabulary("things")
+    assert len(family.asset_meshes) == 12
+    for name in family.asset_meshes:
+        mesh = asset_mesh(family.assets, name)
+        points = np.array(mesh.vertices)
+        assert len(mesh.faces) <= 9000
+        assert np.hypot(*points[:, :2].T).max() == pytest.approx(1) or points[:, 2].max() == pytest.approx(2)
+        assert points[:, 2].min() == pytest.approx(0, abs=1e-6)
+    recorded = asset_request(family.asset_meshes, family.assets)
+    assert recorded is not None
+    assert set(recorded["licences"].values()) == {"CC0 1.0, from Blend Swap"}
+    assert asset_sets_needed({"assets": recorded}) == []
+    with pytest.raises(UserError, match="comes with the project"):
+        set_folder("things")
+    with pytest.raises(UserError, match="did you mean 'mug'"):
+        parse_vocabulary(family.toml().replace("[objects.mug]", "[objects.mugg]"), "mine.toml")
 
 
 @pytest.mark.parametrize(
