@@ -1,5 +1,5 @@
-"""Where a worker's time goes for one image: run as a process of its own with a family, a block and the least and most
-objects of a scene, it prints the seconds of each part as JSON.
+"""Where a worker's time goes for one image: run as a process of its own with a family and the least and most objects of a
+scene, it prints the seconds of each part as JSON.
 
 Blender notes in each file how long Cycles traced; all else is what Jackalope and Blender add to it. The denoiser, whose
 time Blender does not note, is switched off.
@@ -35,9 +35,8 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # Blender talks
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    family, block, least, most = sys.argv[1:]
-    splits = {"train": IMAGES, "val": 1, "seen": 1, "partial": 1, "unseen": 1}
-    prepared = prepare(Job(family, block, splits, 320, 240, 0, 0, (int(least), int(most))))
+    family, least, most = sys.argv[1:]
+    prepared = prepare(Job(family, "none", {"all": IMAGES}, 320, 240, 0, 0, (int(least), int(most))))
     spent: dict[str, list[float]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as folder:
         request = {**prepared.request, **Rendering().request}

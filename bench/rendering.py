@@ -65,8 +65,8 @@ def _prepared(images: int, width: int, height: int) -> Prepared:
 
 def _parts() -> list[Figure]:
     return [
-        *_parts_of("2 objects", "clevr", "3x3", "2", "2"),
-        *_parts_of("3 to 10", "clevr-original", "3x2", "3", "10"),
+        *_parts_of("2 objects", "clevr", "2", "2"),
+        *_parts_of("3 to 10", "clevr-original", "3", "10"),
     ]
 
 

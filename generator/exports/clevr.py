@@ -70,7 +70,7 @@ def describe_scene(scene: Scene, vocabulary: Vocabulary, size: tuple[int, int]) 
 
 
 def _describe(obj: SceneObject, camera: Camera, vocabulary: Vocabulary, size: tuple[int, int]) -> dict[str, Any]:
-    scale = next(float(s) for kind in KINDS if (s := vocabulary.attributes[kind][obj.attributes[kind]].scale))
+    scale = vocabulary.scale(obj.category, obj.attributes)
     x, y, foot = obj.position
     centre = (x, y, foot + scale * mesh_height(vocabulary.meshes[obj.category], vocabulary.assets) / 2)
     column, row, depth = project(camera, *centre, *size)

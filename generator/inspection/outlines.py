@@ -58,7 +58,7 @@ def outline(
     `sun`: a point in the direction in which the light comes from, seen from the origin.
     """
     vertices, faces = _mesh(vocabulary.meshes[thing.category], vocabulary.assets)
-    x, y, z = (vertices * vocabulary.scale(thing.attributes)).T
+    x, y, z = (vertices * vocabulary.scale(thing.category, thing.attributes)).T
     cos, sin = math.cos(thing.heading), math.sin(thing.heading)
     right, along, up = thing.position
     x, y, z = x * cos - y * sin + right, x * sin + y * cos + along, z + up

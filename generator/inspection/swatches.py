@@ -144,7 +144,7 @@ def single_scene(
     `close`: whether the largest object would fill the view; else the view is that of the family's scenes. `sector`: of
     a photographed place, whose middle is seen.
     """
-    spec, size = vocabulary.camera, max(vocabulary.scales)
+    spec, size = vocabulary.camera, max(vocabulary.radii)
     camera = Camera(spec.position, spec.target, spec.lens, spec.sensor)
     if close:
         target = (0.0, 0.0, 0.85 * size)

@@ -71,7 +71,7 @@ class Terms:
                     f"{did_you_mean(name, list(RULES))}"
                 )
         tops = {
-            name: (kind["top"]["height"], kind["top"]["radius"])
+            name: (kind["top"]["height"] * kind.get("size", 1), kind["top"]["radius"] * kind.get("size", 1))
             for name, kind in data.get("objects", {}).items()
             if "top" in kind
         }

@@ -153,7 +153,7 @@ def _post(objects: Contents, lower: int, upper: int | None, vocabulary: Vocabula
 
 def _footprint(obj: tuple[str, dict[str, str]], height: float, aside: float, vocabulary: Vocabulary) -> Footprint:
     """The footprint of an object that stands at a height and at most `aside` from the middle of its post, metres."""
-    return Footprint(vocabulary.scale(obj[1]) + aside, height, vocabulary.reach(*obj) + aside)
+    return Footprint(vocabulary.scale(*obj) + aside, height, vocabulary.reach(*obj) + aside)
 
 
 def _on_top(position: Point, category: str, attributes: dict[str, str], ground: Ground, stream: Stream) -> Point:

@@ -15,6 +15,7 @@ from generator.plan.arrangements import Arrangements, UnshownError, no_scene
 from generator.plan.balance import Cells, Counts, choose
 from generator.scene.layouts import Layout, consistent, draw_layout, facts
 from generator.scene.planned import Planned, scene_id
+from generator.vocabulary.contrast import vanishes
 from generator.vocabulary.schema import Vocabulary
 
 _BLOCK = 2_000
@@ -198,24 +199,43 @@ class _Dresser:
         self._tested = rule.holdout.kind
         self._kinds = [kind for kind in rule.vocabulary.attributes if kind != self._tested]
         self._counts = {kind: Counts() for kind in (*self._kinds, "environment", "sector", "rank")}
+        places = rule.vocabulary.environments.items()
+        self._hidden = {
+            (kind, name): {where for where, place in places if vanishes(value, place)}
+            for kind, values in rule.vocabulary.attributes.items()
+            for name, value in values.items()
+        }
         self._known: dict[tuple[str, ...], tuple[str, dict[str, str]]] = {}  # few differ: memory holds each once
 
     def dress(self, block: Sequence[Planned]) -> Iterator[Planned]:
-        """The scenes with all attributes, an environment and a direction there, and an order in depth."""
+        """The scenes with all attributes, an environment and a direction there, and an order in depth.
+
+        Objects that would vanish on the ground of a place are put elsewhere, alike in all splits.
+        """
         shown = [each.arrangement(self._tested) for each in block]
         things = [(place, *binding) for arrangement in shown for place, binding in enumerate(arrangement)]
         drawn = {kind: iter(self._draw(kind, things)) for kind in self._kinds}
-        orders = self._orders(block)
-        places = list(self._vocabulary.environments)
-        options = [self._environment_options(arrangement, places) for arrangement in shown]
-        environments = [places[pick] for pick in choose(options, self._counts["environment"], self._stream)]
-        yaws = self._yaws(shown, environments)
-        for each, arrangement, order, where, yaw in zip(block, shown, orders, environments, yaws, strict=True):
-            objects = tuple(
+        contents = [
+            tuple(
                 self._object(category, value, [next(drawn[kind]) for kind in self._kinds])
                 for value, category in arrangement
             )
+            for arrangement in shown
+        ]
+        orders = self._orders(block)
+        places = [self._places(objects) for objects in contents]
+        options = [self._environment_options(*each) for each in zip(shown, places, strict=True)]
+        picks = choose(options, self._counts["environment"], self._stream)
+        environments = [among[pick] for among, pick in zip(places, picks, strict=True)]
+        yaws = self._yaws(shown, environments)
+        for each, objects, order, where, yaw in zip(block, contents, orders, environments, yaws, strict=True):
             yield replace(each, objects=objects, depth_order=order, environment=where, yaw=yaw, part=self._part)
+
+    def _places(self, objects: Sequence[tuple[str, dict[str, str]]]) -> list[str]:
+        """The environments where none of the objects vanishes; all of them where there is no such."""
+        hidden = set[str]().union(*(self._hidden[pair] for _, attributes in objects for pair in attributes.items()))
+        places = list(self._vocabulary.environments)
+        return [place for place in places if place not in hidden] or places
 
     def _object(self, category: str, value: str, others: Sequence[str]) -> tuple[str, dict[str, str]]:
         attributes = {self._tested: value, **dict(zip(self._kinds, others, strict=True))}

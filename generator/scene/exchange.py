@@ -39,18 +39,17 @@ def exchanged(scene: Scene, exchange: Exchange) -> Scene:
 
 
 def with_room(objects: Objects, exchange: Exchange | None, vocabulary: Vocabulary) -> Objects:
-    """Objects (category, attribute values) in which both that exchange have the larger size of the two.
+    """Objects (category, attribute values) in which both that exchange are the larger of the two, at its larger size.
 
     Places found for them then suit both scenes of the pair.
     """
     if exchange is None:
         return objects
     kind = next(kind for kind, values in vocabulary.attributes.items() if any(each.scale for each in values.values()))
-    two = (exchange.first, exchange.second)
-    largest = max((objects[i][1][kind] for i in two), key=lambda value: vocabulary.attributes[kind][value].scale or 0)
-    return tuple(
-        (category, {**values, kind: largest} if i in two else values) for i, (category, values) in enumerate(objects)
-    )
+    two = [objects[exchange.first], objects[exchange.second]]
+    sized = [(category, {**values, kind: other[kind]}) for category, values in two for _, other in two]
+    largest = max(sized, key=lambda each: vocabulary.reach(*each))
+    return tuple(largest if i in (exchange.first, exchange.second) else each for i, each in enumerate(objects))
 
 
 def swapped(values: Sequence[str], exchange: Exchange) -> list[str]:

@@ -213,7 +213,7 @@ def slip(vocabulary: Vocabulary) -> float:
 
 def _bounds(vocabulary: Vocabulary) -> Iterator[float]:
     """The largest slip that each relation allows, metres."""
-    radii = [spec.top.radius * min(vocabulary.scales) for spec in vocabulary.objects.values() if spec.top]
+    radii = [spec.top.radius * spec.size * min(vocabulary.scales) for spec in vocabulary.objects.values() if spec.top]
     for relation in vocabulary.pair_relations.values():
         planned_by = relation.axis.planned_by
         if planned_by in ORDERS:
@@ -231,10 +231,11 @@ def shift(vocabulary: Vocabulary) -> float:
 
 def can_carry(vocabulary: Vocabulary, lower: str, upper: str) -> bool:
     """Whether an object of category `upper` can rest on one of `lower`, whatever their sizes."""
-    top, foot = vocabulary.objects[lower].top, vocabulary.objects[upper].foot
-    if top is None or foot is None:
+    under, over = vocabulary.objects[lower], vocabulary.objects[upper]
+    if under.top is None or over.foot is None:
         return False
-    return foot * max(vocabulary.scales) + shift(vocabulary) <= top.radius * min(vocabulary.scales)
+    room = under.top.radius * under.size * min(vocabulary.scales)
+    return over.foot * over.size * max(vocabulary.scales) + shift(vocabulary) <= room
 
 
 def can_hold(relation: Relation, subject: str, other: str, vocabulary: Vocabulary) -> bool:

@@ -96,7 +96,7 @@ def _check_relations(family: Tables) -> None:
     """Opposites are declared alike. Where orders in depth are free, no relation is planned with them. Two of the
     largest objects can stand side by side within the distance of a clump."""
     check_relations(family.relations)
-    side_by_side = 2 * max(family.scales, default=0) + family.placement.gap
+    side_by_side = 2 * max(family.radii, default=0) + family.placement.gap
     for name, relation in family.relations.items():
         planned_by = relation.axis.planned_by
         if family.placement.orders == "free" and planned_by in ("clumps", "stacks"):
@@ -118,7 +118,7 @@ def _check_stacks(family: Tables) -> None:
     if not stacking or not family.scales:
         return
     rule, margin, least = stacking[0].axis.rules[0], stacking[0].margin, min(family.scales)
-    tops = {name: spec.top.radius * least for name, spec in family.objects.items() if spec.top}
+    tops = {name: spec.top.radius * spec.size * least for name, spec in family.objects.items() if spec.top}
     for name, radius in tops.items():
         if radius <= margin:
             raise ValueError(

@@ -85,14 +85,14 @@ class Vocabulary(Tables):
         """Names of the values of an attribute kind, in the order of the file."""
         return list(self.attributes[kind])
 
-    def scale(self, attributes: Mapping[str, str]) -> float:
+    def scale(self, category: str, attributes: Mapping[str, str]) -> float:
         """The scale of an object with these attribute values, by kind: the radius of its footprint, metres."""
         scales = (self.attributes[kind][value].scale for kind, value in attributes.items())
-        return next(scale for scale in scales if scale is not None)
+        return self.objects[category].size * next(scale for scale in scales if scale is not None)
 
     def reach(self, category: str, attributes: Mapping[str, str]) -> float:
         """How far an object extends from its vertical axis, metres: its scale, and more for CLEVR's cube."""
-        return reach(self.meshes[category]) * self.scale(attributes)
+        return reach(self.meshes[category]) * self.scale(category, attributes)
 
     def facing(self, category: str, camera: tuple[float, float, float]) -> float:
         """The heading (radians) about which an object at the origin turns; one that shows a side looks to the right.
@@ -107,7 +107,7 @@ class Vocabulary(Tables):
         top = self.objects[category].top
         if top is None:
             return None
-        scale = self.scale(attributes)
+        scale = self.scale(category, attributes)
         return top.height * scale, top.radius * scale
 
 

@@ -98,4 +98,4 @@ def _text(vocabulary: Vocabulary, extends: str) -> str:
         text += _KIND.format(*finish)
     if vocabulary.placement.orders == "free" or "near" in vocabulary.relations:
         return text
-    return text + _RELATIONS.format(distance=round(2 * max(vocabulary.scales) + vocabulary.placement.gap + 0.8, 1))
+    return text + _RELATIONS.format(distance=round(2 * max(vocabulary.radii) + vocabulary.placement.gap + 0.8, 1))

@@ -24,7 +24,9 @@ class Top(Declared):
 
 
 class ObjectSpec(Declared):
-    """A category of objects: its words, its mesh (by default that of its name), and how it stands.
+    """A category of objects: its words, its mesh (by default that of its name) and size, and how it stands.
+
+    `size` is a factor on the scale that its attributes give it, and on the marks of its texture.
 
     `turn` is the range of its random heading in degrees, about the direction in which it shows the camera its front
     or either side (`shows`). `top` is where others can rest on it. `foot`, in units of its scale, is the radius of
@@ -32,6 +34,7 @@ class ObjectSpec(Declared):
     """
 
     mesh: str | None = None
+    size: Annotated[float, Field(ge=0.25, le=4)] = 1
     synonyms: tuple[str, ...] = ()
     article: Literal["a", "an"] | None = None
     plural: str | None = None
@@ -141,8 +144,13 @@ class Tables(Declared):
 
     @property
     def scales(self) -> list[float]:
-        """All scales that an object may have, metres."""
+        """All scales that attributes give an object, metres."""
         return [value.scale for values in self.attributes.values() for value in values.values() if value.scale]
+
+    @property
+    def radii(self) -> list[float]:
+        """The scales of objects, with their own `size`, metres."""
+        return [spec.size * scale for spec in self.objects.values() for scale in self.scales]
 
     @property
     def closest(self) -> float:

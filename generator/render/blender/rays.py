@@ -10,7 +10,6 @@ from embreex.rtcore_scene import EmbreeScene
 
 from generator.base.errors import UserError
 from generator.dataset.outputs import Box
-from generator.render.blender.materials import material_inputs
 from generator.render.blender.meshes import read_vectors
 from generator.scene.projection import project, ray
 from generator.scene.scene import Camera, Point, Scene
@@ -128,7 +127,7 @@ class RayCaster:
 
     def objects(self, scene: Scene) -> list[PosedMesh]:
         """The objects of a scene, in its order."""
-        scales = [material_inputs(thing, self._vocabulary)["scale"] for thing in scene.objects]
+        scales = [self._vocabulary.scale(thing.category, thing.attributes) for thing in scene.objects]
         return [
             PosedMesh(self.meshes[thing.category], scene.camera, self.size, thing.position, thing.heading, scale)
             for thing, scale in zip(scene.objects, scales, strict=True)

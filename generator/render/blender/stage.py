@@ -140,7 +140,7 @@ class Stage:
         slot.hide_render = False
         slot.location = thing.position
         slot.rotation_euler = (0.0, 0.0, thing.heading)
-        slot.scale = (inputs["scale"],) * 3
+        slot.scale = (self._vocabulary.scale(thing.category, thing.attributes),) * 3
         material_slot = slot.material_slots[0]
         material_slot.link = "OBJECT"
         if material_slot.material is None:

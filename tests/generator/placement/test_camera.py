@@ -33,7 +33,7 @@ def test_objects_fill_more_of_the_frame_and_stay_within_it(width: int, height: i
         assert all(ours[name] == pytest.approx(theirs[name], abs=1e-6) for name in theirs)
         lenses.append(camera.lens / still.camera.lens)
         for thing in scene.objects:
-            radius = CLEVR.scale(thing.attributes)
+            radius = CLEVR.scale(thing.category, thing.attributes)
             x, y, z = thing.position
             column, row, depth = project(camera, x, y, z + radius, width, height)
             reach = radius / depth * camera.lens / camera.sensor * max(width, height)

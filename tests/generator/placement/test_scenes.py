@@ -16,6 +16,7 @@ from generator.base.errors import UserError
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import SplitPlan
 from generator.placement.scenes import place_scene
+from generator.plan.job import Job, prepare
 from generator.plan.plan import plan_scenes
 from generator.scene.planned import Planned
 from generator.scene.relations import scene_graph
@@ -159,6 +160,14 @@ def test_a_stage_too_small_is_refused() -> None:
 
 
 @pytest.mark.full
+@pytest.mark.parametrize("size", [(64, 64), (320, 240), (240, 320)])
+def test_four_animals_have_room_in_images_of_any_shape(size: tuple[int, int]) -> None:
+    job = Job("pug", "none", {"all": 8}, *size, objects=(4, 4))
+    prepared = prepare(job)
+    for each in prepared.planned:
+        place_scene(each, prepared.vocabulary, 0, 0, *size)
+
+
 def test_plans_do_not_depend_on_the_hash_seed() -> None:
     code = (
         "from generator.vocabulary.schema import *; from generator.holdout.blocks import *; from "

@@ -1,5 +1,7 @@
 """Plans of whole worlds: order, the grid, and how even they are."""
 
+from collections import Counter, defaultdict
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -8,6 +10,7 @@ import pytest
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import arrangements
 from generator.holdout.request import WorldPart, draw_holdouts
+from generator.plan.job import Job, prepare
 from generator.plan.plan import plan_parts
 from generator.vocabulary.schema import read_vocabulary
 
@@ -91,3 +94,24 @@ def test_a_place_that_says_something_is_noticed() -> None:
     names = ["red", "blue"] * 40
     biased: list[object] = [int(name == "red") if i % 4 else 0 for i, name in enumerate(names)]
     assert told([([*names], biased)]) * 18 < 0.01
+
+
+def test_what_would_vanish_on_the_ground_of_a_place_is_put_elsewhere_in_all_splits_alike() -> None:
+    counts = {"train": 960, "val": 8, "seen": 480, "partial": 8, "unseen": 8}
+    shown = defaultdict[tuple[str, str], list[str]](list)
+    job = Job("pug", "3x3", counts, 64, 64)
+    for each in prepare(job).planned:
+        for _, attributes in each.objects:
+            shown[str(each.split), attributes["color"]].append(each.environment)
+    places = set(read_vocabulary("pug").environments)
+    hidden = {"gray": {"mountains", "spaceship", "city"}, "green": {"meadow"}}
+    for color in read_vocabulary("pug").values("color"):
+        for split in ("train", "seen"):
+            counted = Counter(shown[split, color])
+            assert counted.keys() == places - hidden.get(color, set()), (split, color)
+            assert max(counted.values()) <= 1.6 * min(counted.values()), (split, color)
+        train, seen = (Counter(shown[split, color]) for split in ("train", "seen"))
+        for place in train:
+            assert abs(train[place] / train.total() - seen[place] / seen.total()) < 0.02
+    alone = prepare(replace(job, environments=("city",))).planned
+    assert {each.environment for each in alone} == {"city"}

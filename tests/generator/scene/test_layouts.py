@@ -67,7 +67,7 @@ def test_what_rests_stands_on_the_middle_of_a_top(examples: int) -> None:
             under = scene.objects[lower]
             top = VOCABULARY.objects[under.category].top
             assert top is not None
-            scale = VOCABULARY.scale(under.attributes)
+            scale = VOCABULARY.scale(under.category, under.attributes)
             assert thing.position[2] == pytest.approx(top.height * scale, abs=1e-6)
             assert all(
                 abs(a - b) <= slip(VOCABULARY) * 2**0.5 + 1e-6

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import tomli_w
 
+from generator.judge.geometry import Terms
 from generator.placement.scenes import place_scene
 from generator.plan.job import Job, prepare
 from generator.render.settings import read_quality
@@ -102,6 +103,24 @@ def test_every_stack_finds_a_place() -> None:
         for size in ((320, 240), (96, 96), (240, 320)):
             scene = place_scene(stack(*pair, ("small", "large")), VOCABULARY, 0, 0, *size)
             assert scene_graph(scene, VOCABULARY).edges[1, 0, "on"]["holds"] is True
+
+
+def test_objects_of_other_sizes_carry_and_rest_as_large_as_they_are() -> None:
+    sized = parse_vocabulary(with_object("cube", size=1.4), "x")
+    attributes = {"color": "red", "material": "rubber", "size": "small"}
+    assert sized.scale("cube", attributes) == pytest.approx(1.4 * sized.scale("sphere", attributes))
+    assert sized.scale("cube", attributes) == pytest.approx(1.4 * VOCABULARY.scale("cube", attributes))
+    assert can_carry(sized, "cube", "crescent")
+    assert not can_carry(parse_vocabulary(with_object("crescent", size=4), "x"), "cube", "crescent")
+    terms = Terms.of(sized.toml())
+    for lower, upper in STACKS:
+        if not can_carry(sized, lower, upper):
+            continue
+        scene = place_scene(stack(lower, upper, ("small", "large")), sized, 0, 0, 96, 96)
+        under = scene.objects[0]
+        assert terms.top(under.category, under.attributes) == pytest.approx(sized.top(under.category, attributes))
+        assert scene.objects[1].position[2] == terms.top(under.category, under.attributes)[0]
+        assert scene_graph(scene, sized).edges[1, 0, "on"]["holds"] is True
 
 
 def test_only_a_relation_of_stacks_asks_who_can_carry_whom() -> None:

@@ -105,7 +105,7 @@ def test_mask_depth_normals_and_boxes_agree(in_blender: Any) -> None:
     front, behind = found["boxes"]
     assert (front["index"], front["category"], front["visible_fraction"]) == (0, "sphere", 1.0)
     assert 0.2 < behind["visible_fraction"] < 0.9
-    scale = FAMILY.scale(ATTRIBUTES)
+    scale = FAMILY.scale("cube", ATTRIBUTES)
     for i, entry in enumerate((front, behind)):
         rows, columns = np.nonzero(mask == i + 1)
         assert entry["visible_pixels"] == len(rows)
