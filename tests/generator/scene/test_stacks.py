@@ -111,7 +111,7 @@ def test_objects_of_other_sizes_carry_and_rest_as_large_as_they_are() -> None:
     assert sized.scale("cube", attributes) == pytest.approx(1.4 * sized.scale("sphere", attributes))
     assert sized.scale("cube", attributes) == pytest.approx(1.4 * VOCABULARY.scale("cube", attributes))
     assert can_carry(sized, "cube", "crescent")
-    assert not can_carry(parse_vocabulary(with_object("crescent", size=4), "x"), "cube", "crescent")
+    assert not can_carry(parse_vocabulary(with_object("cube", size=0.42), "x"), "cube", "crescent")
     terms = Terms.of(sized.toml())
     for lower, upper in STACKS:
         if not can_carry(sized, lower, upper):
