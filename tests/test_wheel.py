@@ -206,7 +206,9 @@ def test_the_base_alone_reads_and_measures(version: str, wheel: Path, copied: Pa
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("family", ["clevr-original", "clevr", "clevr-many", "clevr-relations", "pug", "photo"])
+@pytest.mark.parametrize(
+    "family", ["clevr-original", "clevr", "clevr-many", "clevr-relations", "pug", "photo", "things"]
+)
 def test_it_renders_the_same_with_the_other_blender(family: str, wheel: Path, tmp_path: Path) -> None:
     version = {(3, 11): "3.13", (3, 13): "3.11"}[sys.version_info[:2]]
     python = python_at_hand(version)
@@ -229,7 +231,7 @@ def test_it_renders_the_same_with_the_other_blender(family: str, wheel: Path, tm
         np.square(np.asarray(ours.world.image(name), float) - np.asarray(theirs.world.image(name), float)).mean()
         for name in ours.world.scenes["scene_id"].to_pylist()
     ]
-    assert 10 * np.log10(255**2 / np.median(errors)) > 68
+    assert 10 * np.log10(255**2 / np.median(errors)) > (66 if family == "things" else 68)
     assert 10 * np.log10(255**2 / np.max(errors)) > 55
     assert "holds another world: it has blender = " in refused(bin_ / "gen", *quick, "--out", "here", **there)
 
