@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import tomli_w
 
+from generator.base.errors import UserError
 from generator.judge.geometry import Terms
 from generator.placement.scenes import place_scene
 from generator.plan.job import Job, prepare
@@ -15,10 +16,20 @@ from generator.scene.planned import Planned
 from generator.scene.relations import scene_graph
 from generator.scene.scene import Scene
 from generator.vocabulary.families import vocabulary_text
-from generator.vocabulary.schema import parse_vocabulary
+from generator.vocabulary.schema import parse_vocabulary, read_vocabulary
 from tests.conftest import run_command
 
-TEXT = vocabulary_text("clevr-relations")
+
+def with_object(name: str, **keys: object) -> str:
+    """The family with other keys of an object; its cylinders and crescents are larger than others."""
+    tables = tomllib.loads(vocabulary_text("clevr-relations"))
+    for large in ("cylinder", "crescent"):
+        tables["objects"][large]["size"] = 1.2
+    tables["objects"][name].update(keys)
+    return tomli_w.dumps(tables)
+
+
+TEXT = with_object("cube")
 VOCABULARY = parse_vocabulary(TEXT, "x")
 LAYOUT = Layout((0, 1), (None, 0), (0, 0))
 STACKS = [(a, b) for a in VOCABULARY.objects for b in VOCABULARY.objects if can_carry(VOCABULARY, a, b)]
@@ -48,13 +59,6 @@ def checked(texts: list[str], scenes: list[str]) -> list[Any]:
         lower, upper = ([o.matrix_world @ v.co for v in o.data.vertices] for o in both)
         touching.append((max(v.z for v in lower), min(v.z for v in upper)))
     return [faults, touching]
-
-
-def with_object(name: str, **keys: object) -> str:
-    """The family with other keys of an object."""
-    tables = tomllib.loads(TEXT)
-    tables["objects"][name].update(keys)
-    return tomli_w.dumps(tables)
 
 
 def stack(lower: str, upper: str, sizes: tuple[str, str]) -> Planned:
@@ -110,7 +114,16 @@ def test_objects_of_other_sizes_carry_and_rest_as_large_as_they_are() -> None:
     attributes = {"color": "red", "material": "rubber", "size": "small"}
     assert sized.scale("cube", attributes) == pytest.approx(1.4 * sized.scale("sphere", attributes))
     assert sized.scale("cube", attributes) == pytest.approx(1.4 * VOCABULARY.scale("cube", attributes))
+    assert shift(VOCABULARY) == shift(read_vocabulary("clevr-relations"))  # the least top decides
+    assert max(VOCABULARY.radii) == pytest.approx(1.2 * max(VOCABULARY.scales))
     assert shift(parse_vocabulary(with_object("cube", size=0.42), "x")) < shift(VOCABULARY)
+    with pytest.raises(UserError, match="the top of 'cube' has a radius of 0.0723 m"):
+        parse_vocabulary(with_object("cube", size=0.3), "x")
+    wide = VOCABULARY.objects["crescent"].model_copy(update={"size": 4})
+    assert can_carry(VOCABULARY, "cube", "crescent")
+    assert not can_carry(
+        VOCABULARY.model_copy(update={"objects": {**VOCABULARY.objects, "crescent": wide}}), "cube", "crescent"
+    )
     terms = Terms.of(sized.toml())
     for lower, upper in STACKS:
         if not can_carry(sized, lower, upper):
