@@ -65,7 +65,7 @@ def place_scenes(
         )
         for (category, attributes), position in zip(planned.objects, positions, strict=True)
     )
-    lamps = _draw_lamps(vocabulary, planned.environment, stream)
+    lamps = _draw_lamps(vocabulary, planned.environment, planned.yaw, stream)
     scene = Scene(objects, camera, lamps, planned.environment, planned.yaw)
     return (scene,) if planned.exchange is None else (scene, exchanged(scene, planned.exchange))
 
@@ -104,8 +104,9 @@ def _moved(point: Point, x: float, y: float) -> Point:
     return (round(point[0] + x, 6), round(point[1] + y, 6), point[2])
 
 
-def _draw_lamps(vocabulary: Vocabulary, environment: str, stream: Stream) -> dict[str, Lamp]:
-    lamps = {**vocabulary.lamps, **vocabulary.environments[environment].lamps}
+def _draw_lamps(vocabulary: Vocabulary, environment: str, yaw: float, stream: Stream) -> dict[str, Lamp]:
+    place = vocabulary.environments[environment]
+    lamps = {name: place.at_hour(spec, yaw) for name, spec in {**vocabulary.lamps, **place.lamps}.items()}
     return {
         name: Lamp(spec.type, spec.energy, spec.size, spec.color, _jittered(spec.position, spec.jitter, stream))
         for name, spec in lamps.items()

@@ -1,5 +1,6 @@
 """Environments as a family declares them (docs/worlds.md): light, sky, ground, hills, water, a room, props."""
 
+import math
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -125,12 +126,16 @@ class PhotoSpec(Declared):
         return self
 
 
+_HOURS = ((0, 1.0, (1.0, 1.0, 1.0)), (-75, 0.55, (1.0, 0.93, 0.82)), (75, 0.55, (1.0, 0.9, 0.76)))
+"""Of noon, morning and evening: degrees by which a sun is turned about the vertical, its height, its colour."""
+
+
 class Environment(Declared):
     """Where a scene is: how captions say it, such as "in a desert under a cloudy sky", and how it looks.
 
     `light` is the strength of even white light from all around, by default the family's `sky`. `lamps` replace the
     family's lamps of their names. An environment without a `ground` has the family's floor. A landscape is seen in as
-    many directions as `views` says.
+    many directions as `views` says; with `hours` its suns stand low and warm in two of three.
     """
 
     phrase: Words
@@ -144,6 +149,7 @@ class Environment(Declared):
     props: dict[str, PropSpec] = Field(default_factory=dict)
     photo: PhotoSpec | None = None
     views: Annotated[int, Field(ge=1, le=36)] = 1
+    hours: bool = False
 
     @property
     def sectors(self) -> tuple[tuple[float, float], ...]:
@@ -151,6 +157,16 @@ class Environment(Declared):
         if self.photo:
             return self.photo.sectors
         return tuple((360 * i / self.views,) * 2 for i in range(self.views))
+
+    def at_hour(self, lamp: LampSpec, yaw: float) -> LampSpec:
+        """A lamp at the time of day of the direction `yaw`, degrees: noon, morning or evening."""
+        turn, height, tint = _HOURS[round(yaw * self.views / 360) % len(_HOURS)] if self.hours else _HOURS[0]
+        if lamp.type != "sun" or not turn:
+            return lamp
+        (x, y, z), cos, sin = lamp.position, math.cos(math.radians(turn)), math.sin(math.radians(turn))
+        color = tuple(share * each for share, each in zip(tint, lamp.color, strict=True))
+        position = (x * cos - y * sin, x * sin + y * cos, z * height)
+        return lamp.model_copy(update={"position": position, "color": color})
 
     @property
     def bare(self) -> bool:
@@ -164,6 +180,8 @@ class Environment(Declared):
             raise ValueError(f"{without[0]} needs a ground to be on; declare one")
         if self.ground is None and self.views > 1:
             raise ValueError("views are those of a landscape, which needs a ground; declare one, or leave out views")
+        if self.hours and self.views == 1:
+            raise ValueError("hours are those of several views; raise views, or leave out hours")
         beside = [name for name in ("light", "sky", "ground") if getattr(self, name) is not None]
         if self.photo and beside:
             raise ValueError(f"a photo has its own light, sky and ground; leave out {beside[0]}")

@@ -80,7 +80,7 @@ def test_no_scene_shows_in_a_later_one(tmp_path: Path, vocabulary: Vocabulary, p
 def test_each_direction_shows_other_scenery_behind_the_same_objects(tmp_path: Path) -> None:
     scene = planned("0", "desert", ("fox", "red"), ("elephant", "blue"))
     images, masks = [], []
-    for yaw in (0.0, 120.0):
+    for yaw in (0.0, 180.0):
         folder = tmp_path / f"{yaw}"
         render([replace(scene, yaw=yaw)], folder, outputs=("masks",))
         images.append(np.asarray(Image.open(folder / "images" / "0.png")).astype(int))
@@ -92,8 +92,8 @@ def test_each_direction_shows_other_scenery_behind_the_same_objects(tmp_path: Pa
     assert np.median(np.abs(images[0] - images[1])[masks[0] > 0]) <= 4
 
 
-PAIRS = list(product(WORLDS, COLORS))
-SOME = [(WORLDS[i], COLORS[i]) for i in range(0, 8, 2)]
+PAIRS = list(product(WORLDS, COLORS, (0.0, 60.0, 120.0)))
+SOME = [(WORLDS[i], COLORS[i], 60.0 * (i % 3)) for i in range(0, 8, 2)]
 
 
 def color_read(image: Path, mask: Path) -> str:
@@ -109,11 +109,32 @@ def color_read(image: Path, mask: Path) -> str:
 
 
 @pytest.mark.parametrize("pairs", [SOME, pytest.param(PAIRS, marks=pytest.mark.full)])
-def test_every_color_reads_as_itself_in_every_world(tmp_path: Path, pairs: list[tuple[str, str]]) -> None:
-    scenes = [planned(f"{i}", world, (ANIMALS[i % 12], color)) for i, (world, color) in enumerate(pairs)]
+def test_every_color_reads_as_itself_in_every_world(tmp_path: Path, pairs: list[tuple[str, str, float]]) -> None:
+    scenes = [
+        replace(planned(f"{i}", world, (ANIMALS[i % 12], color)), yaw=yaw)
+        for i, (world, color, yaw) in enumerate(pairs)
+    ]
     render(scenes, tmp_path, side=128, outputs=("masks",))
-    for i, (world, color) in enumerate(pairs):
-        assert color_read(tmp_path / "images" / f"{i}.png", tmp_path / "masks" / f"{i}.png") == color, world
+    for i, (world, color, yaw) in enumerate(pairs):
+        read = color_read(tmp_path / "images" / f"{i}.png", tmp_path / "masks" / f"{i}.png")
+        assert read == color, (world, yaw)
+
+
+def test_the_sun_stands_elsewhere_in_two_of_three_directions() -> None:
+    suns = {}
+    for yaw in (0.0, 60.0, 120.0, 180.0):
+        scene = place_scene(replace(planned("0", "desert", ("fox", "red")), yaw=yaw), PLAIN, 0, 0, 64, 64)
+        suns[yaw] = scene.lamps["sun"]
+    heights = {yaw: sun.position[2] / np.linalg.norm(sun.position[:2]) for yaw, sun in suns.items()}
+    assert suns[180.0] == suns[0.0]
+    assert max(heights[60.0], heights[120.0]) < 0.8 * heights[0.0]
+    assert suns[60.0].position[0] < suns[0.0].position[0] < suns[120.0].position[0]
+    assert all(sun.color[2] < suns[0.0].color[2] for yaw, sun in suns.items() if yaw in (60.0, 120.0))
+    inside = [
+        place_scene(replace(planned("0", "spaceship", ("fox", "red")), yaw=yaw), PLAIN, 0, 0, 64, 64)
+        for yaw in (0.0, 60.0)
+    ]
+    assert inside[0].lamps == inside[1].lamps
 
 
 @pytest.mark.full
