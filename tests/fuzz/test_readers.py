@@ -113,6 +113,7 @@ def test_damaged_files_are_read_or_refused(folder: Path, name: str, file: str) -
     fuzz(folder, name, file, SLOW.get(name, EXAMPLES), (Phase.generate, Phase.shrink))
 
 
+@pytest.mark.full
 def test_the_files_are_whole_before_they_are_damaged(folder: Path) -> None:
     """What is damaged can be read: no reader ends at the door."""
     for name, reader in READERS.items():

@@ -32,7 +32,9 @@ def _run(dataset: Path, model: str, out: Path, batch: int = 64, protocols: tuple
 
 
 @pytest.mark.parametrize("kind", ["float32", "float16"])
-@pytest.mark.parametrize("batch", [pytest.param(1, marks=pytest.mark.full), 64, 1000])
+@pytest.mark.parametrize(
+    "batch", [pytest.param(1, marks=pytest.mark.full), pytest.param(64, marks=pytest.mark.full), 1000]
+)
 def test_a_bag_of_words_ties_on_every_swap(
     bags: None, drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, batch: int
 ) -> None:

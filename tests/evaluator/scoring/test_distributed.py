@@ -147,7 +147,8 @@ def test_what_two_processes_left_others_go_on_with(make: Make, drawn: Path, tmp_
     assert sum(often.values()) - len(often) <= 2 * DEFAULT
 
 
-@pytest.mark.parametrize("ranks", [pytest.param(1, marks=pytest.mark.full), 2])
+@pytest.mark.full
+@pytest.mark.parametrize("ranks", [1, 2])
 def test_what_is_damaged_in_the_cache_is_computed_again_and_nothing_else(
     make: Make, drawn: Path, tmp_path: Path, ranks: int
 ) -> None:

@@ -57,7 +57,7 @@ def test_it_is_one_benchmark_whatever_the_seed_and_no_block_stands_beside_it() -
         draw_block(["3x3", "none"], VOCABULARY, 0)
 
 
-@pytest.mark.parametrize("objects", [(2, 2), (3, 6)])
+@pytest.mark.parametrize("objects", [(2, 2), pytest.param((3, 6), marks=pytest.mark.full)])
 def test_protocols_are_asked_verified_and_measured_in_one_row(objects: tuple[int, int], tmp_path: Path) -> None:
     prepared = prepare(Job("clevr-many", "none", "30", 64, 48, objects=objects))
     write_planned(tmp_path, prepared)

@@ -40,7 +40,7 @@ wolf = { mesh = "clevr-cube" }
 @pytest.mark.parametrize(
     "family",
     [
-        pytest.param(name, marks=[pytest.mark.full] if name in ("photo", "pug") else [])
+        pytest.param(name, marks=[pytest.mark.full] if name in ("photo", "pug", "things") else [])
         for name in sorted(shipped_families())
     ],
 )

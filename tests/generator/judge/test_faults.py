@@ -1103,7 +1103,11 @@ def test_what_nobody_touched_is_clean_and_so_is_what_was_sealed_again(
         assert certificate["status"] == ("as declared" if where == RELATED else "clean")
 
 
-@pytest.mark.parametrize("name", FAULTS)
+MORE = [f"{words}: {name}" for (_, words), changes in CHANGES.items() for name in [*changes][2:]]
+"""Faults of a file of which `make test` plants two others."""
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.full] * (name in MORE)) for name in FAULTS])
 def test_a_fault_is_found_and_named(datasets: Callable[[str], Path], name: str, tmp_path: Path) -> None:
     (dataset, benchmark), plant = FAULTS[name]
     root = Path(shutil.copytree(datasets(dataset), tmp_path / "dataset"))

@@ -174,13 +174,13 @@ def test_plans_do_not_depend_on_the_hash_seed() -> None:
         "generator.holdout.membership import *; from generator.placement.scenes import *; from generator.plan.plan "
         "import *\n"
         "v = read_vocabulary('clevr'); s = SplitPlan(v, draw_block('3x3', v, 0)); m = read_vocabulary('clevr-many')\n"
-        "print([place_scene(q, w, 0, 0, 96, 96).to_json() for w, n in ((v, (2, 2)), (m, (3, 10))) "
-        "for q in plan_scenes(w, s, {'train': 30, 'seen': 9, 'partial': 9, 'unseen': 9}, 0, n)])"
+        "print([place_scene(q, w, 0, 0, 96, 96).to_json() for w, n in ((v, (2, 2)), (m, (3, 5))) "
+        "for q in plan_scenes(w, s, {'train': 20, 'seen': 3, 'partial': 3, 'unseen': 3}, 0, n)])"
     )
     printed = {
         subprocess.run(
             [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True
         ).stdout
-        for seed in ("0", "1", "random")
+        for seed in ("0", "1")
     }
     assert len(printed) == 1

@@ -80,7 +80,8 @@ def askable(holdout: Holdout, arrangement: Arrangement, split: str) -> bool:
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(
-    ("family", "scenes", "objects"), [("clevr", 60, 2), ("clevr-many", 40, "4..6"), ("pug", 200, 2)]
+    ("family", "scenes", "objects"),
+    [("clevr", 60, 2), ("clevr-many", 40, "4..6"), pytest.param("pug", 200, 2, marks=pytest.mark.full)],
 )
 def test_training_shows_every_binding_of_familiar_scenes_and_evaluation_can_be_asked(
     family: str, scenes: int, objects: object, seed: int
@@ -112,7 +113,7 @@ def test_too_few_training_scenes_are_refused_with_a_larger_number_that_suffices(
     assert Arrangements(RULE).enough(frozenset(), 2, tried=7) > 7
 
 
-@pytest.mark.parametrize("block_seed", [0, 1])
+@pytest.mark.parametrize("block_seed", [0, pytest.param(1, marks=pytest.mark.full)])
 @pytest.mark.parametrize("split", ["train", "val", "seen", "partial", "unseen"])
 @pytest.mark.parametrize("numbers", [[2] * 230, MANY, [2, 3, 4] * 80])
 def test_names_are_equally_frequent_in_all_and_at_every_place(split: str, numbers: list[int], block_seed: int) -> None:

@@ -29,7 +29,7 @@ from tests.generator.relations import VOCABULARY as RELATIONS
 from tests.generator.relations import prepared as related_scenes
 
 COUNTS = {"train": 50, "val": 9, "seen": 30, "partial": 30, "unseen": 30}
-WORLDS = [("clevr", (2, 2)), ("clevr-many", (3, 6))]
+WORLDS = [("clevr", (2, 2)), pytest.param("clevr-many", (3, 6), marks=pytest.mark.full)]
 
 
 def plan(family: str, objects: tuple[int, int], seed: int = 0) -> tuple[SplitPlan, list[Planned], list[Planned]]:

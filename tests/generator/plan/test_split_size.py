@@ -36,7 +36,12 @@ def test_over_the_grid_the_rule_says_which_scenes_are_unseen() -> None:
     ("family", "request_", "split"),
     [
         ("clevr", HoldoutRequest("gzsl", scenes="700"), "ood_test"),
-        ("clevr-relations", HoldoutRequest(holdout=("relation:pair=2x3",), scenes="train=60,unseen=40"), "unseen"),
+        pytest.param(
+            "clevr-relations",
+            HoldoutRequest(holdout=("relation:pair=2x3",), scenes="train=60,unseen=40"),
+            "unseen",
+            marks=pytest.mark.full,
+        ),
     ],
 )
 def test_other_designs_are_counted_too(family: str, request_: HoldoutRequest, split: str) -> None:

@@ -28,7 +28,7 @@ def job(**more: Any) -> Job:
     return Job(**{"scenes": COUNTS, "width": 64, "height": 48, **more})
 
 
-@pytest.mark.parametrize("name", JOBS)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.full] * (name == "many")) for name in JOBS])
 def test_what_is_read_is_what_was_planned(name: str, tmp_path: Path) -> None:
     prepared = prepare(job(**JOBS[name]))
     stored = plan_world(prepared, tmp_path)

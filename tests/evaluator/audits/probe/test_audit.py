@@ -111,6 +111,7 @@ def test_a_bag_of_words_has_attributes_and_objects_and_no_binding(results: dict[
     assert all(row["value"] is None or abs(row["value"]) < 1e-3 for row in moved)
 
 
+@pytest.mark.full
 def test_what_was_built_with_binding_has_it_in_every_split(results: dict[str, Any]) -> None:
     for factor in FACTORS:
         assert _lost(results, "bound", factor) == {""}
