@@ -136,15 +136,17 @@ class CrossedMeans:
         """What the sums of squares are expected to be for each variance (e, e), its factor in the variance of the mean
         (e,), and degrees of freedom (e,).
         """
-        w = self._w[:, None]
-        held, of_contrasts = ([each.T @ (w * self._held) for each in of] for of in (self._effects, self._contrasts))
+        weighted = [
+            sparse.csr_array((each.data * self._w[_rows(each)], each.indices, each.indptr), each.shape)
+            for each in self._effects
+        ]
+        transposed = [each.T.tocsr() for each in self._contrasts]
+        held = [each.T @ self._held for each in weighted]
+        of_contrasts = [each @ (self._w[:, None] * self._held) for each in transposed]
         expected = np.array(
             [
-                [
-                    _squared(contrasts.T @ (sparse.diags_array(self._w) @ effect), u, v, self._inverse)
-                    for effect, v in zip(self._effects, held, strict=True)
-                ]
-                for contrasts, u in zip(self._contrasts, of_contrasts, strict=True)
+                [_squared(contrasts @ effect, u, v, self._inverse) for effect, v in zip(weighted, held, strict=True)]
+                for contrasts, u in zip(transposed, of_contrasts, strict=True)
             ]
         )
         rank = np.linalg.matrix_rank(self._held)
@@ -159,7 +161,12 @@ def _indicators(names: np.ndarray) -> sparse.csr_array:
     return sparse.csr_array((np.ones(len(codes)), (np.arange(len(codes)), codes)))
 
 
+def _rows(array: sparse.csr_array) -> np.ndarray:
+    """The row of each number that is stored."""
+    return np.repeat(np.arange(array.shape[0]), np.diff(array.indptr))
+
+
 def _squared(shared: sparse.csr_array, u: np.ndarray, v: np.ndarray, inverse: np.ndarray) -> float:
     """The sum of the squares of shared − u inverse v', of u (a, p), v (b, p) and inverse (p, p)."""
     across = np.sum(inverse * (u.T @ (shared @ v)))
-    return float(shared.power(2).sum() - 2 * across + np.sum((inverse @ (u.T @ u) @ inverse) * (v.T @ v)))
+    return float(np.square(shared.data).sum() - 2 * across + np.sum((inverse @ (u.T @ u) @ inverse) * (v.T @ v)))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations, permutations
 from typing import Protocol
 
@@ -109,6 +110,13 @@ class SplitPlan:
         atoms = (UNSEEN_ATOMS,) if holdout.absent_values or holdout.absent_objects else ()
         uneven = ASYMMETRIC if holdout.asymmetric else ()
         self.splits = (ALL,) if holdout.is_empty else (*SPLITS, *uneven, *atoms)
+        key = [*holdout.values, *holdout.objects, *(" ".join(triple) for triple in holdout.triples)]
+
+        @lru_cache(100_000)  # a seeded generator takes longer than all else here
+        def drawn(name: str, cluster: str) -> float:
+            return Stream(name, holdout.block_seed, holdout.kind, *key, cluster).uniform(0, 1)
+
+        self._drawn = drawn
 
     def place(self, arrangement: Arrangement, facts: Sequence[Fact] = (), scene_id: str = "") -> Placing:
         """Split and familiarity of a scene with these bindings, left object first, and relations."""
@@ -138,9 +146,7 @@ class SplitPlan:
 
     def _draw(self, name: str, arrangement: Arrangement) -> float:
         """A number in 0..1 that is the same for all arrangements of a cluster."""
-        block = self.holdout
-        key = [*block.values, *block.objects, *(" ".join(triple) for triple in block.triples)]
-        return Stream(name, block.block_seed, block.kind, *key, cluster_of(arrangement)).uniform(0, 1)
+        return self._drawn(name, cluster_of(arrangement))
 
     def _familiar_split(self, arrangement: Arrangement) -> str:
         draw = self._draw("splits", arrangement)

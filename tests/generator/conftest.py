@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import once
 from tests.generator.blender_process import in_blender
 from tests.generator.relations import make_relations_world
 
@@ -20,4 +21,4 @@ def sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(scope="session")
 def relations_world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A dataset of scenes with all eight relations and one benchmark; nothing is rendered. Not to be changed."""
-    return make_relations_world(tmp_path_factory.mktemp("relations") / "dataset")
+    return once(tmp_path_factory, "relations", make_relations_world)

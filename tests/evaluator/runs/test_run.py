@@ -57,7 +57,7 @@ def test_a_bag_of_words_ties_on_every_swap(
 
 
 @pytest.mark.parametrize("precision", ["auto", "float32", "bfloat16"])
-@pytest.mark.parametrize("batch", [1, 7, 500])
+@pytest.mark.parametrize("batch", [pytest.param(1, marks=pytest.mark.full), 7, 500])
 def test_a_bag_of_words_by_torch_ties_on_every_swap_in_every_precision(
     drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, precision: str, batch: int
 ) -> None:

@@ -73,6 +73,7 @@ def test_what_is_no_table_is_refused_in_one_sentence(tmp_path: Path) -> None:
             read_table(path)
 
 
+@pytest.mark.full
 def test_bombs_take_seconds_and_little_memory(tmp_path: Path) -> None:
     code = """
 from pathlib import Path

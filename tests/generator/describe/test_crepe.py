@@ -134,7 +134,9 @@ WORLDS: dict[str, dict[str, Any]] = {
 COUNTS = {"train": 80, "val": 2, "seen": 20, "partial": 2, "unseen": 12, UNSEEN_ATOMS: 12}
 
 
-@pytest.mark.parametrize("name", ["bindings", "relations", pytest.param("both", marks=pytest.mark.full)])
+@pytest.mark.parametrize(
+    "name", ["relations", *(pytest.param(name, marks=pytest.mark.full) for name in ("bindings", "both"))]
+)
 def test_splits_are_asked_alike_and_unseen_captions_name_what_is_held_out(name: str, tmp_path: Path) -> None:
     """CREPE, appendix A.5: a caption of unseen compounds names one; a gap must not be one of numbers of compounds."""
     prepared = prepare(Job(design="systematicity", scenes=COUNTS, width=64, height=48, **WORLDS[name]))

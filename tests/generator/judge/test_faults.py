@@ -1090,7 +1090,16 @@ def _planned_once(monkeypatch: pytest.MonkeyPatch) -> None:
 _PLANS: dict[str, Any] = {}
 
 
-@pytest.mark.parametrize("where", [FIRST, ALL, TARS, RELATIONS, ATOMS, TWO, RELATED, THREE])
+@pytest.mark.parametrize(
+    "where",
+    [
+        FIRST,
+        ALL,
+        TARS,
+        RELATIONS,
+        *(pytest.param(each, marks=pytest.mark.full) for each in (ATOMS, TWO, RELATED, THREE)),
+    ],
+)
 def test_what_nobody_touched_is_clean_and_so_is_what_was_sealed_again(
     datasets: Callable[[str], Path], where: tuple[str, str], tmp_path: Path
 ) -> None:

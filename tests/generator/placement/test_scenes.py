@@ -174,8 +174,8 @@ def test_plans_do_not_depend_on_the_hash_seed() -> None:
         "generator.holdout.membership import *; from generator.placement.scenes import *; from generator.plan.plan "
         "import *\n"
         "v = read_vocabulary('clevr'); s = SplitPlan(v, draw_block('3x3', v, 0)); m = read_vocabulary('clevr-many')\n"
-        "print([place_scene(q, w, 0, 0, 96, 96).to_json() for w, n in ((v, (2, 2)), (m, (3, 5))) "
-        "for q in plan_scenes(w, s, {'train': 20, 'seen': 3, 'partial': 3, 'unseen': 3}, 0, n)])"
+        "print([place_scene(q, w, 0, 0, 96, 96).to_json() for w, n in ((v, (2, 2)), (m, (3, 4))) "
+        "for q in plan_scenes(w, s, {'train': 12, 'seen': 2, 'partial': 2, 'unseen': 2}, 0, n)])"
     )
     printed = {
         subprocess.run(

@@ -68,7 +68,8 @@ def test_a_size_is_half_of_what_an_object_measures_along_every_axis(shape: str) 
     assert mesh_height(mesh, BUILTIN) == pytest.approx(2, abs=0.002)
 
 
-@pytest.mark.parametrize("n", [3, *(pytest.param(n, marks=pytest.mark.full) for n in (8, 10))])
+@pytest.mark.full
+@pytest.mark.parametrize("n", [3, 8, 10])
 def test_so_many_objects_find_places_that_keep_the_rules(n: int) -> None:
     plan = SplitPlan(CLEVR, draw_block("3x2", CLEVR, 0))
     counts = {"train": 12, "val": 4, "seen": 4, "partial": 4}

@@ -119,6 +119,7 @@ def test_what_was_built_with_binding_has_it_in_every_split(results: dict[str, An
     assert all(row["value"] is None or row["value"] > 0.3 for row in moved)
 
 
+@pytest.mark.full
 def test_the_tower_that_loses_it_is_named(results: dict[str, Any]) -> None:
     assert _lost(results, "blind", BINDING) == {"image encoder"}
 
@@ -149,6 +150,7 @@ def test_neighbours_differ_in_one_factor(dataset: Path) -> None:
     assert sum(map(bool, pairs.texts[ATTRIBUTE])) > 0.6 * len(pairs.questions)
 
 
+@pytest.mark.full
 def test_the_figure_names_factors_models_and_splits(results: dict[str, Any]) -> None:
     models = {"bag": results["models"]["bag"]}
     (figure,) = by_probe({**results, "models": models})
