@@ -58,7 +58,7 @@ class Slow(Wrapped):
 Make = Callable[[Path], object]
 
 
-@pytest.fixture(params=["dual", "pairs"])
+@pytest.fixture(params=["dual", pytest.param("pairs", marks=pytest.mark.full)])
 def make(request: pytest.FixtureRequest, drawn: Path) -> Make:
     """Makes a slow model of either kind, which notes what it computes in a file."""
     if request.param == "pairs":

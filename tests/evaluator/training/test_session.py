@@ -42,7 +42,9 @@ def _stopped(
             train(method, benchmark_source(world, benchmark, method), out, device="cpu")
 
 
-@pytest.mark.parametrize("architecture", ["dual", "dual-vit", "cross", "diffusion"])
+@pytest.mark.parametrize(
+    "architecture", [pytest.param("dual-vit", marks=pytest.mark.full), "dual", "cross", "diffusion"]
+)
 def test_a_training_that_was_stopped_ends_in_the_same_model(
     world: World,
     benchmark: Benchmark,

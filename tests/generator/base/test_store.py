@@ -37,7 +37,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
-@pytest.fixture(params=["memory", "file"])
+@pytest.fixture(params=["memory", pytest.param("file", marks=pytest.mark.full)])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """An empty place: in memory, which like an object store has neither folders nor renames; and on disk."""
     yield "memory://bucket/world" if request.param == "memory" else f"file://{tmp_path}/there"

@@ -50,7 +50,7 @@ def low(tmp_path_factory: pytest.TempPathFactory) -> World:
     return render(folder / "d", "--family", folder / "low.toml", "--objects", "4..5", *ALL)
 
 
-@pytest.fixture(params=["world", "low"])
+@pytest.fixture(params=[pytest.param("world", marks=pytest.mark.full), "low"])
 def each(request: pytest.FixtureRequest) -> World:
     return request.getfixturevalue(request.param)
 

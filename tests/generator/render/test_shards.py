@@ -76,7 +76,7 @@ def test_a_dataset_in_tars_is_verified_previewed_and_trained_on(rendered: Path, 
     assert whole == other
 
 
-@pytest.mark.parametrize("harm", ["tar", "index"])
+@pytest.mark.parametrize("harm", ["tar", pytest.param("index", marks=pytest.mark.full)])
 def test_changed_tars_are_found_out(rendered: Path, tmp_path: Path, harm: str) -> None:
     root = rewrite(rendered, tmp_path / "dataset", tar_bytes=TAR_BYTES)
     succeed("gen split", root)

@@ -138,7 +138,9 @@ def test_agreement_and_evaluations(smooth: float, length: float) -> None:
             assert taken <= share
 
 
-@pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99])
+@pytest.mark.parametrize(
+    "confidence", [pytest.param(0.9, marks=pytest.mark.full), 0.95, pytest.param(0.99, marks=pytest.mark.full)]
+)
 @pytest.mark.parametrize(("smooth", "length"), [(0.0, 1), (0.5, 50), (1.0, 50)])
 def test_error_rate_without_a_difference(confidence: float, smooth: float, length: float) -> None:
     """The hardest case, when all samples together show no difference: stopping for one side is as rare as stated."""
