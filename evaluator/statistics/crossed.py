@@ -136,10 +136,7 @@ class CrossedMeans:
         """What the sums of squares are expected to be for each variance (e, e), its factor in the variance of the mean
         (e,), and degrees of freedom (e,).
         """
-        weighted = [
-            sparse.csr_array((each.data * self._w[_rows(each)], each.indices, each.indptr), each.shape)
-            for each in self._effects
-        ]
+        weighted = [each.multiply(self._w[:, None]).tocsr() for each in self._effects]
         transposed = [each.T.tocsr() for each in self._contrasts]
         held = [each.T @ self._held for each in weighted]
         of_contrasts = [each @ (self._w[:, None] * self._held) for each in transposed]
@@ -159,11 +156,6 @@ def _indicators(names: np.ndarray) -> sparse.csr_array:
     """Which of the different names (n, names) each of n is."""
     codes = np.unique(names, return_inverse=True)[1].reshape(-1)
     return sparse.csr_array((np.ones(len(codes)), (np.arange(len(codes)), codes)))
-
-
-def _rows(array: sparse.csr_array) -> np.ndarray:
-    """The row of each number that is stored."""
-    return np.repeat(np.arange(array.shape[0]), np.diff(array.indptr))
 
 
 def _squared(shared: sparse.csr_array, u: np.ndarray, v: np.ndarray, inverse: np.ndarray) -> float:

@@ -113,10 +113,11 @@ class SplitPlan:
         key = [*holdout.values, *holdout.objects, *(" ".join(triple) for triple in holdout.triples)]
 
         @lru_cache(100_000)  # a seeded generator takes longer than all else here
-        def drawn(name: str, cluster: str) -> float:
+        def draw(name: str, cluster: str) -> float:
+            """A number in 0..1 that is the same for all arrangements of a cluster."""
             return Stream(name, holdout.block_seed, holdout.kind, *key, cluster).uniform(0, 1)
 
-        self._drawn = drawn
+        self._draw = draw
 
     def place(self, arrangement: Arrangement, facts: Sequence[Fact] = (), scene_id: str = "") -> Placing:
         """Split and familiarity of a scene with these bindings, left object first, and relations."""
@@ -130,7 +131,7 @@ class SplitPlan:
         split: str | None = None
         if holdout.is_empty:
             split = ALL
-        elif holdout.asymmetric and not even and self._draw("asymmetric", arrangement) < _ASYMMETRIC_SHARE:
+        elif holdout.asymmetric and not even and self._draw("asymmetric", cluster_of(arrangement)) < _ASYMMETRIC_SHARE:
             if not shown and any(asymmetric(*pair, holdout) for pair in combinations(arrangement, 2)):
                 split = ASYMMETRIC[bool(held_out)]
         elif not held_out and not shown:
@@ -144,12 +145,8 @@ class SplitPlan:
         related = not self.holdout.triples or len({end for i, _, j in shown for end in (i, j)}) == n
         return bound and related
 
-    def _draw(self, name: str, arrangement: Arrangement) -> float:
-        """A number in 0..1 that is the same for all arrangements of a cluster."""
-        return self._drawn(name, cluster_of(arrangement))
-
     def _familiar_split(self, arrangement: Arrangement) -> str:
-        draw = self._draw("splits", arrangement)
+        draw = self._draw("splits", cluster_of(arrangement))
         if draw < _VAL_SHARE:
             return "val"
         return "seen" if draw < _VAL_SHARE + _SEEN_SHARE else "train"

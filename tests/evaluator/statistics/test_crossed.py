@@ -32,6 +32,18 @@ def test_weights_move_the_mean_and_widen_the_interval() -> None:
     assert high - low > equal[1] - equal[0]
 
 
+def test_variances_of_unequally_weighted_means_are_right_on_average() -> None:
+    """Clusters of 2 to 21 items; 600 draws, whose means have standard errors of 3%."""
+    rng = np.random.default_rng(4)
+    groups = np.repeat(np.arange(20), np.arange(2, 22))
+    w = rng.exponential(1, len(groups)) ** 2
+    w /= w.sum()
+    means = CrossedMeans(Clusters.of(groups), w)
+    found = [means.estimate(rng.normal(0, 1, 20)[groups] + rng.normal(0, 2, len(groups))).parts[2:] for _ in range(600)]
+    due = np.square(np.bincount(groups, w)).sum(), 4 * np.square(w).sum()
+    assert np.mean(found, axis=0) == pytest.approx(due, rel=0.1)
+
+
 def test_where_nothing_varies_there_is_no_interval() -> None:
     assert np.isnan(CrossedMeans(Clusters.of(np.arange(5))).interval(np.ones(5), 0.95)).all()
     assert np.isnan(CrossedMeans(Clusters.of(["a"])).interval(np.array([0.3]), 0.95)).all()

@@ -168,19 +168,24 @@ def test_four_animals_have_room_in_images_of_any_shape(size: tuple[int, int]) ->
         place_scene(each, prepared.vocabulary, 0, 0, *size)
 
 
-def test_plans_do_not_depend_on_the_hash_seed() -> None:
+SHORT = "{'train': 12, 'seen': 2, 'partial': 2, 'unseen': 2}", 4
+LONG = "{'train': 30, 'seen': 9, 'partial': 9, 'unseen': 9}", 10
+
+
+@pytest.mark.parametrize(("counts", "most"), [SHORT, pytest.param(*LONG, marks=pytest.mark.full)])
+def test_plans_do_not_depend_on_the_hash_seed(counts: str, most: int) -> None:
     code = (
         "from generator.vocabulary.schema import *; from generator.holdout.blocks import *; from "
         "generator.holdout.membership import *; from generator.placement.scenes import *; from generator.plan.plan "
         "import *\n"
         "v = read_vocabulary('clevr'); s = SplitPlan(v, draw_block('3x3', v, 0)); m = read_vocabulary('clevr-many')\n"
-        "print([place_scene(q, w, 0, 0, 96, 96).to_json() for w, n in ((v, (2, 2)), (m, (3, 4))) "
-        "for q in plan_scenes(w, s, {'train': 12, 'seen': 2, 'partial': 2, 'unseen': 2}, 0, n)])"
+        f"print([place_scene(q, w, 0, 0, 96, 96).to_json() for w, n in ((v, (2, 2)), (m, (3, {most}))) "
+        f"for q in plan_scenes(w, s, {counts}, 0, n)])"
     )
     printed = {
         subprocess.run(
             [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True
         ).stdout
-        for seed in ("0", "1")
+        for seed in ("0", "1", "random")
     }
     assert len(printed) == 1
