@@ -3,19 +3,26 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
+from operator import itemgetter
 
+import numpy as np
+
+from generator.assets.sets import find_mesh
 from generator.base.errors import UserError
 from generator.base.streams import Stream
 from generator.placement.ground import Footprint, Ground, Post
 from generator.scene.exchange import exchanged, with_room
 from generator.scene.layouts import Arranged, shift, slip
 from generator.scene.planned import Planned
+from generator.scene.projection import project
 from generator.scene.scene import Camera, Lamp, Point, Scene, SceneObject
 from generator.vocabulary.schema import Vocabulary
 from generator.vocabulary.tables import ObjectSpec
 
 _TRIES = 100
 _FREE_TRIES = 300
+_MOST_DRAWN = 30  # placements, before the best is taken
 
 
 Contents = Sequence[tuple[str, dict[str, str]]]
@@ -42,15 +49,20 @@ def place_scenes(
     stream = Stream("scene", seed, planned.twin_of or planned.scene_id, attempt)
     roomy = with_room(planned.objects, planned.exchange, vocabulary)
     free = vocabulary.placement.orders == "free"
+    drawn: list[tuple[float, Camera, tuple[SceneObject, ...]]] = []
     for _ in range(_FREE_TRIES if free else _TRIES):
         camera = _draw_camera(vocabulary, stream)
         ground = Ground(camera, vocabulary, width, height)
         positions = draw_positions(roomy, planned, ground, stream)
         if positions is not None:
-            break
-        if free:
+            camera = _closer(camera, roomy, positions, ground, stream)
+            objects = _turned(planned.objects, positions, camera, vocabulary, stream)
+            drawn.append((_tallest(objects, camera, vocabulary, width, height), camera, objects))
+            if drawn[-1][0] >= vocabulary.placement.tallest or len(drawn) == _MOST_DRAWN:
+                break
+        elif free:
             planned = replace(planned, depth_order=ground.depth_order(len(planned.objects), stream))
-    else:
+    if not drawn:
         raise UserError(
             f"No room for {len(planned.objects)} objects in an image of {width}x{height}: take fewer --objects, a "
             f"family with more "
@@ -58,16 +70,48 @@ def place_scenes(
             f"or the "
             f"objects' scale in the family '{vocabulary.name}'."
         )
-    camera = _closer(camera, roomy, positions, ground, stream)
-    objects = tuple(
-        SceneObject(
-            category, attributes, position, _draw_heading(position, camera, vocabulary.objects[category], stream)
-        )
-        for (category, attributes), position in zip(planned.objects, positions, strict=True)
-    )
+    _, camera, objects = max(drawn, key=itemgetter(0))
     lamps = _draw_lamps(vocabulary, planned.environment, planned.yaw, stream)
     scene = Scene(objects, camera, lamps, planned.environment, planned.yaw)
     return (scene,) if planned.exchange is None else (scene, exchanged(scene, planned.exchange))
+
+
+def _turned(
+    contents: Contents, positions: Sequence[Point], camera: Camera, vocabulary: Vocabulary, stream: Stream
+) -> tuple[SceneObject, ...]:
+    """Objects at positions, each with a heading."""
+    return tuple(
+        SceneObject(
+            category, attributes, position, _draw_heading(position, camera, vocabulary.objects[category], stream)
+        )
+        for (category, attributes), position in zip(contents, positions, strict=True)
+    )
+
+
+def _tallest(objects: Sequence[SceneObject], camera: Camera, vocabulary: Vocabulary, width: int, height: int) -> float:
+    """About the height of the tallest object in the image, as a share of the image's; 0 where no family asks.
+
+    Four digits, so that the last bits of a machine's sines decide nothing.
+    """
+    if not vocabulary.placement.tallest:
+        return 0.0
+    heights = []
+    for each in objects:
+        x, y, z = _vertices(vocabulary.meshes[each.category], vocabulary.assets) * vocabulary.scale(
+            each.category, each.attributes
+        )
+        right, behind, up = each.position
+        cos, sin = math.cos(each.heading), math.sin(each.heading)
+        x, y = x * cos - y * sin + right, x * sin + y * cos + behind
+        _, row, _ = project(camera, x, y, z + up, width, height)
+        heights.append(float(row.max() - row.min()) / height)
+    return round(max(heights), 4)
+
+
+@cache
+def _vertices(mesh: str, assets: str) -> np.ndarray:
+    """The vertices of a unit mesh: (3, n)."""
+    return np.array(find_mesh(mesh, assets).vertices).T
 
 
 def _jittered(position: Point, jitter: float, stream: Stream) -> Point:

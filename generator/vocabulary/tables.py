@@ -78,7 +78,10 @@ def check_phrasing(kind: str, phrasing: Phrasing) -> None:
 
 
 class Placement(Declared):
-    """Where objects may stand and how much of each has to be seen (docs/vocabularies.md, placement)."""
+    """Where objects may stand and how much of each has to be seen (docs/vocabularies.md, placement).
+
+    `tallest`: least height of the tallest object, as a share of the image's, where a dozen placements have one.
+    """
 
     extent: Positive
     frame: Literal["image", "square"]
@@ -87,6 +90,7 @@ class Placement(Declared):
     clearance: Amount
     min_pixels: Amount
     min_visible: Annotated[float, Field(ge=0, le=1)]
+    tallest: Annotated[float, Field(ge=0, le=0.5)] = 0.0
     most: Annotated[int, Field(ge=1)] | None = None
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import cache
 from itertools import combinations, permutations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,6 +16,7 @@ from scipy.stats import chisquare
 from generator.base.errors import UserError
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import SplitPlan
+from generator.inspection.outlines import outlines
 from generator.placement.scenes import place_scene
 from generator.plan.job import Job, prepare
 from generator.plan.plan import plan_scenes
@@ -144,6 +146,23 @@ def test_scenes_are_as_planned_and_nothing_is_in_doubt(examples: int) -> None:
             assert abs(off) <= math.radians(vocabulary.objects[thing.category].turn / 2) + 1e-5
 
     check()
+
+
+@pytest.mark.parametrize(("family", "most"), [("clevr", 2), ("clevr-many", 10), ("clevr-relations", 4)])
+def test_the_tallest_object_has_a_sixth_of_the_height(family: str, most: int) -> None:
+    """All but the smallest objects and the flattest: outlines, of meshes, tell what each scene shows."""
+    prepared = prepare(Job(family, "none", "60", 320, 240, objects=(2, most)))
+    tallest, least = [], []
+    for planned in prepared.planned:
+        scene = place_scene(planned, prepared.vocabulary, 0, 0, 320, 240)
+        whole = [each.whole.any(axis=1) for each in outlines(scene, prepared.vocabulary, (320, 240))]
+        heights = [(rows.nonzero()[0].max() - rows.nonzero()[0].min() + 1) / 240 for rows in whole]
+        if any(attributes["size"] == "large" for _, attributes in planned.objects):
+            tallest.append(max(heights))
+        least.append(min(heights))
+    assert np.mean(np.array(tallest) >= 1 / 6) > 0.93
+    assert min(tallest) > 0.14
+    assert min(least) > 0.02
 
 
 def test_attempts_and_seeds_change_the_place_never_the_content() -> None:
