@@ -1,99 +1,159 @@
-"""Whether images show what they hold: a small classifier, trained on half of them, names animal and colour on the other
-half.
+"""Whether images show what they hold: a small network names objects and values, by family, size and quality.
 
-`python -m bench.legibility FOLDER` renders into FOLDER, continues there where it was stopped, and prints a report.
+`python -m bench.legibility FOLDER` renders into FOLDER, continues there where it was stopped, and writes
+`scenes/legibility.csv`, which docs/gallery.md and `gen vocab check` read; some two hours on two cores.
 """
 
-import json
-from itertools import product
+import math
+from collections.abc import Iterator, Mapping
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
-from PIL import Image
+import pyarrow as pa
 
-from bench.naming import Shown, learn, named, report
-from generator.base.streams import Stream
-from generator.render.farm import Farm
-from generator.render.settings import read_quality
-from generator.scene.planned import Planned
-from generator.vocabulary.schema import Vocabulary, parse_vocabulary, read_vocabulary, with_assets
+from bench.naming import Shown, crop, learn, named
+from generator.api import render
+from generator.base.csv_tables import read_csv, write_csv
+from generator.dataset.reader import Dataset
+from generator.inspection.legibility import COLUMNS, LEGIBLE, SETTINGS, SIDES, TABLE, measured
+from generator.vocabulary.schema import Vocabulary, read_vocabulary
 
-_ABOUT = 50  # images between two lines of progress
-
-
-def family(name: str, assets: str | None) -> Vocabulary:
-    """A family with its usual paint, its meshes from a set."""
-    vocabulary = read_vocabulary(name)
-    vocabulary = vocabulary.painted_with(vocabulary.tested)
-    return vocabulary if assets is None else parse_vocabulary(with_assets(vocabulary.toml(), assets), name)
-
-
-def singles(vocabulary: Vocabulary, rounds: int) -> list[Planned]:
-    """Scenes of one object: in each round every object of every value in every place, in random order."""
-    kind, stream = vocabulary.tested, Stream("legibility")
-    every = list(product(vocabulary.environments, vocabulary.objects, vocabulary.values(kind)))
-    usual = {other: vocabulary.values(other)[0] for other in vocabulary.attributes}
-    drawn = [one for _ in range(rounds) for one in stream.shuffled(every)]
-    return [
-        Planned(f"{i:06d}", "", ((thing, {**usual, kind: value}),), (0,), where)
-        for i, (where, thing, value) in enumerate(drawn)
-    ]
+LEARNT, TESTED = {64: 0, 128: 2, 224: 3}, 1  # seeds: each size has other scenes to learn from
+ALSO = {"photo": ("clevr",)}  # whose shapes are learnt from too: photographs leave few of each shape on each ground
+WORLDS = {
+    "clevr-original": (6, ""),
+    "clevr": (3, ""),
+    "clevr-many": (6, ""),
+    "clevr-relations": (3, ""),
+    "things": (3, "color"),
+    "things-texture": (3, "texture"),
+    "photo": (3, ""),
+    "pug": (3, "color"),
+    "pug-texture": (3, "texture"),
+}
+"""Of each world the objects of a scene, as many as 64 pixels have room for, and its paint, where it has a choice."""
 
 
-def render(vocabulary: Vocabulary, scenes: list[Planned], side: int, folder: Path) -> Shown:
-    """Images of scenes, those that are not yet in the folder rendered into it. Raises RuntimeError for one that
-    cannot be."""
-    setup: dict[str, Any] = {
-        "vocabulary": vocabulary.toml(),
-        "seed": 0,
-        "width": side,
-        "height": side,
-        "folder": str(folder),
-        "outputs": [],
-        "quality": read_quality("draft").model_dump(),
-        "device": "cpu",
+def world_of(row: Mapping[str, Any]) -> str:
+    """The world of a row of the table."""
+    return f"{row['family']}-texture" if row["tested"] == "texture" else row["family"]
+
+
+def family(world: str) -> Vocabulary:
+    """The family of a world, with its paint."""
+    return read_vocabulary(world.removesuffix("-texture")).painted_with(WORLDS[world][1])
+
+
+def rendered(folder: Path, world: str, side: int, quality: str, seed: int, scenes: int) -> Dataset:
+    """Images of a world, those that are not yet in the folder rendered into it."""
+    vocabulary = family(world)
+    path = folder / f"{world}.toml"
+    path.write_text(vocabulary.toml(), encoding="utf-8")
+    root = folder / f"{world}-{side}-{quality}-{seed}"
+    options: dict[str, Any] = {
+        "family": str(path),
+        "holdout": "none",
+        "scenes": str(scenes),
+        "objects": str(WORLDS[world][0]),
     }
-    # Beside its image each scene has its box, written last, so that what has a box is done.
-    boxes = [folder / "boxes" / f"{scene.scene_id}.json" for scene in scenes]
-    boxes[0].parent.mkdir(parents=True, exist_ok=True)
-    missing = [scene for scene, path in zip(scenes, boxes, strict=True) if not path.exists()]
-    for done, answer in enumerate(Farm().render(missing, len(missing), setup), start=1):
-        if "scene" not in answer:
-            raise RuntimeError(answer["failed"])
-        record = answer["scene"]
-        (folder / "boxes" / f"{record['scene_id']}.json").write_text(json.dumps(record["objects"][0]["amodal_box"]))
-        if done % _ABOUT == 0:
-            click.echo(f"{done} of {len(missing)} rendered", err=True)
-    objects, values = list(vocabulary.objects), vocabulary.values(vocabulary.tested)
-    return Shown(
-        np.stack([np.asarray(Image.open(folder / "images" / f"{one.scene_id}.png").convert("RGB")) for one in scenes]),
-        np.array([json.loads(path.read_text()) for path in boxes]),
-        np.array([objects.index(scene.objects[0][0]) for scene in scenes]),
-        np.array([values.index(scene.objects[0][1][vocabulary.tested]) for scene in scenes]),
-    )
+    return render(out=root, resolution=f"{side}x{side}", quality=quality, seed=seed, **options)
+
+
+def kinds(vocabulary: Vocabulary) -> dict[str, list[str]]:
+    """What the network names: the objects, as the category, and the values of each kind.
+
+    Not those of size: distance decides how large an object is in an image, and a crop shows no distance.
+    """
+    sized = {kind for kind, values in vocabulary.attributes.items() if any(value.scale for value in values.values())}
+    named = {kind: vocabulary.values(kind) for kind in vocabulary.attributes if kind not in sized}
+    return {vocabulary.category: list(vocabulary.objects), **named}
+
+
+def shown_in(dataset: Dataset, vocabulary: Vocabulary) -> Shown:
+    """Every object of a family on the images of a dataset, cut out, with the numbers of its names."""
+    names, crops, truths, category = kinds(vocabulary), [], [], vocabulary.category
+    for row in dataset.world.scenes.to_pylist():
+        if row["status"] == "failed":
+            continue
+        image = np.asarray(dataset.world.image(row["scene_id"]))
+        for each in [one for one in row["objects"] if one["category"] in names[category]]:
+            held = {category: each["category"], **dict(each["attributes"])}
+            crops.append(crop(image, each["amodal_box"]))
+            truths.append([of.index(held[kind]) for kind, of in names.items()])
+    return Shown(np.stack(crops), np.array(truths))
+
+
+def rows_of(folder: Path, world: str, scenes: tuple[int, int], epochs: int) -> Iterator[dict[str, Any]]:
+    """A row for each name of a world: how many percent of its objects are named rightly, by size and quality.
+
+    `scenes`: those of each size to learn from, as drafts, and other ones to name.
+    """
+    vocabulary = family(world)
+    names = kinds(vocabulary)
+    drafts = [
+        shown_in(rendered(folder, each, side, "draft", seed, scenes[0]), vocabulary)
+        for each in (world, *ALSO.get(world, ()))
+        for side, seed in LEARNT.items()
+    ]
+    tests = {
+        setting: shown_in(rendered(folder, world, int(side), quality, TESTED, scenes[1]), vocabulary)
+        for setting in SETTINGS
+        for side, quality in [setting.split()]
+    }
+    learnt = Shown(*(np.concatenate(each) for each in zip(*drafts, strict=True)))
+    model = learn(learnt, [len(of) for of in names.values()], epochs)
+    said = {setting: named(model, test) == test.truths for setting, test in tests.items()}
+    for i, (kind, of) in enumerate(names.items()):
+        for number, name in enumerate(of):
+            of_name = {setting: right[tests[setting].truths[:, i] == number, i] for setting, right in said.items()}
+            yield {
+                "family": world.removesuffix("-texture"),
+                "tested": vocabulary.tested,
+                "kind": kind,
+                "name": name,
+                "objects": min(map(len, of_name.values())),
+                **{setting: round(100 * float(right.mean()), 1) for setting, right in of_name.items()},
+            }
+
+
+def table() -> str:
+    """The table of docs/gallery.md: for each family and kind the percent that are named, and what is not legible."""
+    rows = ["| family | named | " + " | ".join(SETTINGS) + " | below 95% |", "|---|---|" + "---|" * (len(SETTINGS) + 1)]
+    for (family, tested, kind), names in groupby(measured(), lambda each: (each.family, each.tested, each.kind)):
+        group = [*names]
+        total = sum(each.objects for each in group)
+        means = [sum(each.percent[setting] * each.objects for each in group) / total for setting in SETTINGS]
+        small = {
+            side: [f"{each.name} {math.floor(each.at(side))}" for each in group if each.at(side) < LEGIBLE]
+            for side in SIDES
+        }
+        below = "; ".join(f"{side}: {', '.join(told)}" for side, told in small.items() if told)
+        of = f"`{family}`" + (f", {tested}s" if read_vocabulary(family).paints else "")
+        rows.append(f"| {of} | {kind} | " + " | ".join(f"{mean:.1f}" for mean in means) + f" | {below} |")
+    return "\n".join(rows)
 
 
 @click.command()
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
-@click.option("--family", "name", default="pug", show_default=True, help="World family.")
-@click.option("--assets", help="Asset set of the meshes.  [default: the family's own]")
-@click.option(
-    "--rounds", default=4, show_default=True, help="Images of each object, value and place, half to learn from."
-)
-@click.option("--side", default=128, show_default=True, help="Pixels a side.")
-@click.option("--epochs", default=30, show_default=True, help="How often each image is learnt from.")
-def main(folder: Path, name: str, assets: str | None, rounds: int, side: int, epochs: int) -> None:
-    """Render single objects into FOLDER, learn from half of the images, report on the other half."""
-    vocabulary = family(name, assets)
-    shown = render(vocabulary, singles(vocabulary, rounds), side, folder)
-    objects, values = list(vocabulary.objects), vocabulary.values(vocabulary.tested)
-    half = rounds // 2 * (len(shown.images) // rounds)
-    first, second = (Shown(*(each[part] for each in shown)) for part in (slice(half), slice(half, None)))
-    things, paints = named(learn(first, (len(objects), len(values)), epochs), second)
-    click.echo(f"{vocabulary.category}: {report(objects, second.things, things)}\n")
-    click.echo(f"{vocabulary.tested}: {report(values, second.values, paints)}")
+@click.option("--world", "worlds", type=click.Choice([*WORLDS]), multiple=True, help="Only this; may be given again.")
+@click.option("--learn", "learning", default=400, show_default=True, help="Scenes of each size to learn from.")
+@click.option("--scenes", default=200, show_default=True, help="Scenes of each size and quality to name.")
+@click.option("--epochs", default=24, show_default=True, help="How often each object is learnt from.")
+def main(folder: Path, worlds: tuple[str, ...], learning: int, scenes: int, epochs: int) -> None:
+    """Render worlds into FOLDER and write into scenes/legibility.csv what a small network names on them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for world in worlds or WORLDS:
+        new = [*rows_of(folder, world, (learning, scenes), epochs)]
+        of_world = {
+            each: [row for row in read_csv(TABLE, COLUMNS).to_pylist() if world_of(row) == each] for each in WORLDS
+        }
+        rows = [row for each in (of_world | {world: new}).values() for row in each]
+        write_csv(TABLE, pa.Table.from_pylist(rows, pa.schema(COLUMNS)))
+        click.echo(f"{world}: {len(new)} names", err=True)
+    click.echo(table())
 
 
 if __name__ == "__main__":

@@ -21,8 +21,8 @@ def check(family: str, as_json: bool) -> None:
     """Check FAMILY, a name or the path of a TOML file, and list all its mistakes at once.
 
     Also warns of wrong English plurals and articles, of colours closer than a CIEDE2000 of 10, of objects whose masks
-    overlap by more than 95%, and of textures that can hardly be seen on an object, which it renders
-    (docs/vocabularies.md).
+    overlap by more than 95%, and of textures that can hardly be seen on an object, which it renders. Notes say which
+    values and objects of a shipped family need larger images (docs/vocabularies.md).
 
     The exit code is 2 if the family cannot be used, 1 if there are only warnings.
     """
@@ -32,10 +32,10 @@ def check(family: str, as_json: bool) -> None:
     for each in found:
         say(f"{each.level}: {each.message}")
     errors = sum(each.level == "error" for each in found)
-    warnings = len(found) - errors
+    warnings = sum(each.level == "warning" for each in found)
     data = {"family": family, "errors": errors, "warnings": warnings, "findings": [asdict(each) for each in found]}
     result(data, as_json, f"{family}: {errors} errors, {warnings} warnings")
-    raise SystemExit(2 if errors else 1 if found else 0)
+    raise SystemExit(2 if errors else 1 if warnings else 0)
 
 
 @vocab.command(examples=["vocab show zoo.toml"])

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from generator.base.errors import UserError
 from generator.base.files import parse_toml
 from generator.inspection.appearance import LEAST_CONTRAST, alike, contrasts, too_close
+from generator.inspection.legibility import LEGIBLE, SIDES, illegible
 from generator.inspection.outlines import outlines
 from generator.inspection.pixels import Colors
 from generator.inspection.swatches import rendered, single_scene
@@ -31,9 +32,9 @@ logger = logging.getLogger(__name__)
 class Finding:
     """A finding about a family.
 
-    `level` is "error" where the family cannot be used, else "warning". `names` are the values or objects it is about.
-    `measure` is a CIEDE2000 colour difference, the share (0..1) that two masks have in common, or the contrast of a
-    texture.
+    `level` is "error" where the family cannot be used, "note" about how large its images have to be, else "warning".
+    `names` are the values or objects it is about. `measure` is a CIEDE2000 colour difference, the share (0..1) that two
+    masks have in common, the contrast of a texture, or a least size in pixels.
     """
 
     level: str
@@ -65,6 +66,7 @@ def check_family(family: str) -> list[Finding]:
             *_colors(painted),
             *_textures(painted),
             *_places(painted),
+            *_legibility(painted),
         ]
     return list(dict.fromkeys([*found, *_outlines(vocabulary)]))
 
@@ -132,6 +134,16 @@ def _textures(vocabulary: Vocabulary) -> Iterator[Finding]:
             f"{contrast:.1f}, expected {LEAST_CONTRAST} or more; take another scale, or colors further apart."
         )
         yield Finding("warning", "textures", message, (value, category), round(contrast, 2))
+
+
+def _legibility(vocabulary: Vocabulary) -> Iterator[Finding]:
+    """What a small network named on too few images of the shipped family that has it too."""
+    for each in illegible(vocabulary):
+        worst = next(side for side in reversed(SIDES) if each.at(side) < LEGIBLE)
+        read = f"'{each.name}' of {each.kind} is named on {int(each.at(worst))}% of images of {worst} pixels"
+        mend = f"take {each.enough} or more" if each.enough else "no size that was measured is enough"
+        message = f"{read} in the family '{each.family}', expected {LEGIBLE:.0f}%; {mend}."
+        yield Finding("note", "legibility", message, (each.name,), each.enough)
 
 
 def _outlines(vocabulary: Vocabulary) -> Iterator[Finding]:

@@ -1,88 +1,110 @@
-"""The measure of legibility: what its classifier sees, that it learns what is there and nothing else, and that
-images show it."""
+"""The measure of legibility: what its network sees, that it learns what is there and nothing else, and the table."""
 
-import tomllib
 from pathlib import Path
 
 import numpy as np
 import pytest
-import tomli_w
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.legibility import family, render, singles
-from bench.naming import Shown, learn, named, report, windows
-from generator.vocabulary.schema import Vocabulary, parse_vocabulary
+from bench import legibility
+from bench.legibility import WORLDS, family, kinds, rows_of, shown_in, table, world_of
+from bench.naming import Shown, crop, learn, named
+from bench.worlds import write_world
+from generator.dataset.reader import Dataset
+from generator.inspection.legibility import SETTINGS, Legibility
 
-PUG = family("pug", None)
+ROOT = Path(__file__).parents[2]
 SIDE = 32
 
 
-def some(objects: int, values: int) -> Vocabulary:
-    """The family with the first of its objects and values alone."""
-    table = tomllib.loads(PUG.toml())
-    table["objects"] = dict(list(table["objects"].items())[:objects])
-    table["attributes"]["color"] = dict(list(table["attributes"]["color"].items())[:values])
-    return parse_vocabulary(tomli_w.dumps(table), "some")
-
-
 def bars(n: int, seed: int) -> Shown:
-    """Upright and lying bars, red and blue, anywhere on noise."""
+    """Upright and lying bars, red and blue, anywhere on noise, cut out."""
     rng = np.random.default_rng(seed)
-    images = rng.integers(60, 180, (n, SIDE, SIDE, 3), dtype=np.uint8)
-    things, values = rng.integers(2, size=(2, n))
-    starts = rng.integers(0, SIDE - 12, (n, 2))
-    sizes = np.where(things[:, None], (4, 12), (12, 4))
-    boxes = np.hstack([starts, starts + sizes])
-    for image, (left, top, right, bottom), value in zip(images, boxes, values, strict=True):
-        image[top:bottom, left:right] = (20, 20, 230) if value else (230, 20, 20)
-    return Shown(images, boxes, things, values)
+    crops, truths = [], rng.integers(2, size=(n, 2))
+    for lying, blue in truths:
+        image = rng.integers(60, 180, (SIDE, SIDE, 3), dtype=np.uint8)
+        wide, high = (12, 4) if lying else (4, 12)
+        left, top = rng.integers(0, SIDE - 12, 2)
+        image[top : top + high, left : left + wide] = (20, 20, 230) if blue else (230, 20, 20)
+        crops.append(crop(image, (left, top, left + wide, top + high)))
+    return Shown(np.stack(crops), truths)
 
 
-@given(st.lists(st.tuples(*[st.integers(0, SIDE - 1)] * 2, *[st.integers(1, SIDE // 2)] * 2), min_size=1, max_size=5))
-def test_windows_hold_the_whole_object(places: list[tuple[int, int, int, int]]) -> None:
-    boxes = np.array([(x, y, min(x + wide, SIDE), min(y + high, SIDE)) for x, y, wide, high in places])
-    images = np.zeros((len(boxes), SIDE, SIDE, 3), np.uint8)
-    for image, (left, top, right, bottom) in zip(images, boxes, strict=True):
-        image[top:bottom, left:right] = 255
-    zeros = np.zeros(len(boxes), int)
-    seen = windows(Shown(images, boxes, zeros, zeros), np.random.default_rng(0))
-    assert seen.shape == (len(boxes), SIDE // 2, SIDE // 2, 3)
-    np.testing.assert_array_equal(seen.any(-1).sum((1, 2)), (boxes[:, 2:] - boxes[:, :2]).prod(1))
+@given(*[st.integers(1, SIDE - 1)] * 2, *[st.integers(2, SIDE // 2)] * 2, st.integers(2, 4))
+def test_a_crop_holds_the_whole_object_in_its_middle(left: int, top: int, wide: int, high: int, times: int) -> None:
+    """Wherever it is, and however many pixels the image has, an object fills the same share of its crop."""
+    image = np.zeros((2 * SIDE, 2 * SIDE, 3), np.uint8)
+    image[top : top + high, left : left + wide] = 255
+    box = [times * x for x in (left, top, left + wide, top + high)]
+    lit = crop(image.repeat(times, 0).repeat(times, 1), box)[..., 0] / 255
+    assert lit.shape == (72, 72)
+    middle = np.abs(np.arange(72) - 35.5) / 72 * 1.5 * max(wide, high)  # distance from the middle, pixels
+    for axis, side in enumerate((wide, high)):
+        inside, outside = middle < (side - 1) / 2, middle > (side + 1) / 2 + 0.5
+        assert lit.mean(axis=axis)[inside].min(initial=1) > 0.9 * lit.mean(axis=axis).max()
+        assert lit.mean(axis=axis)[outside].max(initial=0) < 0.1
 
 
 def test_it_learns_what_is_shown_and_nothing_where_nothing_is() -> None:
     shown, other = bars(192, 0), bars(192, 1)
-    things, values = named(learn(shown, (2, 2), 6), other)
-    assert (things == other.things).mean() > 0.9
-    assert (values == other.values).mean() > 0.9
+    right = named(learn(shown, (2, 2), 6), other) == other.truths
+    assert right.mean(axis=0).min() > 0.9
 
-    blank = shown._replace(images=np.random.default_rng(2).integers(0, 255, shown.images.shape, dtype=np.uint8))
-    unseen = other._replace(images=np.random.default_rng(3).integers(0, 255, other.images.shape, dtype=np.uint8))
-    things, _ = named(learn(blank, (2, 2), 2), unseen)
-    assert (things == other.things).mean() < 0.7
+    noise = [np.random.default_rng(seed).integers(0, 255, shown.crops.shape, dtype=np.uint8) for seed in (2, 3)]
+    right = named(learn(Shown(noise[0], shown.truths), (2, 2), 2), Shown(noise[1], other.truths)) == other.truths
+    assert right.mean(axis=0).max() < 0.7
 
 
-def test_the_report_counts_each_pair_of_shown_and_named() -> None:
-    lines = report(["fox", "wolf"], np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1])).splitlines()
-    assert lines[0] == "75.0% of 4"
-    assert [line.split() for line in lines[1:]] == [["fox", "wolf"], ["fox", "2", "1"], ["wolf", "0", "1"]]
+def test_every_object_of_a_world_is_cut_out_with_its_names(tmp_path: Path) -> None:
+    write_world(tmp_path, {"train": 6, "val": 2, "seen": 2, "partial": 2, "unseen": 2}, objects=(2, 3))
+    dataset, vocabulary = Dataset.open(tmp_path), family("clevr")
+    names = kinds(vocabulary)
+    assert [*names] == ["shape", "color", "material"]  # a crop cannot show sizes
+    shown = shown_in(dataset, vocabulary)
+    told = [
+        (each["category"], dict(each["attributes"])["color"], dict(each["attributes"])["material"])
+        for row in dataset.world.scenes.to_pylist()
+        for each in row["objects"]
+    ]
+    assert [tuple(names[k][i] for k, i in zip(names, row, strict=True)) for row in shown.truths] == told
+    plain = [int(row["scene_id"]) for row in dataset.world.scenes.to_pylist() for _ in row["objects"]]
+    assert (shown.crops == np.array([[n % 256, n // 256, 0] for n in plain])[:, None, None]).all()
 
 
-def test_each_half_shows_everything_equally_often() -> None:
-    scenes = singles(PUG, 4)
-    half = len(scenes) // 2
-    for part in (scenes[:half], scenes[half:]):
-        shown = [(scene.environment, scene.objects[0][0], scene.objects[0][1]["color"]) for scene in part]
-        assert len(shown) == 2 * len(set(shown)) == 2 * 8 * 12 * 8
+def test_each_world_is_the_one_that_its_rows_say() -> None:
+    for world in WORLDS:
+        vocabulary = family(world)
+        assert world_of({"family": vocabulary.name, "tested": vocabulary.tested}) == world
+        assert not vocabulary.paints
+
+
+def test_the_docs_have_the_table() -> None:
+    rows = table().splitlines()
+    assert len(rows) == 2 + sum(len(kinds(family(world))) for world in WORLDS)
+    assert "\n".join(rows) in (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+
+
+def test_the_table_tells_means_and_what_is_not_legible(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = [
+        Legibility("clevr", "color", "shape", name, objects, dict(zip(SETTINGS, percents, strict=True)))
+        for name, objects, percents in (("cone", 30, (90, 99, 94.9, 99, 96, 99)), ("cube", 10, (100,) * 6))
+    ]
+    monkeypatch.setattr(legibility, "measured", lambda: measured)
+    row = table().splitlines()[-1]
+    assert row == "| `clevr` | shape | 92.5 | 99.2 | 96.2 | 99.2 | 97.0 | 99.2 | 64: cone 90; 128: cone 94 |"
 
 
 @pytest.mark.full
-def test_animals_and_colors_are_told_apart_on_unseen_images(tmp_path: Path) -> None:
-    vocabulary = some(4, 4)
-    shown = render(vocabulary, singles(vocabulary, 4), 96, tmp_path)
-    half = len(shown.images) // 2
-    first, second = (Shown(*(each[part] for each in shown)) for part in (slice(half), slice(half, None)))
-    things, values = named(learn(first, (4, 4), 30), second)
-    assert (things == second.things).mean() > 0.5  # chance is 0.25
-    assert (values == second.values).mean() > 0.9
+def test_rows_have_each_name_with_the_share_of_its_objects(tmp_path: Path) -> None:
+    rows = [*rows_of(tmp_path, "things-texture", (12, 6), 1)]
+    assert [(row["kind"], row["name"]) for row in rows] == [
+        (kind, name) for kind, names in kinds(family("things-texture")).items() for name in names
+    ]
+    assert sum(row["objects"] for row in rows if row["kind"] == "texture") == 18
+    shares = np.array([[row[setting] * row["objects"] / 100 for setting in SETTINGS] for row in rows])
+    np.testing.assert_allclose(shares, shares.round(), atol=0.02)
+    written = [path.stat().st_mtime_ns for path in tmp_path.rglob("*.png")]
+    assert len(written) == 3 * 12 + 6 * 6
+    assert [*rows_of(tmp_path, "things-texture", (12, 6), 1)] == rows
+    assert [path.stat().st_mtime_ns for path in tmp_path.rglob("*.png")] == written
