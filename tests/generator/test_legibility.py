@@ -97,14 +97,14 @@ def test_the_table_tells_means_and_what_is_not_legible(monkeypatch: pytest.Monke
 
 @pytest.mark.full
 def test_rows_have_each_name_with_the_share_of_its_objects(tmp_path: Path) -> None:
-    rows = [*rows_of(tmp_path, "things-texture", (12, 6), 1)]
+    rows = [*rows_of(tmp_path, "clevr-relations", (12, 6), 1)]
     assert [(row["kind"], row["name"]) for row in rows] == [
-        (kind, name) for kind, names in kinds(family("things-texture")).items() for name in names
+        (kind, name) for kind, names in kinds(family("clevr-relations")).items() for name in names
     ]
-    assert sum(row["objects"] for row in rows if row["kind"] == "texture") == 18
+    assert sum(row["objects"] for row in rows if row["kind"] == "color") == 18
     shares = np.array([[row[setting] * row["objects"] / 100 for setting in SETTINGS] for row in rows])
     np.testing.assert_allclose(shares, shares.round(), atol=0.02)
     written = [path.stat().st_mtime_ns for path in tmp_path.rglob("*.png")]
     assert len(written) == 3 * 12 + 6 * 6
-    assert [*rows_of(tmp_path, "things-texture", (12, 6), 1)] == rows
+    assert [*rows_of(tmp_path, "clevr-relations", (12, 6), 1)] == rows
     assert [path.stat().st_mtime_ns for path in tmp_path.rglob("*.png")] == written
