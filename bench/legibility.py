@@ -1,7 +1,7 @@
 """Whether images show what they hold: a small network names objects and values, by family, size and quality.
 
 `python -m bench.legibility FOLDER` renders into FOLDER, continues there where it was stopped, and writes
-`scenes/legibility.csv`, which docs/gallery.md and `gen vocab check` read; some two hours on two cores.
+`scenes/legibility.csv`, which docs/gallery.md and `gen vocab check` read; some three hours on two cores.
 """
 
 import math
@@ -18,7 +18,7 @@ from bench.naming import Shown, crop, learn, named
 from generator.api import render
 from generator.base.csv_tables import read_csv, write_csv
 from generator.dataset.reader import Dataset
-from generator.inspection.legibility import COLUMNS, LEGIBLE, SETTINGS, SIDES, TABLE, measured
+from generator.inspection.legibility import COLUMNS, LEGIBLE, QUALITIES, SETTINGS, SIDES, TABLE, measured
 from generator.vocabulary.schema import Vocabulary, read_vocabulary
 
 LEARNT, TESTED = {64: 0, 128: 2, 224: 3}, 1  # seeds: each size has other scenes to learn from
@@ -121,18 +121,25 @@ def rows_of(folder: Path, world: str, scenes: tuple[int, int], epochs: int) -> I
 
 def table() -> str:
     """The table of docs/gallery.md: for each family and kind the percent that are named, and what is not legible."""
-    rows = ["| family | named | " + " | ".join(SETTINGS) + " | below 95% |", "|---|---|" + "---|" * (len(SETTINGS) + 1)]
+    rows = ["| family | named | " + " | ".join(map(str, SIDES)) + " | below 95% |", "|---|---|---|---|---|---|"]
     for (family, tested, kind), names in groupby(measured(), lambda each: (each.family, each.tested, each.kind)):
         group = [*names]
         total = sum(each.objects for each in group)
-        means = [sum(each.percent[setting] * each.objects for each in group) / total for setting in SETTINGS]
+        means = [
+            [sum(each.percent[f"{side} {quality}"] * each.objects for each in group) / total for quality in QUALITIES]
+            for side in SIDES
+        ]
         small = {
             side: [f"{each.name} {math.floor(each.at(side))}" for each in group if each.at(side) < LEGIBLE]
             for side in SIDES
         }
         below = "; ".join(f"{side}: {', '.join(told)}" for side, told in small.items() if told)
         of = f"`{family}`" + (f", {tested}s" if read_vocabulary(family).paints else "")
-        rows.append(f"| {of} | {kind} | " + " | ".join(f"{mean:.1f}" for mean in means) + f" | {below} |")
+        rows.append(
+            f"| {of} | {kind} | "
+            + " | ".join(" / ".join(f"{mean:.1f}" for mean in of_side) for of_side in means)
+            + f" | {below} |"
+        )
     return "\n".join(rows)
 
 

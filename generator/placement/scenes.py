@@ -42,7 +42,8 @@ def place_scenes(
     Both scenes are the same for either of the two plans, so that each can be rendered alone. `width` and `height` are
     those of the image, in pixels; `attempt` counts the placements that the renderer has rejected. Objects stand in
     the planned orders from left to right and from front to behind, at least `clearance` apart along both directions
-    and `gap` apart; near, far and on one another as planned; wholly in view, with little of each hidden. A rejected
+    and `gap` apart; near, far and on one another as planned; wholly in view, with little of each hidden. Where a family
+    asks for a `tallest` object, the first placement that has one is taken, else the best of thirty. A rejected
     placement is drawn again, the content never; with `orders = "free"` the order in depth is drawn again with it.
     Raises UserError when the placement rules of the vocabulary leave no room.
     """

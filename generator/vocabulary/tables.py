@@ -80,7 +80,7 @@ def check_phrasing(kind: str, phrasing: Phrasing) -> None:
 class Placement(Declared):
     """Where objects may stand and how much of each has to be seen (docs/vocabularies.md, placement).
 
-    `tallest`: least height of the tallest object, as a share of the image's, where a dozen placements have one.
+    `tallest`: least height of the tallest object, as a share of the image's, where one of thirty placements has it.
     """
 
     extent: Positive

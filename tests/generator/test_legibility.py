@@ -92,7 +92,7 @@ def test_the_table_tells_means_and_what_is_not_legible(monkeypatch: pytest.Monke
     ]
     monkeypatch.setattr(legibility, "measured", lambda: measured)
     row = table().splitlines()[-1]
-    assert row == "| `clevr` | shape | 92.5 | 99.2 | 96.2 | 99.2 | 97.0 | 99.2 | 64: cone 90; 128: cone 94 |"
+    assert row == "| `clevr` | shape | 92.5 / 99.2 | 96.2 / 99.2 | 97.0 / 99.2 | 64: cone 90; 128: cone 94 |"
 
 
 @pytest.mark.full

@@ -54,7 +54,8 @@ HEADER = "family,tested,kind,name,objects,64 draft,64 standard,128 draft,128 sta
 MEASURED = f"""{HEADER}clevr,color,shape,cone,50,99,94.9,96,99,97,98
 clevr,color,shape,cube,50,95,95,95,95,95,95
 clevr,color,color,red,80,90,91,92,93,94,95
-clevr,color,color,blue,80,90,99,94,99,99,99
+clevr,color,color,blue,80,99,99,94,99,99,99
+clevr,texture,shape,cylinder,50,80,80,80,80,80,80
 pug,color,animal,fox,50,80,80,80,80,80,80
 """
 
