@@ -209,6 +209,17 @@ class Lab:
             )
         return trained[scores.index(max(scores))]
 
+    def best_rate(self, rates: Sequence[str], train: str, run: Callable[[str], str], splits: Sequence[str]) -> str:
+        """The option `--rate` with which the command `train` makes the `best` model; nothing where rates are none.
+
+        run: the `score run` of a model.
+        """
+        if not rates:
+            return ""
+        trained = [self.stage(f"{train} --rate {rate}") for rate in rates]
+        best = self.best(trained, [self.stage(run(f"jackalope:{each}")) for each in trained], splits)
+        return f"--rate {rates[trained.index(best)]}"
+
     @property
     def needed(self) -> list[Stage]:
         """All stages that the rows need, each after those that it reads."""

@@ -94,7 +94,8 @@ def test_tables_have_runs_by_label_and_reasons_of_the_others(tmp_path: Path) -> 
 def test_a_search_keeps_the_model_that_is_best_on_the_validation_splits(tmp_path: Path) -> None:
     """Of three models one cannot be scored, one answers all wrong, and one all right."""
     lab = Lab(tmp_path)
-    trained = [lab.stage(f"gen plan --seed {seed}") for seed in range(3)]
+    rates = ("1e-5", "1e-4", "1e-3")
+    trained = [lab.stage(f"gen plan --rate {rate}") for rate in rates]
     builder = one_of_each(Builder(0, 60), 10)
     for _ in range(10):
         add_pair(builder)
@@ -111,6 +112,12 @@ def test_a_search_keeps_the_model_that_is_best_on_the_validation_splits(tmp_path
     write_run(dataset, runs[1].out(tmp_path), lambda n: 1.0 - truth)
     write_run(dataset, runs[2].out(tmp_path), lambda n: 1.0 * truth)
     assert lab.best(trained, runs, ("seen",)) is trained[2]
+
+    def run(model: str) -> str:
+        return f"score run {dataset} --model {model}"
+
+    assert lab.best_rate(rates, "gen plan", run, ("seen",)) == "--rate 1e-3"
+    assert lab.best_rate((), "gen plan", run, ("seen",)) == ""
     assert Lab(tmp_path, dry=True).best(trained, runs, ("seen",)) is trained[0]
     with pytest.raises(UserError, match="has no items of the split 'nowhere', by which a search selects"):
         lab.best(trained, runs, ("nowhere",))
