@@ -145,8 +145,8 @@ def make(lab: Lab, at: Scale) -> None:
 
 EXPERIMENT = Experiment(
     "Tables 2 to 4 and figures 2, 4 and 7 of Peng et al. 2026: binding on seen, partially unseen and unseen pairs, "
-    "over three blocks, and the shortcut tax. All blocks share one world. Group, image and text accuracy are of twins, which have a world "
-    "for each block. The scale tiny takes some 75 minutes of one core of an AMD EPYC.",
+    "over three blocks, and the shortcut tax. All blocks share one world. Group, image and text accuracy are of twins, "
+    "which have a world for each block. The scale tiny takes some 90 minutes of one core of an AMD EPYC.",
     "bindsplit2026",
     SCALES,
     make,

@@ -21,7 +21,10 @@ _ALLOWED = "--allow-contaminated"
 
 @dataclass(frozen=True)
 class Scale:
-    """tasks, architectures: those that take part. The others are options of commands, by what they are for."""
+    """tasks, architectures: those that take part. rates: learning rates of fine-tuning, of which each task takes the
+    best one on both validation splits (appendix A); the paper's where there are none. The others are options of
+    commands, by what they are for.
+    """
 
     tasks: Sequence[str] = _TASKS
     architectures: Sequence[str] = tuple(_ARCHITECTURES)
@@ -32,6 +35,7 @@ class Scale:
     seeds: Sequence[int] = (0, 1, 2)
     pretrain: str = ""
     finetune: str = ""
+    rates: Sequence[str] = ()
     dreambooth: str = ""
     elsewhere: str = ""
     scratch: str = ""
@@ -56,7 +60,8 @@ SCALES = {
         scenes="--scenes 6000",
         other_world="--scenes train=4000,val=100,seen=300,partial=300,unseen=300",
         seeds=(0, 1),
-        finetune="--epochs 10 --rate 1e-5",
+        finetune="--epochs 10",
+        rates=("1e-5", "1e-4", "1e-3"),
         elsewhere="--limit 100",
     ),
     "small": Scale(resolution="128x128", pretrain="--size small", finetune="--rate 1e-5", scratch="--size small"),
@@ -80,6 +85,10 @@ def make(lab: Lab, at: Scale, preset: str) -> None:
     )
     for task in _TASKS:
         of_task = f"{world} --benchmark {preset}-{task}"
+
+        def asked(model: object, options: str = "", of_task: str = of_task) -> str:
+            return f"score run {of_task} --model {model} {options} {_ALLOWED}"
+
         for name, model in models.items():
             shown = f"{name}, {task}"
             called = f"stand-in for {name}" if model.spec == f"jackalope:{stand_in}" else name
@@ -90,18 +99,19 @@ def make(lab: Lab, at: Scale, preset: str) -> None:
                     lab.lacks(f"{name} / frozen", model.missing)
                     lab.lacks(f"{name} / finetuned", model.missing)
                 continue
-            lab.row(f"{called} / frozen", f"score run {of_task} --model {model} {model.run} {_ALLOWED}")
+            lab.row(f"{called} / frozen", asked(model, model.run))
             method, tuning = _TRAINED_BY[name]
             own = f"{tuning}-{task}" if (name, task) in _OF_TASK else tuning
             options = f"--preset {own} {at.dreambooth if method == 'dreambooth' else at.finetune} {model.train}"
-            tuned = [
-                lab.stage(f"score train {method} {of_task} --model {model} --seed {seed} {options}")
-                for seed in at.seeds
-            ]
+            train = f"score train {method} {of_task} --model {model}"
+            if method == "finetune":
+                first = f"{train} --seed {at.seeds[0]} {options}"
+                options = f"{options} {lab.best_rate(at.rates, first, asked, ('id_val', 'ood_val'))}"
+            tuned = [lab.stage(f"{train} --seed {seed} {options}") for seed in at.seeds]
             for trained in tuned:
-                lab.row(f"{called} / finetuned", f"score run {of_task} --model jackalope:{trained} {_ALLOWED}")
-                asked = f"score run {other} --benchmark color-shape-3x3-b0 {at.elsewhere} {_ALLOWED}"
-                lab.elsewhere(f"{called} / finetuned", asked, model, trained)
+                lab.row(f"{called} / finetuned", asked(f"jackalope:{trained}"))
+                known_world = f"score run {other} --benchmark color-shape-3x3-b0 {at.elsewhere} {_ALLOWED}"
+                lab.elsewhere(f"{called} / finetuned", known_world, model, trained)
             if name != "ViLT":
                 command = "score embeddings" if name == "CLIP" else "score generate"
                 lab.show(
@@ -114,7 +124,7 @@ def make(lab: Lab, at: Scale, preset: str) -> None:
             for seed in at.seeds if task in at.tasks else ():
                 given = f"--seed {seed} --architecture {architecture} {at.scratch}"
                 trained = lab.stage(f"score train scratch {of_task} {given}")
-                lab.row(f"{name} / scratch", f"score run {of_task} --model jackalope:{trained} {_ALLOWED}")
+                lab.row(f"{name} / scratch", asked(f"jackalope:{trained}"))
 
 
 _ABOUT = (
