@@ -14,14 +14,15 @@ _ALLOWED = "--allow-contaminated"
 @dataclass(frozen=True)
 class Scale:
     """models, networks: those that take part; None for all. rates: learning rates of fine-tuning, of which each block
-    takes the best one on `val`; the recipe's where there are none. The others are options of commands, by their
-    purpose. The world of the paper has no asymmetric groups; a world that keeps a fifth of them for evaluation has 3%
-    fewer training images, and tells what a preference for the familiar gains.
+    takes the best one on `val`; the recipe's where there are none. benchmark: its name up to the block seed. The others
+    are options of commands, by their purpose. The world of the paper has no asymmetric groups; a world that keeps a
+    fifth of them for evaluation has 3% fewer training images, and tells what a preference for the familiar gains.
     """
 
     models: Sequence[str] | None = None
     networks: Sequence[str] = tuple(_NETWORKS)
     world: str = "--holdout 3x3 --holdout asymmetric --block-seed 0..2 --scenes grid"
+    benchmark: str = "color-shape-3x3+asymmetric"
     twins: str = "--scenes train=100,val=10,seen=300,partial=300,unseen=300"
     small_world: str = "--scenes train=1000,val=10,seen=50,partial=50,unseen=50"
     large_world: str = "--scenes grid"
@@ -45,6 +46,7 @@ SCALES = {
         models=_STAND_IN,
         networks=("dual",),
         world=f"--holdout 3x3 --block-seed 0..1 --scenes {_FEW}",
+        benchmark="color-shape-3x3",
         twins=f"--scenes {_FEW}",
         small_world="--scenes train=40,val=4,seen=6,partial=6,unseen=6",
         resolution="32x32",
@@ -68,6 +70,7 @@ SCALES = {
     "small": Scale(resolution="128x128", seeds=(0, 1, 2), pretrain="--size small", scratch="--size small"),
     "paper": Scale(
         world="--preset bindsplit2026",
+        benchmark="color-shape-3x3",
         resolution="320x240",
         quality="standard",
         seeds=(0, 1, 2),
@@ -90,7 +93,7 @@ def make(lab: Lab, at: Scale) -> None:
     }
 
     def asked(model: object, block: int, options: str = "") -> str:
-        return f"score run {world} --benchmark color-shape-3x3-b{block} --model {model} {options} {_ALLOWED}"
+        return f"score run {world} --benchmark {at.benchmark}-b{block} --model {model} {options} {_ALLOWED}"
 
     def row(label: str, model: object, block: int, options: str = "") -> None:
         lab.row(
@@ -121,7 +124,7 @@ def make(lab: Lab, at: Scale) -> None:
         for part, (method, options) in methods.items():
             label = f"{name} / {part}"
             for block in at.blocks:
-                of_block = f"score train {method} {world} --benchmark color-shape-3x3-b{block} --model {model}"
+                of_block = f"score train {method} {world} --benchmark {at.benchmark}-b{block} --model {model}"
                 given = f"{options} {model.train}"
                 if method == "finetune":
                     first = f"{of_block} --seed {at.seeds[0]} {given}"
@@ -137,7 +140,7 @@ def make(lab: Lab, at: Scale) -> None:
             continue
         for block in at.blocks:
             for seed in at.seeds:
-                of_block = f"{world} --benchmark color-shape-3x3-b{block} --seed {seed}"
+                of_block = f"{world} --benchmark {at.benchmark}-b{block} --seed {seed}"
                 alone = lab.stage(f"score train scratch {of_block} {architecture} {at.scratch}")
                 row(f"{network} / scratch", f"jackalope:{alone}", block)
     lab.lacks("dual with negatives / scratch", "score train scratch has negatives already: see dual / scratch")
