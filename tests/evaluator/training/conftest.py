@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from evaluator.training.data import TrainingData
-from evaluator.training.recipe import Recipe
+from evaluator.training.recipe import HARD_KINDS, Recipe
 from evaluator.training.source import benchmark_source
 from generator.dataset.reader import Benchmark, World
 from tests.evaluator.conftest import Tiny
@@ -22,7 +22,6 @@ from tests.evaluator.tiny_models import make_clip
 
 T = TypeVar("T")
 KINDS = ("plain", "relations", "graded", "synonyms")
-NEGATIVES, POSITIVES = ("swap", "replace", "flip", "neg"), ("swap", "replace", "converse")
 
 
 def together(count: int, work: Callable[[int], T]) -> list[T]:
@@ -80,7 +79,7 @@ def data(world: World, benchmark: Benchmark) -> TrainingData:
 
 @pytest.fixture(scope="session")
 def all_kinds(world: World, benchmark: Benchmark) -> TrainingData:
-    return read(world, benchmark, KINDS, NEGATIVES, POSITIVES)
+    return read(world, benchmark, KINDS, *HARD_KINDS.values())
 
 
 @pytest.fixture

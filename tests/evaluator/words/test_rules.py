@@ -10,8 +10,9 @@ import pytest
 from click.testing import Result
 
 from generator.base.files import read_json
+from tests.evaluator.chat import Server, completion, serving
 from tests.evaluator.conftest import assert_one_sentence, score_command
-from tests.evaluator.words.rules import Server, captions_of_items, completion, every_protocol, serving
+from tests.evaluator.words.rules import Rules, captions_of_items, every_protocol
 
 PROTOCOLS = {
     "binary",
@@ -30,7 +31,7 @@ UNSCORED = {"refuses": "refused", "filtered": "refused", "cut": "cut_off", "ramb
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    with serving() as running:
+    with serving(Rules) as running:
         yield running
 
 
@@ -195,7 +196,7 @@ def test_batch_files(server: Server, tmp_path: Path) -> None:
 
 def test_a_run_that_breaks_goes_on_and_asks_nothing_twice(tmp_path: Path) -> None:
     benchmark = captions_of_items(tmp_path / "items", 60)
-    with serving(answers=50, wait=0.02) as server:
+    with serving(Rules, answers=50, wait=0.02) as server:
         place = ("ask", f"table:{benchmark}", "--model", server.spec("even", concurrency=4), "--out", tmp_path / "run")
         assert_ends(score_command(*place), "answers no more", "out of order")
         answered = 50
