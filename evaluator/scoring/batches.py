@@ -85,7 +85,7 @@ def compute(job: Job, cache: VectorCache, out: Path, settings: Settings, process
 
 def _run(job: Job, store: VectorStore, settings: Settings, process: Process) -> None:
     known, asked = store.known(job.names, np.arange(job.total)), settings.batch or DEFAULT
-    mine = [rows[~known[rows]] for i, rows in enumerate(job.plan(asked)) if process.owns(i)]
+    mine = [rows[~known[rows]] for rows in job.plan(asked)[process.rank :: process.count]]
     batches = [rows for rows in mine if len(rows)]
     size = BatchSize(max([asked, *map(len, batches)]), job.item)  # a plan may have larger ones than asked
     left = sum(map(len, batches))

@@ -19,6 +19,7 @@ from evaluator.models.api import RETRIES, ApiScorer, data_url, load_api, parse_p
 from evaluator.models.registry import load_model
 from generator.base.errors import UserError
 from generator.base.files import read_json
+from tests.conftest import succeed
 from tests.evaluator.chat import Chat, Server, completion, serving
 from tests.evaluator.conftest import assert_one_sentence, score_command
 
@@ -141,8 +142,7 @@ def test_a_run_says_its_cost_and_continues(
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
     spec = server.spec("broken", concurrency=2)
     command = ("run", drawn, "--model", spec, "--protocol", "binary", "--limit", "12")
-    first = score_command(*command, "--out", tmp_path / "a")
-    assert first.exit_code == 0, first.output
+    first = succeed("score", *command, "--out", tmp_path / "a")
     record = read_json(tmp_path / "a" / "run.json")
     pairs = record["counts"]["requests"] - 1 + record["counts"]["refused"]
     assert f"{pairs} pairs of image and text to ask about, a request each" in first.stderr
@@ -153,7 +153,7 @@ def test_a_run_says_its_cost_and_continues(
     rows = [row for row in read_json(tmp_path / "a" / "results.json")["rows"] if row["metric"] == "accuracy"]
     assert 0 < sum(row["unscored"] or 0 for row in rows) < sum(row["items"] for row in rows)
     before = server.asked.total()
-    assert score_command(*command, "--out", tmp_path / "b").exit_code == 0
+    succeed("score", *command, "--out", tmp_path / "b")
     again = server.asked.total() - before - (1 + RETRIES) * record["counts"]["refused"]
     assert 1 < again <= 4  # the first request, and one after each batch without an answer
     assert (tmp_path / "a" / "scores.parquet").read_bytes() == (tmp_path / "b" / "scores.parquet").read_bytes()

@@ -21,6 +21,7 @@ from evaluator.training.session import train
 from evaluator.training.source import benchmark_source
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, World
+from tests.conftest import succeed
 from tests.evaluator.conftest import score_command
 from tests.evaluator.tiny_models import make_vilt, scored
 
@@ -141,8 +142,7 @@ def test_a_caption_that_would_be_cut_is_refused(world: World, benchmark: Benchma
 def test_the_command_takes_the_preset_of_cross_encoders(drawn: Path, vilt: str, tmp_path: Path) -> None:
     pytest.importorskip("peft")
     given = ("train", "finetune", drawn, "--model", vilt, "--out", tmp_path / "out", "--epochs", "1", "--device", "cpu")
-    done = score_command(*given, "--images-per-class", "1")
-    assert done.exit_code == 0, done.stderr
+    done = succeed("score", *given, "--images-per-class", "1")
     assert (
         "Published (Pearson et al. 2025, appendix A, single objects): rate, lora. Chosen here: batch, decay, "
         "negatives, " in done.stderr

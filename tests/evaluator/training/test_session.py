@@ -17,6 +17,7 @@ from evaluator.training.session import train
 from evaluator.training.source import benchmark_source
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, World
+from tests.conftest import succeed
 from tests.evaluator.conftest import assert_one_sentence, score_command
 from tests.evaluator.training.conftest import together
 
@@ -138,8 +139,7 @@ def test_a_disk_that_fills_loses_no_finished_epoch(
     assert "run the same command again" in last
     assert sorted(path.name for path in disk.iterdir()) == [".model.training", "ballast"]
     (disk / "ballast").unlink()
-    again = score_command(*command)
-    assert again.exit_code == 0, again.output
+    again = succeed("score", *command)
     assert f"Continuing after step {1 if writing == 'the state' else 2} of 2." in again.stderr
 
 
