@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 
 import networkx as nx
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -100,8 +99,12 @@ def make_needs(
         ids = distinct.take(pc.sort_indices(distinct))
         sides.append((ids, [positions(each, pa.chunked_array([ids])) for each in whole]))
     (image_ids, (image, *pool_images)), (text_ids, (text, *pool_texts)) = sides
-    members = pd.DataFrame({"contest": contest, "key": image * len(text_ids) + text}).drop_duplicates()
-    contest, key = members.sort_values(["contest", "key"]).to_numpy().T
+    key = image * len(text_ids) + text
+    order = np.lexsort((key, contest))
+    key, contest = key[order], contest[order]
+    new = np.ones(len(key), bool)
+    new[1:] = (np.diff(key) != 0) | (np.diff(contest) != 0)
+    key, contest = key[new], contest[new]
     pairs = np.unique(key)
     starts = np.flatnonzero(np.diff(contest, prepend=-1))
     return Needs(
