@@ -60,7 +60,7 @@ class RefusedError(Exception):
 
 
 class Endpoint:
-    """A model at an endpoint. `counts` has the requests that were answered, and their tokens.
+    """A model at an endpoint. `counts` has the requests that were answered, their tokens, and what else is counted.
 
     The key is read from the environment variable OPENAI_API_KEY and is in no message and no file. Methods may be called
     from several threads.
@@ -138,7 +138,7 @@ class ApiScorer(PairScorer):
     """A model behind an endpoint, asked for yes or no and read by the log-probabilities of the answer's first token.
 
     A pair without an answer of yes or no, and one that the endpoint refuses, is NaN and is asked again in a later run.
-    `counts` counts them.
+    `counts` counts them beside the requests, and the pairs whose score is bounded.
     """
 
     channels = CHANNELS
@@ -147,7 +147,7 @@ class ApiScorer(PairScorer):
 
     def __init__(self, endpoint: Endpoint, concurrency: int):
         self._endpoint, self._concurrency = endpoint, concurrency
-        self._unscored: Counter[str] = Counter()
+        self.counts = endpoint.counts
         self.batch = BatchSize(_BATCH, PAIR)
         served = self._tried()
         self._tokens = endpoint.counts["prompt_tokens"] // max(1, endpoint.counts["requests"])
@@ -162,11 +162,6 @@ class ApiScorer(PairScorer):
             f"{pairs:,} pairs of image and text to ask about, a request each, {tokens * bool(self._tokens)}fewer where "
             "cached."
         )
-
-    @property
-    def counts(self) -> dict[str, int]:  # type: ignore[override]
-        """Requests that were answered and their tokens, and how many pairs are unscored or bounded, and why."""
-        return {**self._endpoint.counts, **dict(sorted(self._unscored.items()))}
 
     def score_pairs(self, images: Sequence[Image.Image], pairs: Pairs, contests: Contests = None) -> np.ndarray:
         """As PairScorer.score_pairs. Raises UserError where the endpoint answers no more."""
@@ -186,13 +181,13 @@ class ApiScorer(PairScorer):
             for row, found in enumerate(pool.map(score, pairs)):
                 if found is not None:
                     scores[row] = found.log_odds, found.p_yes
-                    self._unscored["bounded"] += found.bounded
+                    self._endpoint.counts["bounded"] += found.bounded
         finally:
             pool.shutdown(cancel_futures=True)
         if refusals and len(refusals) == len(pairs) and score((0, "a gray wall")) is None:
             raise self._endpoint.broken(len(pairs), refusals[0])
         unscored = int(np.isnan(scores[:, 0]).sum())
-        self._unscored.update({"refused": len(refusals), "neither yes nor no": unscored - len(refusals)})
+        self._endpoint.counts.update({"refused": len(refusals), "neither yes nor no": unscored - len(refusals)})
         return scores
 
     def _ask(self, image: str, asked: str) -> Any:
@@ -223,15 +218,10 @@ class ApiAnswerer(Answerer):
     """
 
     def __init__(self, endpoint: Endpoint, concurrency: int):
-        self._endpoint, self._concurrency = endpoint, concurrency
+        self._endpoint, self._concurrency, self.counts = endpoint, concurrency, endpoint.counts
         identity = {"weights": endpoint.model, "endpoint": endpoint.url}
         self.info = {**identity, **_OWN, "not_taken": []}
         self.key = cache_key("api", identity, "in words")
-
-    @property
-    def counts(self) -> dict[str, int]:  # type: ignore[override]
-        """Requests that were answered, and their tokens."""
-        return dict(self._endpoint.counts)
 
     def request(self, chat: Chat, how: How) -> dict[str, Any]:
         """The body of the request for a question."""

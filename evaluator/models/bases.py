@@ -63,10 +63,17 @@ class CrossEncoder(PairScorer, ABC):
 
     passes = 1
 
-    def __init__(self, loaded: Pretrained, batch: int = BATCH):
-        self._loaded = loaded
-        self.batch = BatchSize(batch, PAIR)
-        self.info, self.exposure = loaded.info, loaded.exposure
+    def __init__(self, loaded: Pretrained, positions: int):
+        """positions: how many tokens the text tower has positions for."""
+        self._loaded, self._length = loaded, min(loaded.tokenizer.model_max_length, positions)
+        self.batch = BatchSize(BATCH, PAIR)
+        self.info, self.exposure = loaded.info | {"text_length": self._length}, loaded.exposure
+
+    def tokens(self, texts: Sequence[str]) -> np.ndarray:
+        """Token ids, int64 (n, text_length), cut and padded to the length."""
+        padded = {"padding": "max_length", "truncation": True, "max_length": self._length}
+        ids = self._loaded.tokenizer(list(texts), **padded)["input_ids"]
+        return np.array(ids, dtype=np.int64).reshape(len(texts), self._length)
 
     @abstractmethod
     def _encode_images(self, images: Sequence[Image.Image]) -> list[torch.Tensor]:
@@ -92,9 +99,3 @@ class CrossEncoder(PairScorer, ABC):
 
         by_image = sorted(range(len(pairs)), key=lambda i: pairs[i][0])
         return self.batch.fill(compute, by_image, (len(pairs), len(self.channels)))
-
-
-def padded_tokens(tokenizer: Any, texts: Sequence[str], length: int) -> np.ndarray:
-    """Token ids, int64 (n, length), cut and padded to the length."""
-    ids = tokenizer(list(texts), padding="max_length", truncation=True, max_length=length)["input_ids"]
-    return np.array(ids, dtype=np.int64).reshape(len(texts), length)

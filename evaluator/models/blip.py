@@ -12,7 +12,7 @@ import torch
 from PIL import Image
 from torch.nn import functional as F
 
-from evaluator.models.bases import BATCH, CrossEncoder, padded_tokens
+from evaluator.models.bases import CrossEncoder
 from evaluator.models.contracts import Contests, Pairs
 from evaluator.models.pretrained import TOKENIZER_AND_IMAGES, Precision, Pretrained, Wanted, load_pretrained
 from evaluator.models.yes_no import CHANNELS, QUESTION, AnswerTokens, question
@@ -28,11 +28,10 @@ _WANTED = Wanted(
 class _Blip(CrossEncoder):
     """What both heads share: the vision encoder runs once per image, and the text encoder attends to its output."""
 
-    def __init__(self, loaded: Pretrained, batch: int, first_token: FirstToken):
-        super().__init__(loaded, batch)
+    def __init__(self, loaded: Pretrained, first_token: FirstToken = "cls"):
+        super().__init__(loaded, loaded.model.config.text_config.max_position_embeddings)
         self._first = first_id(loaded, first_token)
-        self._length = min(loaded.tokenizer.model_max_length, loaded.model.config.text_config.max_position_embeddings)
-        self.info |= {"text_length": self._length, "first_token": first_token}
+        self.info |= {"first_token": first_token}
 
     def _encode_images(self, images: Sequence[Image.Image]) -> list[torch.Tensor]:
         """Hidden states (patches, d) of the vision encoder for each image."""
@@ -65,14 +64,10 @@ class BlipScorer(_Blip):
 
     channels = ("itm", "itc")
 
-    def __init__(self, loaded: Pretrained, batch: int = BATCH, first_token: FirstToken = "cls"):
-        super().__init__(loaded, batch, first_token)
+    def __init__(self, loaded: Pretrained, first_token: FirstToken = "cls"):
+        super().__init__(loaded, first_token)
         self._text_embeddings: dict[str, torch.Tensor] = {}
         self.key = loaded.key("blip", self._length, self._first)
-
-    def tokens(self, texts: Sequence[str]) -> np.ndarray:
-        """Token ids, int64 (n, text_length)."""
-        return padded_tokens(self._loaded.tokenizer, texts, self._length)
 
     def score_pairs(self, images: Sequence[Image.Image], pairs: Pairs, contests: Contests = None) -> np.ndarray:
         """As PairScorer.score_pairs."""
@@ -100,8 +95,8 @@ class BlipVqaScorer(_Blip):
 
     channels = CHANNELS
 
-    def __init__(self, loaded: Pretrained, batch: int = BATCH, first_token: FirstToken = "cls"):
-        super().__init__(loaded, batch, first_token)
+    def __init__(self, loaded: Pretrained, first_token: FirstToken = "cls"):
+        super().__init__(loaded, first_token)
         self._answers = AnswerTokens(loaded.tokenizer, loaded.info["weights"])
         asked: dict[str, Any] = {"question": QUESTION, "chat_template": False, "answers": self._answers.ids}
         self.info |= asked
@@ -109,7 +104,7 @@ class BlipVqaScorer(_Blip):
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
         """Token ids of the question, int64 (n, text_length)."""
-        return padded_tokens(self._loaded.tokenizer, [question(text) for text in texts], self._length)
+        return super().tokens([question(text) for text in texts])
 
     def _score(self, features: Sequence[torch.Tensor], texts: Sequence[str]) -> torch.Tensor:
         asked, lengths = self._read(torch.stack(list(features)), [question(text) for text in texts])
@@ -155,4 +150,4 @@ def load_blip(
 
     Raises UserError when it is not a BLIP model with retrieval heads, or has no [ENC].
     """
-    return BlipScorer(load_pretrained(name, device, _WANTED, **how), first_token=first_token)
+    return BlipScorer(load_pretrained(name, device, _WANTED, **how), first_token)

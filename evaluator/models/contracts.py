@@ -38,8 +38,8 @@ class Group:
     texts: frozenset[str]
 
 
-class _Scorer(Protocol):
-    """What models of both kinds have."""
+class _Model(Protocol):
+    """What models of all kinds have."""
 
     info: dict[str, Any]
     """What was loaded, for people and for run.json: weights, activation, resolution, normalisation, text length."""
@@ -142,7 +142,7 @@ def out_of_memory(error: BaseException) -> bool:
 
 
 @runtime_checkable
-class DualEncoder(_Scorer, Protocol):
+class DualEncoder(_Model, Protocol):
     """A model that embeds images and texts separately. The score of a pair is the cosine of its embeddings."""
 
     def encode_texts(self, texts: Sequence[str]) -> np.ndarray:
@@ -160,7 +160,7 @@ class DualEncoder(_Scorer, Protocol):
 
 
 @runtime_checkable
-class PairScorer(_Scorer, Protocol):
+class PairScorer(_Model, Protocol):
     """A model that reads an image and a text together: a cross encoder, a generative or a diffusion model."""
 
     channels: tuple[str, ...]
@@ -235,16 +235,8 @@ class Answer:
 FAILED = "not answered: "
 
 
-class Answerer(Protocol):
+class Answerer(_Model, Protocol):
     """A model that answers questions in words."""
-
-    info: dict[str, Any]
-    key: str
-    reusable: bool = True
-    exposure: Exposure | None = None
-    counts: dict[str, int] | None = None
-    fits_texts: bool = False
-    # as of `_Scorer`
 
     def answer_all(self, chats: Iterable[Chat], how: How, keep: Callable[[Chat, Answer], None]) -> None:
         """Answer questions and call `keep` with each answer as soon as it is there, in any order and from any thread.

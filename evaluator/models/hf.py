@@ -63,8 +63,9 @@ _KINDS = {
 class HfEncoder(TowerEncoder):
     """A model of transformers as a DualEncoder."""
 
-    def __init__(self, loaded: Pretrained, kind: Kind):
-        self._kind, self._model, self.device = kind, loaded.model, loaded.device
+    def __init__(self, loaded: Pretrained):
+        self._kind = kind = _KINDS[loaded.model.config.model_type]
+        self._model, self.device = loaded.model, loaded.device
         self.network, self.processors = loaded.model, (loaded.tokenizer, loaded.image_processor)
         self._tokenizer, self._image_processor = self.processors
         self._tokenizer.padding_side = "right"
@@ -145,10 +146,10 @@ class QwenEncoder(HfEncoder):
     INSTRUCTION = "Represent the user's input."
     _SQUARES = (4, 1800)
 
-    def __init__(self, loaded: Pretrained, kind: Kind):
+    def __init__(self, loaded: Pretrained):
         self._processor = loaded.processor
         self._square = loaded.image_processor.patch_size * loaded.image_processor.merge_size
-        super().__init__(loaded, kind)
+        super().__init__(loaded)
         mean, std = list(loaded.image_processor.image_mean), list(loaded.image_processor.image_std)
         low, high = self._SQUARES
         self.info |= {
@@ -157,7 +158,7 @@ class QwenEncoder(HfEncoder):
             f"bicubic → normalise mean {mean} std {std}",
         }
         asked = [self.INSTRUCTION, self._SQUARES, self._processor.chat_template]
-        self.key = loaded.key("hf", kind.model, self._length, asked)
+        self.key = loaded.key("hf", self._kind.model, self._length, asked)
 
     def prepare(self, image: Image.Image) -> Image.Image:
         """The image itself, since the processor prepares images and chat together."""
@@ -204,7 +205,7 @@ def load_hf(name: str, device: str | None, **how: Unpack[Precision]) -> HfEncode
     _check_is_dual_encoder(source, model_type, next(iter(config.get("architectures") or []), ""))
     kind = _KINDS[model_type]
     wanted = Wanted("hf:", "a dual encoder", {model_type: kind.model}, kind.readers, kind.unused)
-    return _ENCODERS.get(model_type, HfEncoder)(load_pretrained(name, device, wanted, **how), kind)
+    return _ENCODERS.get(model_type, HfEncoder)(load_pretrained(name, device, wanted, **how))
 
 
 def as_dual_encoder(loaded: Pretrained) -> HfEncoder | None:
@@ -213,7 +214,7 @@ def as_dual_encoder(loaded: Pretrained) -> HfEncoder | None:
     kind = _KINDS.get(model_type)
     if kind is None or kind.model != type(loaded.model).__name__:
         return None
-    return _ENCODERS.get(model_type, HfEncoder)(loaded, kind)
+    return _ENCODERS.get(model_type, HfEncoder)(loaded)
 
 
 def _check_is_dual_encoder(source: Source, model_type: str, architecture: str) -> None:

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 
 ORDER = 3
+_STRENGTH = 1.0
+"""Of the smoothing, in occurrences."""
 _TOKEN = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[^\w\s]|_+")
 _START, _END = "<s>", "</s>"
 Gram = tuple[str, ...]
@@ -27,8 +29,7 @@ class NgramModel:
     that has read it.
     """
 
-    def __init__(self, texts: Iterable[str], strength: float = 1.0):
-        self._strength = strength
+    def __init__(self, texts: Iterable[str]):
         self._texts = set(texts)
         self._counts = self._count(self._texts)
         self._words = len({token for text in self._texts for token in tokens(text)}) + 2  # the end, and unknown words
@@ -64,7 +65,7 @@ class NgramModel:
             seen = [
                 self._counts.get(gram, 0) - left_out.get(gram, 0) for gram in ((*context, padded[i]), (*context, ""))
             ]
-            probability = (seen[0] + self._strength * probability) / (seen[1] + self._strength)
+            probability = (seen[0] + _STRENGTH * probability) / (seen[1] + _STRENGTH)
         return probability
 
 

@@ -129,8 +129,7 @@ def from_memory(model: Any, name: str) -> Model:
     Raises UserError for an object without methods to score with, and names what it lacks.
     """
     if not isinstance(model, tuple):
-        if lacking := _lacks_reader(model):
-            raise UserError(f"{name} has {lacking[0]} and nothing that prepares its inputs; give {lacking[1]}.")
+        _check_reader(model, name)
         return adapt(model, name, type(model), _device_of(model))
     if len(model) == 3 and _has(model[0], _OPEN_CLIP) and all(callable(each) for each in model[1:]):
         return _of_open_clip(*model, name)
@@ -142,14 +141,12 @@ def from_memory(model: Any, name: str) -> Model:
     )
 
 
-def _lacks_reader(model: Any) -> tuple[str, str] | None:
-    """The method of a bare model of open_clip or transformers, and what to give instead."""
-    if callable(getattr(model, "score", None)) or _has(model, ("encode_images", "encode_texts")):
-        return None
+def _check_reader(model: Any, name: str) -> None:
+    """Raise UserError for a bare model of open_clip or transformers."""
+    own = _has(model, ("score",)) or _has(model, ("encode_images", "encode_texts"))
     for methods, wanted in ((_OPEN_CLIP, "(model, preprocess, tokenizer)"), (_TRANSFORMERS, "(model, processor)")):
-        if _has(model, methods):
-            return methods[0], wanted
-    return None
+        if not own and _has(model, methods):
+            raise UserError(f"{name} has {methods[0]} and nothing that prepares its inputs; give {wanted}.")
 
 
 def _has(model: Any, methods: tuple[str, ...]) -> bool:

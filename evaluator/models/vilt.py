@@ -4,11 +4,10 @@ Transformer")."""
 from collections.abc import Sequence
 from typing import Unpack
 
-import numpy as np
 import torch
 from PIL import Image
 
-from evaluator.models.bases import BATCH, CrossEncoder, padded_tokens
+from evaluator.models.bases import CrossEncoder
 from evaluator.models.pretrained import TOKENIZER_AND_IMAGES, Precision, Pretrained, Wanted, load_pretrained
 
 _WANTED = Wanted(
@@ -25,17 +24,12 @@ class ViltScorer(CrossEncoder):
 
     channels = ("itm",)
 
-    def __init__(self, loaded: Pretrained, batch: int = BATCH):
-        super().__init__(loaded, batch)
-        self._length = min(loaded.tokenizer.model_max_length, loaded.model.config.max_position_embeddings)
+    def __init__(self, loaded: Pretrained):
+        super().__init__(loaded, loaded.model.config.max_position_embeddings)
         self.network, self.device = loaded.model, loaded.device
         self.processors = (loaded.tokenizer, loaded.image_processor)
-        self.info |= {"text_length": self._length, "patches": "all"}
+        self.info |= {"patches": "all"}
         self.key = loaded.key("vilt", self._length)
-
-    def tokens(self, texts: Sequence[str]) -> np.ndarray:
-        """Token ids, int64 (n, text_length)."""
-        return padded_tokens(self._loaded.tokenizer, texts, self._length)
 
     def token_counts(self, texts: Sequence[str]) -> list[int]:
         """The number of tokens of each text before any are cut, its first and last included."""

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from PIL import Image
 from torch.nn.utils.rnn import pad_sequence
+from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES as TYPES
 
 from evaluator.models.bases import PAIR
 from evaluator.models.blip import BlipVqaScorer, FirstToken
@@ -37,7 +38,7 @@ from evaluator.models.yes_no import CHANNELS, QUESTION, AnswerTokens, question
 from generator.base.errors import UserError
 
 logger = logging.getLogger(__name__)
-GENERATIVE_BATCH = 8
+_BATCH = 8
 _BLIP = {"blip": "BlipForQuestionAnswering"}
 _SAME = {torch.float32: 1e-4}
 _ROUNDED = 0.1
@@ -117,8 +118,8 @@ class VqaScorer(PairScorer, Answerer):
     shares_prefix: bool
     """Whether the common beginning of an image's prompts is computed once; False computes each prompt whole."""
 
-    def __init__(self, loaded: Pretrained, batch: int = GENERATIVE_BATCH):
-        self._loaded, self.batch = loaded, BatchSize(batch, PAIR)
+    def __init__(self, loaded: Pretrained):
+        self._loaded, self.batch = loaded, BatchSize(_BATCH, PAIR)
         self._model, self._processor, tokenizer = loaded.model, loaded.processor, loaded.tokenizer
         tokenizer.padding_side = "right"
         if tokenizer.pad_token is None:
@@ -146,8 +147,9 @@ class VqaScorer(PairScorer, Answerer):
         """As PairScorer.score_pairs."""
 
         def compute(part: Sequence[int]) -> np.ndarray:
-            logits = self._logits([images[pairs[i][0]] for i in part], [pairs[i][1] for i in part])
-            return np.asarray(self._answers.scores(logits).cpu().numpy())
+            return self._answers.scores(
+                self._logits([images[pairs[i][0]] for i in part], [pairs[i][1] for i in part])
+            ).numpy(force=True)
 
         askable = [i for i, (_, text) in enumerate(pairs) if not any(sign in text for sign in self._special_tokens)]
         by_length = sorted(askable, key=lambda i: len(pairs[i][1]))  # so that batches need little padding
@@ -160,9 +162,10 @@ class VqaScorer(PairScorer, Answerer):
             if not self.shares_prefix or len(rows) == 1:
                 rest += rows
                 continue
-            prefix = self._prefix(images[pairs[rows[0]][0]], [pairs[i][1] for i in rows])
-            for part, found in self.batch.run(partial(self._continued, prefix), range(len(rows))):
-                scores[[rows[place] for place in part]] = found
+            compute_prefix = partial(self._prefix, texts=[pairs[i][1] for i in rows])
+            ((_, prefix),) = BatchSize(1, "image").run(compute_prefix, [images[pairs[rows[0]][0]]])
+            for part, logits in self.batch.run(prefix.last_logits, range(len(rows))):
+                scores[[rows[place] for place in part]] = self._answers.scores(logits).numpy(force=True)
         for part, found in self.batch.run(compute, sorted(rest, key=lambda i: len(pairs[i][1]))):
             scores[part] = found
         return scores
@@ -205,16 +208,9 @@ class VqaScorer(PairScorer, Answerer):
             answers.append(Answer(said, "stop" if ended else "length", int(asked), n))
         return answers
 
-    def _prefix(self, image: Image.Image, texts: Sequence[str]) -> SharedPrefix:
-        """What the prompts of an image begin with. Raises UserError where there is no memory for it."""
-        ((_, prefix),) = BatchSize(1, "image").run(lambda _: self._compute_prefix(image, texts), [image])
-        return prefix
-
-    def _compute_prefix(self, image: Image.Image, texts: Sequence[str]) -> SharedPrefix:
-        return SharedPrefix(self._model, self._inputs([[image]], [question(texts[0])]), self._ids(texts))
-
-    def _continued(self, prefix: SharedPrefix, rows: Sequence[int]) -> np.ndarray:
-        return np.asarray(self._answers.scores(prefix.last_logits(rows)).cpu().numpy())
+    def _prefix(self, images: Sequence[Image.Image], texts: Sequence[str]) -> SharedPrefix:
+        """What the prompts of the one image begin with."""
+        return SharedPrefix(self._model, self._inputs([images], [question(texts[0])]), self._ids(texts))
 
     def _may_share(self) -> bool:
         """Whether prompts may share what they begin with: they do on a grey image as on their own.
@@ -228,7 +224,7 @@ class VqaScorer(PairScorer, Answerer):
             if self._decoder_start is not None:
                 return False
             try:
-                shared = self._answers.scores(self._compute_prefix(image, texts).last_logits(range(2)))
+                shared = self._answers.scores(self._prefix([image], texts).last_logits(range(2)))
             except Exception as error:  # every model has errors of its own
                 logger.info(f"The image is computed for each text ({type(error).__name__}: {first_line(error)}).")
                 return False
@@ -321,12 +317,10 @@ def load_vqa(
 
     Raises UserError when the model does not answer questions about an image.
     """
-    from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES as TYPES
-
     classes = {**dict.fromkeys(TYPES, "AutoModelForImageTextToText"), **_BLIP}
     loaded = load_pretrained(name, device, Wanted("vqa:", "a model that answers questions", classes, PROCESSOR), **how)
     if loaded.model.config.model_type in _BLIP:
-        return BlipVqaScorer(loaded, first_token=first_token)
+        return BlipVqaScorer(loaded, first_token)
     if first_token != "cls":
         raise UserError(f"'{name}' is no BLIP, which alone has first_token={first_token}; leave it out.")
     return VqaScorer(loaded)
@@ -334,8 +328,6 @@ def load_vqa(
 
 def as_vqa_scorer(loaded: Pretrained) -> VqaScorer | BlipVqaScorer | None:
     """The scorer of a loaded model; None where its class is that of no model that answers questions."""
-    from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES as TYPES
-
     model_type, name = loaded.model.config.model_type, type(loaded.model).__name__
     if _BLIP.get(model_type) == name:
         return BlipVqaScorer(loaded)

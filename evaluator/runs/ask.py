@@ -24,7 +24,6 @@ from evaluator.words.answers import position_lines, read
 from evaluator.words.batch import read_batch, write_batch
 from evaluator.words.files import write_answers
 from evaluator.words.prompt import Prompt, read_prompt
-from evaluator.words.questions import ask as words_of
 from evaluator.words.store import AnswerStore
 from generator.base.errors import UserError
 from generator.base.progress import SILENT, Progress
@@ -165,7 +164,7 @@ def _questions(request: AskRequest, begun: Begun, prompt: Prompt) -> tuple[Asked
         raise UserError(f"'{next(iter(not_asked))}' cannot be asked in words: {_POOLED}; leave it out.")
     questions, chats = [], []
     for question in made:
-        text, scenes = words_of(question, rows, prompt)
+        text, scenes = prompt.ask(question, rows)
         shown = [world.image_digest(scene) for scene in scenes]
         for sample in range(request.samples):
             key = [shown, text, request.max_tokens, request.temperature, sample]

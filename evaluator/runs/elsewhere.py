@@ -20,7 +20,7 @@ from evaluator.runs.folder import BEGUN_ITEMS, folder_name, split_run
 from evaluator.runs.measure import check_level, measure
 from evaluator.runs.parts import forget_splits
 from evaluator.scoring.elsewhere import dataset_scores
-from evaluator.scoring.writing import write_pool, write_scores
+from evaluator.scoring.writing import pool_path, write_matrix, write_scores
 from evaluator.words.files import write_answers
 from evaluator.words.logs import Log, answered_in, read_log
 from generator.base.errors import UserError
@@ -146,7 +146,7 @@ def _items_of_dataset(source: Source, table: Any, benchmark: Benchmark, out: Pat
     _clear(out)
     write_scores(out, found.images, found.texts, found.scores[:, None], [_CHANNEL])
     for name, matrix in found.pools.items():
-        write_pool(out, name, _CHANNEL, 0, matrix)
+        write_matrix(pool_path(out, name), matrix)
     return {
         "protocols": found.protocols,
         "raw_retrieval": found.raw_retrieval,

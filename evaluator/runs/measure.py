@@ -278,7 +278,7 @@ def _matrix(scores: pa.Table, pool: Pool) -> np.ndarray:
 def stored_scores(run: Run, pool: Pool, channel: str) -> PoolScores:
     """The scores of a pool that a run stored: its embeddings, or a matrix. Raises UserError where a file is missing
     or damaged."""
-    sides = [pool_path(run.folder, pool.name, channel, 0, of) for of in EMBEDDINGS]
+    sides = [pool_path(run.folder, pool.name, of=of) for of in EMBEDDINGS]
     if sides[0].exists():
         images, texts = (
             _mapped(path, (len(names), None)) for path, names in zip(sides, (pool.images, pool.texts), strict=True)

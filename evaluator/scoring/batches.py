@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,7 +16,7 @@ import torch
 
 from evaluator.models.contracts import BatchSize
 from evaluator.models.network import autocast
-from evaluator.scoring.store import Process, VectorStore
+from evaluator.scoring.store import Process, VectorCache, VectorStore
 from generator.base.progress import SILENT, Progress
 
 logger = logging.getLogger(__name__)
@@ -71,46 +72,38 @@ def plan_batches(n: int, batch: int) -> list[np.ndarray]:
     return [np.arange(start, min(start + batch, n)) for start in range(0, n, batch)]
 
 
-class BatchRunner:
-    """Runs this process's share of a job, and stores the vectors of each batch as soon as they are computed."""
+def compute(job: Job, cache: VectorCache, out: Path, settings: Settings, process: Process) -> np.ndarray | None:
+    """Run this process's share of a job, and store the vectors of each batch as soon as they are computed.
 
-    def __init__(self, job: Job, store: VectorStore, process: Process, settings: Settings):
-        self._job, self._store, self._process, self._settings = job, store, process, settings
-        self._known = store.known(job.names, np.arange(job.total))
+    out: the run's folder. Returns the vectors of all rows, float32 (total, d), as `VectorStore.gather` does; None in
+    processes other than the main one.
+    """
+    with VectorStore(cache, out, f"{job.item}s", process) as store:
+        _run(job, store, settings, process)
+        return store.gather(job.names, job.total) if process.is_main else None
 
-    def finish(self) -> None:
-        """Run all batches that are left."""
-        asked = self._settings.batch or DEFAULT
-        batches = self._open_batches(asked)
-        size = BatchSize(max([asked, *map(len, batches)]), self._job.item)  # a plan may have larger ones than asked
-        left = sum(map(len, batches))
-        start, finished = time.perf_counter(), 0
-        with self._settings.progress.track(f"{self._job.item}s", self._job.total, self._job.total - left) as advance:
-            for batch, images in prefetch(batches, self._job.images, self._job.load, self._settings.threads):
-                compute = partial(self._compute, batch, images)
-                for places, vectors in size.run(compute, range(len(batch))):
-                    rows = batch[list(places)]
-                    self._store.put(self._job.names(rows), vectors)
-                    finished += len(rows)
-                    advance(len(rows), f"{_rate(finished / (time.perf_counter() - start))}/s")
-        if self._process.is_main:
-            rate = f", {_rate(left / (time.perf_counter() - start))} a second" if left else ""
-            logger.info(f"{left:,} {self._job.item}s computed{rate}; {self._job.total - left:,} were there.")
 
-    def gather(self) -> np.ndarray:
-        """The vectors of all rows, float32 (total, d), as `VectorStore.gather` returns them. Only for the main
-        process."""
-        return self._store.gather(self._job.names, self._job.total)
+def _run(job: Job, store: VectorStore, settings: Settings, process: Process) -> None:
+    known, asked = store.known(job.names, np.arange(job.total)), settings.batch or DEFAULT
+    mine = [rows[~known[rows]] for rows in job.plan(asked)[process.rank :: process.count]]
+    batches = [rows for rows in mine if len(rows)]
+    size = BatchSize(max([asked, *map(len, batches)]), job.item)  # a plan may have larger ones than asked
+    left = sum(map(len, batches))
+    start, finished = time.perf_counter(), 0
+    with settings.progress.track(f"{job.item}s", job.total, job.total - left) as advance:
+        for batch, images in prefetch(batches, job.images, job.load, settings.threads):
+            for rows, vectors in size.run(partial(_computed, job, settings, images), batch.tolist()):
+                store.put(job.names(np.array(rows)), vectors)
+                finished += len(rows)
+                advance(len(rows), f"{_rate(finished / (time.perf_counter() - start))}/s")
+    if process.is_main:
+        rate = f", {_rate(left / (time.perf_counter() - start))} a second" if left else ""
+        logger.info(f"{left:,} {job.item}s computed{rate}; {job.total - left:,} were there.")
 
-    def _open_batches(self, size: int) -> list[np.ndarray]:
-        """This process's batches of a size, without rows that are known."""
-        mine = (rows for i, rows in enumerate(self._job.plan(size)) if self._process.owns(i))
-        left = (rows[~self._known[rows]] for rows in mine)
-        return [rows for rows in left if len(rows)]
 
-    def _compute(self, batch: np.ndarray, images: Mapping[str, Any], places: Sequence[int]) -> np.ndarray:
-        with autocast(self._settings.device, self._settings.precision):
-            return self._job.compute(batch[list(places)], images)
+def _computed(job: Job, settings: Settings, images: Mapping[str, Any], rows: Sequence[int]) -> np.ndarray:
+    with autocast(settings.device, settings.precision):
+        return job.compute(np.array(rows), images)
 
 
 def _rate(rate: float) -> str:

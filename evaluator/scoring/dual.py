@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from evaluator.models.contracts import DualEncoder
-from evaluator.scoring.batches import BatchRunner, Job, Settings, plan_batches
+from evaluator.scoring.batches import Job, Settings, compute, plan_batches
 from evaluator.scoring.needs import Distinct, Needs, words
-from evaluator.scoring.store import EMBEDDINGS, Process, VectorCache, VectorStore
-from evaluator.scoring.writing import write_embeddings, write_scores
+from evaluator.scoring.store import EMBEDDINGS, Process, VectorCache
+from evaluator.scoring.writing import pool_path, write_matrix, write_scores
 from generator.dataset.reader import Benchmark, Images
 
 CHANNEL = "cosine"
@@ -40,21 +40,15 @@ def score_dual(
     """
     texts = Distinct([f"text:{name}" for name in names])
     images = Distinct([f"image:{world.image_digest(image)}" for image in needs.images.to_pylist()])
-    jobs = [
-        (_texts(model, words(benchmark, needs.texts), texts), replace(settings, precision="float32"), model.key),
-        (_images(model, world, needs.images, images), settings, cache_key(model.key, settings.precision)),
-    ]
-    with (
-        VectorStore(VectorCache.of_model(EMBEDDINGS, jobs[0][2], cache_folder), out, "texts", process) as text_store,
-        VectorStore(VectorCache.of_model(EMBEDDINGS, jobs[1][2], cache_folder), out, "images", process) as image_store,
-    ):
-        stores = (text_store, image_store)
-        runners = [BatchRunner(job, store, process, how) for (job, how, _), store in zip(jobs, stores, strict=True)]
-        for runner in runners:
-            runner.finish()
-        if process.is_main:
-            text_vectors, image_vectors = (runner.gather() for runner in runners)
-            _write(out, needs, (image_vectors, images.place), (text_vectors, texts.place))
+    text_job = _texts(model, words(benchmark, needs.texts), texts)
+    image_job = _images(model, world, needs.images, images)
+    found = []
+    for job, how in ((text_job, replace(settings, precision="float32")), (image_job, settings)):
+        cache = VectorCache.of_model(EMBEDDINGS, cache_key(model.key, how.precision), cache_folder)
+        found.append(compute(job, cache, out, how, process))
+    text_vectors, image_vectors = found
+    if text_vectors is not None and image_vectors is not None:
+        _write(out, needs, (image_vectors, images.place), (text_vectors, texts.place))
 
 
 def cache_key(key: str, precision: str) -> str:
@@ -63,29 +57,22 @@ def cache_key(key: str, precision: str) -> str:
 
 
 def _texts(model: DualEncoder, texts: pa.ChunkedArray, names: Distinct) -> Job:
-    def compute(rows: np.ndarray, images: Mapping[str, Any]) -> np.ndarray:
+    def encode(rows: np.ndarray, images: Mapping[str, Any]) -> np.ndarray:
         return model.encode_texts(texts.take(pa.array(names.first[rows])).to_pylist())
 
     plan = partial(plan_batches, len(names))
-    return Job("text", len(names), names.of, plan, lambda rows: [], lambda image: None, compute)
+    return Job("text", len(names), names.of, plan, lambda rows: [], lambda image: None, encode)
 
 
 def _images(model: DualEncoder, world: Images, ids: pa.Array, names: Distinct) -> Job:
     def scenes(rows: np.ndarray) -> list[str]:
         return ids.take(pa.array(names.first[rows])).to_pylist()
 
-    def compute(rows: np.ndarray, images: Mapping[str, Any]) -> np.ndarray:
+    def encode(rows: np.ndarray, images: Mapping[str, Any]) -> np.ndarray:
         return model.encode_images([images[scene] for scene in scenes(rows)])
 
-    return Job(
-        "image",
-        len(names),
-        names.of,
-        partial(plan_batches, len(names)),
-        scenes,
-        lambda scene: model.prepare(world.image(scene)),
-        compute,
-    )
+    plan = partial(plan_batches, len(names))
+    return Job("image", len(names), names.of, plan, scenes, lambda scene: model.prepare(world.image(scene)), encode)
 
 
 def _write(
@@ -104,5 +91,5 @@ def _write(
             )
         write_scores(out, *needs.ids(), scores, (CHANNEL,))
         for pool, (pool_images, pool_texts) in needs.pools.items():
-            write_embeddings(out, pool, "images", image_vectors, image_row[pool_images])
-            write_embeddings(out, pool, "texts", text_vectors, text_row[pool_texts])
+            write_matrix(pool_path(out, pool, of="images"), image_vectors, image_row[pool_images])
+            write_matrix(pool_path(out, pool, of="texts"), text_vectors, text_row[pool_texts])

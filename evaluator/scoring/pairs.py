@@ -4,6 +4,7 @@ image."""
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,11 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from evaluator.models.contracts import PairScorer
-from evaluator.scoring.batches import DEFAULT, BatchRunner, Job, Settings
+from evaluator.scoring.batches import DEFAULT, Job, Settings, compute
 from evaluator.scoring.dual import cache_key
 from evaluator.scoring.needs import Distinct, Needs, words
-from evaluator.scoring.store import SCORES, Process, VectorCache, VectorStore
-from evaluator.scoring.writing import write_pool, write_scores
+from evaluator.scoring.store import SCORES, Process, VectorCache
+from evaluator.scoring.writing import pool_path, write_matrix, write_scores
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, Images
 
@@ -43,17 +44,16 @@ def score_pairs(
         model.batch.size = settings.batch
     settings = replace(settings, batch=settings.batch or DEFAULT)
     pairs = _DistinctPairs(model, world, benchmark, needs, names)
-    cache = VectorCache.of_model(SCORES, cache_key(model.key, settings.precision), cache_folder)
-    with VectorStore(cache, out, "pairs", process) as store:
-        load = world.image if model.reads_images else str
-        job = Job("pair", pairs.total, pairs.names, pairs.plan, pairs.images, load, pairs.compute)
-        runner = BatchRunner(job, store, process, settings)
-        runner.finish()
-        if process.is_main:
-            scores = runner.gather()
-            _write(out, needs, pairs, scores, model.channels)
-            if model.asks_again:
-                cache.forget(pairs.names(np.flatnonzero(np.isnan(scores).all(axis=1))))
+    kept = partial(VectorCache.of_model, SCORES, cache_key(model.key, settings.precision), cache_folder)
+    load = world.image if model.reads_images else str
+    job = Job("pair", pairs.total, pairs.names, pairs.plan, pairs.images, load, pairs.compute)
+    scores = compute(job, kept(), out, settings, process)
+    if scores is None:
+        return
+    _write(out, needs, pairs, scores, model.channels)
+    if model.asks_again:
+        with kept() as cache:
+            cache.forget(pairs.names(np.flatnonzero(np.isnan(scores).all(axis=1))))
 
 
 class _DistinctPairs:
@@ -80,7 +80,8 @@ class _DistinctPairs:
         self._text = text[first[order]].astype(np.int32)
         self.total = len(order)
         contest = np.repeat(np.arange(len(sizes)), sizes)
-        self._starts, self._contests = _contests_of(self._row_of[place], contest, self.total)
+        members_of = (np.ones(len(place), bool), (self._row_of[place], contest))
+        self._contests = csr_array(members_of, (self.total, len(sizes)))  # which rows are in which contests
         self._order, self._ends = self._components(image, contest)
         self._contested = model.contested
         self._members = self._member_digests() if self._contested else None
@@ -139,9 +140,7 @@ class _DistinctPairs:
     def _contests_among(self, rows: np.ndarray) -> list[list[int]]:
         """The contests among rows, as lists of places in `rows`; rows of a contest that are not among them are left
         out."""
-        sizes = self._starts[rows + 1] - self._starts[rows]
-        contests = self._contests[_ranges(self._starts[rows], sizes)]
-        places = np.repeat(np.arange(len(rows)), sizes)
+        places, contests = self._contests[rows].nonzero()
         order = np.lexsort((places, contests))
         groups = np.split(places[order], np.flatnonzero(np.diff(contests[order])) + 1)
         return [group.tolist() for group in groups if len(group) > 1]
@@ -192,14 +191,6 @@ def _blocks(needs: Needs) -> tuple[np.ndarray, np.ndarray]:
     return members[_ranges(starts[order], sizes[order])], sizes[order]
 
 
-def _contests_of(rows: np.ndarray, contests: np.ndarray, total: int) -> tuple[np.ndarray, np.ndarray]:
-    """The contests of each row: one row's after another, each once, int32, and where those of a row start, int64
-    (total + 1,)."""
-    most = int(contests[-1]) + 1
-    row, contest = np.divmod(np.unique(rows.astype(np.int64) * most + contests), most)
-    return np.searchsorted(row, np.arange(total + 1)), contest.astype(np.int32)
-
-
 def _ranges(starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """The integers from each start on, as many as its size, one range after another.
 
@@ -215,4 +206,4 @@ def _write(out: Path, needs: Needs, pairs: _DistinctPairs, scores: np.ndarray, c
     for pool, (images, texts) in needs.pools.items():
         rows = pairs.rows(images[:, None], texts)
         for i, channel in enumerate(channels):
-            write_pool(out, pool, channel, i, scores[rows, i])
+            write_matrix(pool_path(out, pool, channel, i), scores[rows, i])

@@ -60,10 +60,6 @@ class Process:
         """Whether this process prints messages, gathers the results and writes them."""
         return self.rank == 0
 
-    def owns(self, i: int) -> bool:
-        """Whether this process does the i-th batch."""
-        return i % self.count == self.rank
-
 
 class VectorCache:
     """Vectors by name in the file `path`. Each `put` is one transaction, so a killed process loses at most one batch.

@@ -34,18 +34,9 @@ def write_scores(out: Path, images: pa.Array, texts: pa.Array, scores: np.ndarra
     write_table(out / "scores.parquet", pa.table(columns, schema=SCORES), SCORES)
 
 
-def write_pool(out: Path, pool: str, channel: str, place: int, matrix: np.ndarray) -> None:
-    """Write a pool's scores, float32 (images, texts), to `pool_path`."""
-    _write(pool_path(out, pool, channel, place), matrix, np.arange(len(matrix)))
-
-
-def write_embeddings(out: Path, pool: str, of: str, vectors: np.ndarray, rows: np.ndarray) -> None:
-    """Write some rows of embeddings, float32 (n, d), for one of the sides of a pool, to `pool_path`."""
-    _write(pool_path(out, pool, "", 0, of), vectors, rows)
-
-
-def _write(path: Path, array: np.ndarray, rows: np.ndarray) -> None:
-    """Write rows of a matrix, whole or not at all, a few at a time."""
+def write_matrix(path: Path, array: np.ndarray, rows: np.ndarray | None = None) -> None:
+    """Write a matrix as float32, or some of its rows: whole or not at all, a few at a time."""
+    rows = np.arange(len(array)) if rows is None else rows
     path.parent.mkdir(exist_ok=True)
     with draft_of(path) as draft, draft.open("wb") as file:
         header = {"descr": "<f4", "fortran_order": False, "shape": (len(rows), array.shape[1])}
@@ -58,7 +49,7 @@ EMBEDDINGS = ("images", "texts")
 """The sides of a pool of which a dual encoder has embeddings."""
 
 
-def pool_path(folder: Path, pool: str, channel: str, number: int, of: str = "") -> Path:
+def pool_path(folder: Path, pool: str, channel: str = "", number: int = 0, of: str = "") -> Path:
     """The file of a pool's scores, float32 (images, texts), for a channel and its number among the model's channels.
 
     of: one of EMBEDDINGS, for the embeddings of that side, float32 (n, d). Raises UserError unless the names are plain.

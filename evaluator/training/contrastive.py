@@ -5,7 +5,7 @@ Losses take cosines times the temperature's inverse ("logits") and return a scal
 """
 
 import math
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,31 +24,15 @@ _TOGETHER = 64
 """Images or texts that are embedded at once."""
 
 
-class Embedder(Protocol):
-    """Embeddings with gradients: `Towers`, or a layer over frozen embeddings.
-
-    logit_scale: the logarithm of the inverse of the temperature, a parameter of `network`.
-    """
-
-    device: torch.device
-
-    @property
-    def network(self) -> Any: ...
-    @property
-    def logit_scale(self) -> Tensor: ...
-    def embed(self, images: np.ndarray, texts: np.ndarray, step: int) -> tuple[Tensor, Tensor]:
-        """Unit embeddings, float32 (n, d) and (m, d), of images and texts by their indices in the data."""
-        ...
-
-
 class Contrastive(Learner):
-    """Trains an embedder on the contrastive loss, hard negatives and hard positives.
+    """Trains what embeds images and texts on the contrastive loss, hard negatives and hard positives.
 
-    bags: a text counts as true of an image if each of its words is in a true text, in any order, so that nothing is
-    learnt of what belongs together.
+    embedder: two towers, or a layer over frozen embeddings. Its `logit_scale`, a parameter of its `network`, is the
+    logarithm of the inverse of the temperature. bags: a text counts as true of an image if each of its words is in a
+    true text, in any order, so that nothing is learnt of what belongs together.
     """
 
-    def __init__(self, embedder: Embedder, data: TrainingData, recipe: Recipe, bags: bool = False):
+    def __init__(self, embedder: "Towers | Alignment", data: TrainingData, recipe: Recipe, bags: bool = False):
         self._embedder, self._recipe = embedder, recipe
         self._facts = Facts(data, bags)
         self.network, self.device = embedder.network, embedder.device
@@ -95,7 +79,8 @@ class Towers:
         self._images = PreparedImages(data, model.prepare, augment)
 
     def embed(self, images: np.ndarray, texts: np.ndarray, step: int) -> tuple[Tensor, Tensor]:
-        """As Embedder.embed. Each process computes its share."""
+        """Unit embeddings, float32 (n, d) and (m, d), of images and texts by their indices in the data. Each process
+        computes its share."""
         n, m = len(images), len(texts)
         pixels = self._images.of(images[share(n)], range(n)[share(n)], step)
         inputs = {name: values[texts[share(m)]] for name, values in self._inputs.items()}

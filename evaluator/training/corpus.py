@@ -17,8 +17,8 @@ from pydantic import Field, ValidationError
 from evaluator.benchmarks.pictures import Picture, Pictures
 from evaluator.captions.reading import DEFAULT
 from evaluator.provenance.exposure import Exposure
-from evaluator.training.data import Described, TrainingData, check_kinds, collect
-from evaluator.training.recipe import Recipe, listed
+from evaluator.training.data import Described, TrainingData, collect
+from evaluator.training.recipe import Recipe
 from evaluator.training.source import Source
 from generator.base.declarations import Declared
 from generator.base.errors import UserError
@@ -47,8 +47,7 @@ def corpus_source(path: Path, recipe: Recipe) -> Source:
     check_installed("textblob")  # whose lexicon reads the captions after the training
     if recipe.texts:
         raise UserError(f"{path} is a corpus, whose captions have no kinds; leave --texts out.")
-    negatives, positives = listed(recipe.negatives), listed(recipe.positives)
-    check_kinds(negatives, positives)
+    negatives, positives = recipe.hard_kinds()
     text = _text(path)
     numbered = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     lines = [_read(line, f"Line {number} of {path}") for number, line in numbered]

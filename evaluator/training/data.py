@@ -3,7 +3,7 @@
 import logging
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
@@ -11,16 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from generator.base.errors import UserError, did_you_mean
+from generator.base.errors import UserError
 from generator.base.streams import Stream
 from generator.dataset.reader import Images
 
 logger = logging.getLogger(__name__)
 TRAIN = "train"
 """The protocol of training items, and the split of their scenes."""
-NEGATIVES = ("swap", "replace", "flip", "neg")
-POSITIVES = ("swap", "replace", "converse")
-"""The kinds of training negatives and positives (docs/language.md)."""
 _MOST_CACHED = 4 << 30
 """Bytes of prepared images that are kept; the others are read again in each epoch."""
 _THREADS = 4
@@ -130,13 +127,6 @@ def collect(
         mirrored,
         list(rows),
     )
-
-
-def check_kinds(negatives: Collection[str], positives: Collection[str]) -> None:
-    """Raise UserError for kinds of training negatives and positives that there are not."""
-    for what, given, known in (("negatives", negatives, NEGATIVES), ("positives", positives, POSITIVES)):
-        if unknown := [kind for kind in given if kind not in known]:
-            raise UserError(f"Unknown kind of training {what} '{unknown[0]}'; {did_you_mean(unknown[0], list(known))}")
 
 
 def _filled(rows: Sequence[Sequence[int]]) -> np.ndarray:

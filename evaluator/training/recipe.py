@@ -11,6 +11,8 @@ from evaluator.runs.request import option
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import read_toml
 
+HARD_KINDS = {"negatives": ("swap", "replace", "flip", "neg"), "positives": ("swap", "replace", "converse")}
+"""The kinds of training negatives and positives (docs/language.md)."""
 NEGATIVES = "Kinds of negatives, one of which is drawn with each caption: swap, replace, flip, neg; or none."
 
 
@@ -72,6 +74,16 @@ class Recipe:
             least = each.metadata.get("least")
             if least is not None and given is not None and not least <= given < float("inf"):
                 raise UserError(f"Expected the {name} to be a number from {least:g}, got {given}.")
+
+    def hard_kinds(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The kinds of negatives and those of positives. Raises UserError for kinds that there are not."""
+        given = {"negatives": listed(self.negatives), "positives": listed(self.positives)}
+        for what, kinds in given.items():
+            for kind in kinds:
+                if kind not in HARD_KINDS[what]:
+                    mend = did_you_mean(kind, list(HARD_KINDS[what]))
+                    raise UserError(f"Unknown kind of training {what} '{kind}'; {mend}")
+        return given["negatives"], given["positives"]
 
 
 R = TypeVar("R", bound=Recipe)

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evaluator.provenance.exposure import Exposure, read_exposure
-from evaluator.training.data import TRAIN, Described, TrainingData, check_kinds, collect
+from evaluator.training.data import TRAIN, Described, TrainingData, collect
 from evaluator.training.recipe import Recipe, listed
 from generator.base.errors import UserError
 from generator.dataset.certificates import found_certificate
@@ -39,8 +39,7 @@ def benchmark_source(world: World, benchmark: Benchmark, recipe: Recipe) -> Sour
     the protocol train is not of the split train, or its scene is not, and for kinds that there are not.
     """
     record = describe(world, benchmark)
-    negatives, positives = listed(recipe.negatives), listed(recipe.positives)
-    check_kinds(negatives, positives)
+    negatives, positives = recipe.hard_kinds()
     _check_split(benchmark)
     kind_of = _kinds_of(benchmark, listed(recipe.texts or ""))
     described: dict[str, Described] = defaultdict(Described)

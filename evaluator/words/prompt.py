@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import read_toml
-from generator.dataset.questions import MOST
+from generator.dataset.questions import IMAGES, MOST, YES_NO, Candidates, Question
 
 DEFAULT = Path(__file__).with_name("prompt.toml")
 Words = tuple[Annotated[str, Field(min_length=1)], ...]
@@ -39,21 +39,16 @@ class Prompt:
         """What tells prompts apart: 12 hex digits of SHA-256."""
         return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:12]
 
-    def ask_choice(self, captions: Sequence[str]) -> str:
-        """The question which of up to MOST captions is true."""
-        lines = [
-            _filled(self.option, letter=letter, caption=caption)
-            for letter, caption in zip(self.letters, captions, strict=False)
-        ]
-        return _filled(self.choice, options="\n".join(lines)).strip()
-
-    def ask_images(self, caption: str) -> str:
-        """The question which of two images a caption is true of."""
-        return _filled(self.images, caption=caption).strip()
-
-    def ask_yes_no(self, caption: str) -> str:
-        """The question whether a caption is true."""
-        return _filled(self.yes_no, caption=caption).strip()
+    def ask(self, question: Question, rows: Candidates) -> tuple[str, list[str]]:
+        """The words of a question, and the scenes that it shows."""
+        texts, scenes = ([column[row] for row in question.options] for column in (rows.text, rows.scene))
+        if question.form == IMAGES:
+            return _filled(self.images, caption=texts[0]).strip(), scenes
+        if question.form == YES_NO:
+            return _filled(self.yes_no, caption=texts[0]).strip(), scenes
+        lettered = zip(self.letters, texts, strict=False)
+        options = "\n".join(_filled(self.option, letter=letter, caption=text) for letter, text in lettered)
+        return _filled(self.choice, options=options).strip(), scenes[:1]
 
 
 def read_prompt(path: Path | None) -> Prompt:

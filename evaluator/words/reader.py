@@ -6,7 +6,6 @@ Reading is by rules alone. Reasoning is cut off first. Then the last final state
 
 import re
 import unicodedata
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -90,19 +89,9 @@ def final_part(answer: str) -> str:
     return _OPEN.split(closed)[0].strip()
 
 
-class _Labels(ABC):
-    """How the labels of a question are found: in a short statement, and in an answer without a final statement."""
+class _Letters:
+    """How a letter is found: `stated` in a short statement, `plain` in an answer without a final statement."""
 
-    @abstractmethod
-    def stated(self, text: str) -> int | None:
-        """The label that a statement gives."""
-
-    @abstractmethod
-    def plain(self, text: str) -> int | None:
-        """The label that an answer gives without a final statement."""
-
-
-class _Letters(_Labels):
     def __init__(self, letters: str, captions: Sequence[str]):
         self._letters, self._captions = letters, [_plain_words(each) for each in captions]
         some = re.escape(letters[0]) if len(letters) == 1 else f"[{re.escape(letters)}]"
@@ -182,7 +171,9 @@ class _Letters(_Labels):
         return whole[0] if len(whole) == 1 else None
 
 
-class _Words(_Labels):
+class _Words:
+    """How one of some words is found, as by _Letters."""
+
     def __init__(self, *words: Sequence[str]):
         self._words = [[word.casefold() for word in each] for each in words]
         some = "|".join(re.escape(word) for each in self._words for word in each)
@@ -203,7 +194,7 @@ class _Words(_Labels):
     plain = stated
 
 
-def _read(answer: str, finish: str, labels: _Labels) -> Reading:
+def _read(answer: str, finish: str, labels: _Letters | _Words) -> Reading:
     if finish == "length":
         return Reading(None, CUT_OFF)
     if finish in ("content_filter", "refusal"):
@@ -216,9 +207,11 @@ def _read(answer: str, finish: str, labels: _Labels) -> Reading:
     return Reading(None, REFUSED if _REFUSAL.search(text) else UNREAD)
 
 
-def _label(text: str, labels: _Labels) -> int | None:
+def _label(text: str, labels: _Letters | _Words) -> int | None:
     """The label of the last final statement; a strong one counts even where it cannot be read."""
-    strong, soft = _last(_STRONG, text), None
+    strong = soft = None
+    for start, said in _statements(_STRONG, text):
+        strong = start, said
     for start, said in _statements(_SOFT, text):
         if (found := labels.stated(said)) is not None:
             soft = start, found
@@ -230,13 +223,6 @@ def _label(text: str, labels: _Labels) -> int | None:
 def _statements(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, str]]:
     for found in pattern.finditer(text):
         yield found.start(), next(each for each in found.groups() if each is not None).strip()
-
-
-def _last(pattern: re.Pattern[str], text: str) -> tuple[int, str] | None:
-    found = None
-    for found in _statements(pattern, text):  # noqa: B007
-        pass
-    return found
 
 
 def _normal(text: str) -> str:

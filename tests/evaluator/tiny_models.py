@@ -130,7 +130,8 @@ def assert_agrees(model: Any, images: Sequence[Image.Image], texts: Sequence[str
     is no tie in the loop is ranked alike."""
     assert (expected.std(axis=(0, 1)) > 1e-3).all()
     for batch in (1, 3, 64):
-        scores = scored(type(model)(model._loaded, batch=batch), images, texts, seed=batch)
+        model.batch.size = batch
+        scores = scored(model, images, texts, seed=batch)
         assert scores == pytest.approx(expected, abs=1e-4)
         for axis in (0, 1):  # images of a text, texts of an image
             among, plain = (np.moveaxis(each, axis, 0) for each in (scores, expected))

@@ -4,7 +4,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import torch
 
 from evaluator.models.diffusion.noising import Diffusion, Flow, Noising, process_of
@@ -54,15 +53,6 @@ class Network(ABC):
     def tokenizers(self) -> list[tuple[Any, int]]:
         """The tokenizers, each with the number of tokens that its text encoder reads."""
         return [(self.pipe.tokenizer, self.pipe.tokenizer.model_max_length)]
-
-    def tokens(self, texts: Sequence[str]) -> np.ndarray:
-        """Token ids of all tokenizers side by side, int64 (n, length)."""
-        with quiet():  # a run itself reports texts that are cut off
-            rows = [
-                tokenizer(list(texts), padding="max_length", truncation=True, max_length=length)["input_ids"]
-                for tokenizer, length in self.tokenizers()
-            ]
-        return np.concatenate([np.array(ids, dtype=np.int64).reshape(len(texts), -1) for ids in rows], axis=1)
 
     def configurations(self) -> Any:
         """The configuration of each component, without names of folders and versions."""

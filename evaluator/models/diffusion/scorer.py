@@ -83,7 +83,12 @@ class DiffusionClassifier(PairScorer):
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
         """Token ids of all tokenizers side by side, int64 (n, length)."""
-        return self.adapter.tokens(texts)
+        with quiet():  # a run itself reports texts that are cut off
+            rows = [
+                tokenizer(list(texts), padding="max_length", truncation=True, max_length=length)["input_ids"]
+                for tokenizer, length in self.adapter.tokenizers()
+            ]
+        return np.concatenate([np.array(ids, dtype=np.int64).reshape(len(texts), -1) for ids in rows], axis=1)
 
     @torch.inference_mode()
     def score_pairs(self, images: Sequence[Image.Image], pairs: Pairs, contests: Contests = None) -> np.ndarray:

@@ -15,6 +15,7 @@ from evaluator.models.ngram import NgramModel
 from evaluator.models.registry import load_model
 from generator.base.errors import UserError
 from generator.base.files import read_json
+from tests.conftest import succeed
 from tests.evaluator.conftest import assert_one_sentence, score_command
 from tests.evaluator.tiny_models import (
     LONGEST,
@@ -79,13 +80,12 @@ def test_a_trigram_that_judges_an_image_has_read_no_text_of_its_group() -> None:
 def test_a_run_asks_a_fitted_baseline_nothing_of_which_it_would_know_the_question(drawn: Path, tmp_path: Path) -> None:
     """It once read the pool's texts of the run: the true ones of `unseen` won, those of `seen` lost."""
     out = tmp_path / "run"
-    done = score_command("run", drawn, "--model", "blind:ngram", "--out", out)
-    assert done.exit_code == 0, done.output
+    done = succeed("score run", drawn, "--model", "blind:ngram", "--out", out)
     results = read_json(out / "results.json")
     assert {row["protocol"] for row in results["rows"]} == {"binary"}
     assert list(results["not_asked"]) == ["retrieval"]
     assert "Not asked: retrieval, since a model that is fitted on the texts of the run would know" in done.stdout
-    assert score_command("report", out).exit_code == 0
+    succeed("score report", out)
     assert "Not asked: retrieval" in (out.parent / "report.html").read_text()
     refused = score_command(
         "run", drawn, "--model", "blind:ngram", "--protocol", "retrieval", "--out", tmp_path / "other"
@@ -96,10 +96,7 @@ def test_a_run_asks_a_fitted_baseline_nothing_of_which_it_would_know_the_questio
 def test_no_image_is_read_for_a_baseline_that_reads_none(drawn_copy: Path, tmp_path: Path) -> None:
     for path in (drawn_copy / "world" / "images").iterdir():
         path.write_bytes(b"")
-    done = score_command(
-        "run", drawn_copy, "--model", "blind:length", "--protocol", "binary", "--out", tmp_path / "run"
-    )
-    assert done.exit_code == 0, done.output
+    succeed("score run", drawn_copy, "--model", "blind:length", "--protocol", "binary", "--out", tmp_path / "run")
 
 
 def test_a_trigram_is_known_by_the_texts_it_was_fitted_on() -> None:

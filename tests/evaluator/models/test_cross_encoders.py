@@ -53,7 +53,8 @@ def test_a_text_is_embedded_once_for_the_cosine(blip: Path) -> None:
     model = load_model(f"blip:{blip}", "cpu")
     read: list[int] = []
     model._loaded.model.text_proj.register_forward_hook(lambda _, __, out: read.append(len(out)))
-    scored(type(model)(model._loaded, batch=3), pictures(), TEXTS)
+    model.batch.size = 3
+    scored(model, pictures(), TEXTS)
     assert sum(read) == len(TEXTS)
 
 

@@ -17,7 +17,7 @@ from evaluator.metrics.comparison import beats
 from evaluator.models.contracts import DualEncoder
 from evaluator.models.registry import load_model
 from generator.base.errors import UserError
-from tests.evaluator.tiny_models import make_altclip, make_clip
+from tests.evaluator.tiny_models import bert_tokenizer, make_altclip, make_blip, make_clip
 
 TEXTS = [
     "a red cube and a blue sphere",
@@ -26,23 +26,9 @@ TEXTS = [
     "a cone",
     "one green cone stands behind a purple cube and a sphere",
 ]
-
-
 LETTERS = "abcdefghijklmnopqrstuvwxyzARS,."
-
-
 WIDE = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
-
-
 VISION = {**WIDE, "image_size": 32, "patch_size": 8}
-
-
-MEAN = {"image_mean": [0.4, 0.5, 0.6], "image_std": [0.2, 0.25, 0.3]}
-
-
-TYPES = ("clip", "siglip", "siglip2-fixed", "siglip2-naflex", "align", "altclip", "blip", "qwen3_vl")
-
-
 Reference = Callable[[Image.Image, str], float]
 
 
@@ -63,12 +49,6 @@ def _pictures() -> list[Image.Image]:
         Image.fromarray((rng.integers(0, 255, 3) * 0.5 + rng.integers(0, 127, (h, w, 3))).astype(np.uint8), "RGB")
         for w, h in sizes
     ]
-
-
-def _bert_tokenizer() -> Any:
-    words = sorted({word for text in TEXTS for word in text.lower().replace(",", " ,").replace(".", " .").split()})
-    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *dict.fromkeys([*words, *LETTERS[:26]])]
-    return hf.BertTokenizer(vocab={piece: i for i, piece in enumerate(pieces)})
 
 
 def _gemma_tokenizer() -> Any:
@@ -136,23 +116,21 @@ def _siglip(folder: Path) -> None:
     hf.SiglipProcessor(hf.SiglipImageProcessor(size={"height": 32, "width": 32}), tokenizer).save_pretrained(folder)
 
 
-def _siglip2_fixed(folder: Path) -> None:
-    tokenizer = _gemma_tokenizer()
-    text = {**WIDE, "vocab_size": len(tokenizer), "max_position_embeddings": 24}
-    _save(hf.SiglipModel(hf.SiglipConfig(text_config=text, vision_config=VISION)), folder)
-    hf.SiglipProcessor(hf.SiglipImageProcessor(size={"height": 32, "width": 32}), tokenizer).save_pretrained(folder)
+def _siglip2(kind: str, vision: dict[str, int], images: Any) -> Callable[[Path], None]:
+    """SigLIP 2: of one resolution, by the classes of SigLIP, or NaFlex, by classes of its own."""
 
+    def save(folder: Path) -> None:
+        tokenizer = _gemma_tokenizer()
+        text = {**WIDE, "vocab_size": len(tokenizer), "max_position_embeddings": 24}
+        config = getattr(hf, f"{kind}Config")(text_config=text, vision_config=vision)
+        _save(getattr(hf, f"{kind}Model")(config), folder)
+        getattr(hf, f"{kind}Processor")(images, tokenizer).save_pretrained(folder)
 
-def _siglip2_naflex(folder: Path) -> None:
-    tokenizer = _gemma_tokenizer()
-    text = {**WIDE, "vocab_size": len(tokenizer), "max_position_embeddings": 24}
-    vision = {**WIDE, "patch_size": 8, "num_patches": 16}
-    _save(hf.Siglip2Model(hf.Siglip2Config(text_config=text, vision_config=vision)), folder)
-    hf.Siglip2Processor(hf.Siglip2ImageProcessor(patch_size=8, max_num_patches=16), tokenizer).save_pretrained(folder)
+    return save
 
 
 def _align(folder: Path) -> None:
-    tokenizer = _bert_tokenizer()
+    tokenizer = bert_tokenizer(folder, 512)
     text = {**WIDE, "vocab_size": len(tokenizer), "max_position_embeddings": 96}
     vision = {
         "image_size": 32,
@@ -175,15 +153,6 @@ def _align(folder: Path) -> None:
 
 def _altclip(folder: Path) -> None:
     _save(hf.AltCLIPModel.from_pretrained(make_altclip(folder, length=30)), folder)
-
-
-def _blip(folder: Path) -> None:
-    tokenizer = _bert_tokenizer()
-    text = {**WIDE, "vocab_size": len(tokenizer), "max_position_embeddings": 512, "encoder_hidden_size": 16}
-    config = hf.BlipConfig(text_config=text, vision_config=VISION, image_text_hidden_size=12)
-    _save(hf.BlipForImageTextRetrieval(config), folder)
-    images = hf.BlipImageProcessor(size={"height": 32, "width": 32}, **MEAN)
-    hf.BlipProcessor(images, tokenizer).save_pretrained(folder)
 
 
 def _qwen3_vl(folder: Path) -> None:
@@ -224,14 +193,18 @@ def _qwen3_vl(folder: Path) -> None:
     (folder / "1_Pooling" / "config.json").write_text('{"pooling_mode": "lasttoken"}')
 
 
-MAKERS: dict[str, Callable[[Path], None]] = {
+MAKERS: dict[str, Callable[[Path], object]] = {
     "clip": _clip,
     "siglip": _siglip,
-    "siglip2-fixed": _siglip2_fixed,
-    "siglip2-naflex": _siglip2_naflex,
+    "siglip2-fixed": _siglip2("Siglip", VISION, hf.SiglipImageProcessor(size={"height": 32, "width": 32})),
+    "siglip2-naflex": _siglip2(
+        "Siglip2",
+        {**WIDE, "patch_size": 8, "num_patches": 16},
+        hf.Siglip2ImageProcessor(patch_size=8, max_num_patches=16),
+    ),
     "align": _align,
     "altclip": _altclip,
-    "blip": _blip,
+    "blip": make_blip,
     "qwen3_vl": _qwen3_vl,
 }
 
@@ -317,7 +290,7 @@ def _matrix(score: Reference, images: list[Image.Image]) -> np.ndarray:
         return np.array([[score(image, text) for text in TEXTS] for image in images])
 
 
-@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("kind", MAKERS)
 def test_scores_are_the_librarys_own_and_rank_alike(kind: str, saved: Callable[[str], Path]) -> None:
     images = _pictures()
     model: DualEncoder = load_model(f"hf:{saved(kind)}", "cpu")

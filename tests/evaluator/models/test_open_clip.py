@@ -33,7 +33,7 @@ def _formats(tiny: Tiny, folder: Path) -> list[str]:
 
 
 def _pictures(world: World, n: int) -> list[Image.Image]:
-    return [Image.open(world.image_path(f"{i:06d}")).convert("RGB") for i in range(n)]
+    return [world.image(f"{i:06d}") for i in range(n)]
 
 
 def _plainly(path: Path, name: str, images: list[Image.Image], texts: list[str]) -> np.ndarray:

@@ -14,9 +14,8 @@ from evaluator.models.open_clip import check_open_clip_config, check_plain_sizes
 from evaluator.models.registry import load_model
 from generator.base.errors import UserError
 from tests.evaluator.conftest import Tiny
+from tests.evaluator.models.test_jackalope import RECORD
 from tests.evaluator.tiny_models import bert_tokenizer, open_clip_folder
-
-RECORD = {"name": "b", "benchmark": "0", "world": "1", "method": "scratch", "recipe": {"epochs": 1}}
 
 
 @pytest.fixture(autouse=True)

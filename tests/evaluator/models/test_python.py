@@ -17,6 +17,7 @@ from evaluator.models.user_objects import networks_of, user_code
 from evaluator.provenance.exposure import Exposure
 from generator.base.errors import UserError
 from generator.base.files import read_json
+from tests.conftest import succeed
 from tests.evaluator.conftest import score_command
 from tests.paths import CHECKOUT
 
@@ -114,8 +115,7 @@ def test_results_are_reused_under_the_key_that_the_object_gives(written: Callabl
 def test_what_a_model_without_a_key_computes_goes_with_its_run(
     key: str, kept: int, written: Callable[..., str], drawn: Path, tmp_path: Path
 ) -> None:
-    done = score_command("run", drawn, "--model", written(ENCODER + key), "--out", tmp_path / "run", "--limit", "2")
-    assert done.exit_code == 0, done.output
+    succeed("score run", drawn, "--model", written(ENCODER + key), "--out", tmp_path / "run", "--limit", "2")
     assert len(list((tmp_path / "cache").rglob("*.sqlite"))) == kept
     assert not list((tmp_path / "run").rglob("*.sqlite"))
 
@@ -421,8 +421,7 @@ def test_the_model_of_the_docs_is_scored(written: Callable[..., str], drawn: Pat
     assert spec
     assert len(source[1].strip().splitlines()) <= 12
     written(source[1], spec[2])
-    done = score_command("run", drawn, "--model", spec[1], "--out", tmp_path / "run")
-    assert done.exit_code == 0, done.output
+    succeed("score run", drawn, "--model", spec[1], "--out", tmp_path / "run")
     assert read_json(tmp_path / "run" / "run.json")["info"]["weights"] == spec[1]
 
 

@@ -10,18 +10,17 @@ import numpy as np
 import pytest
 import torch
 
-from evaluator.scoring.batches import BatchRunner, Job, Settings, plan_batches, prefetch
-from evaluator.scoring.store import Process, VectorCache, VectorStore
+from evaluator.scoring.batches import Job, Settings, compute, plan_batches, prefetch
+from evaluator.scoring.store import Process, VectorCache
 
 N = 50
 
 
 class Squares:
-    """The squares of 0 … 49 as a job that has memory for `room` rows; notes the rows of each batch."""
+    """The squares of 0 … 49 as a job; notes the rows of each batch."""
 
-    def __init__(self, room: int = N):
+    def __init__(self) -> None:
         self.batches: list[list[int]] = []
-        self._room = room
         self.job = Job("number", N, self._names, partial(plan_batches, N), self._images, int, self._compute)
 
     def _names(self, rows: np.ndarray) -> list[str]:
@@ -31,52 +30,42 @@ class Squares:
         return [str(row) for row in rows]
 
     def _compute(self, rows: np.ndarray, images: Mapping[str, Any]) -> np.ndarray:
-        if len(rows) > self._room:
-            raise torch.OutOfMemoryError("CUDA out of memory.")
         assert [images[str(row)] for row in rows] == rows.tolist()
         self.batches.append(rows.tolist())
         return np.array([[row**2] for row in rows], dtype=np.float32)
 
 
-def _store(folder: Path, process: Process = Process()) -> VectorStore:  # noqa: B008
-    return VectorStore(VectorCache(folder / "cache.sqlite"), folder, "numbers", process)
-
-
-def _settings(batch: int | None = 16, workers: int = 0) -> Settings:
-    return Settings(torch.device("cpu"), batch=batch, workers=workers)
+def _compute(squares: Squares, folder: Path, rank: int = 0, count: int = 1, workers: int = 0) -> np.ndarray | None:
+    settings = Settings(torch.device("cpu"), batch=16, workers=workers)
+    return compute(squares.job, VectorCache(folder / "cache.sqlite"), folder, settings, Process(rank, count))
 
 
 @pytest.mark.parametrize("workers", [0, 3])
 def test_each_row_is_computed_once_and_stored(tmp_path: Path, workers: int) -> None:
-    squares, process = Squares(), Process()
-    with _store(tmp_path) as store:
-        runner = BatchRunner(squares.job, store, process, _settings(workers=workers))
-        runner.finish()
-        assert list(map(len, squares.batches)) == [16, 16, 16, 2]
-        found = store.get(squares.job.names(np.arange(N)))
-    assert [found[f"n{i}"].item() for i in range(N)] == [i**2 for i in range(N)]
+    squares = Squares()
+    found = _compute(squares, tmp_path, workers=workers)
+    assert found is not None
+    assert found[:, 0].tolist() == [i**2 for i in range(N)]
+    assert list(map(len, squares.batches)) == [16, 16, 16, 2]
 
 
 def test_what_is_known_is_skipped_and_the_batches_stay(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     squares = Squares()
-    with _store(tmp_path) as store:
-        store.put([f"n{i}" for i in (3, *range(16, 32))], np.zeros((17, 1)))
-        runner = BatchRunner(squares.job, store, Process(), _settings())
-        runner.finish()
-        assert "33 numbers computed, " in caplog.text
-        assert "; 17 were there." in caplog.text
+    with VectorCache(tmp_path / "cache.sqlite") as cache:
+        cache.put([f"n{i}" for i in (3, *range(16, 32))], np.zeros((17, 1)))
+    _compute(squares, tmp_path)
+    assert "33 numbers computed, " in caplog.text
+    assert "; 17 were there." in caplog.text
     assert squares.batches == [[*range(3), *range(4, 16)], [*range(32, 48)], [48, 49]]
 
 
 def test_processes_take_turns(tmp_path: Path) -> None:
-    shares = []
-    for rank in (0, 1):
-        squares, process = Squares(), Process(rank, 2)
-        with _store(tmp_path, process) as store:
-            runner = BatchRunner(squares.job, store, process, _settings())
-            runner.finish()
-        shares.append([len(rows) for rows in squares.batches])
-    assert shares == [[16, 16], [16, 2]]
+    first, second = Squares(), Squares()
+    assert _compute(second, tmp_path, 1, 2) is None
+    found = _compute(first, tmp_path, 0, 2)
+    assert [list(map(len, each.batches)) for each in (first, second)] == [[16, 16], [16, 2]]
+    assert found is not None
+    assert found[:, 0].tolist() == [i**2 for i in range(N)]
 
 
 BATCHES = [[0, 1], [2], [3, 4], [5]]

@@ -15,7 +15,7 @@ from hypothesis.extra import numpy as hnp
 
 from evaluator.protocols.items import NOT_A_NUMBER
 from evaluator.scoring.store import EMBEDDINGS, VectorCache
-from evaluator.scoring.writing import pool_path, write_pool, write_scores
+from evaluator.scoring.writing import pool_path, write_matrix, write_scores
 from generator.base.errors import UserError
 
 _NAMES = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), max_size=8, unique=True)
@@ -119,8 +119,8 @@ def test_scores_are_a_row_for_each_channel_and_pair(tmp_path: Path) -> None:
 
 
 def test_pools_are_files_by_channel(tmp_path: Path) -> None:
-    write_pool(tmp_path, "grid", "itm", 0, np.eye(2))
-    write_pool(tmp_path, "grid", "itc", 1, np.zeros((2, 2)))
+    write_matrix(pool_path(tmp_path, "grid", "itm", 0), np.eye(2))
+    write_matrix(pool_path(tmp_path, "grid", "itc", 1), np.zeros((2, 2)))
     assert [path.name for path in sorted((tmp_path / "pools").iterdir())] == ["grid.itc.npy", "grid.npy"]
     found = np.load(pool_path(tmp_path, "grid", "itm", 0))
     assert (found.dtype, found.tolist()) == (np.float32, np.eye(2).tolist())

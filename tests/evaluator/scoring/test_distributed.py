@@ -27,10 +27,7 @@ from tests.evaluator.encoders import Sharp, Wrapped, captions_by_image
 from tests.evaluator.scorers import Reader, hash_of
 from tests.paths import CHECKOUT
 
-BATCH = 16
-
-
-KILLS = 5
+BATCH, KILLS = 16, 5
 
 
 class Slow(Wrapped):
@@ -202,13 +199,19 @@ def test_ranks_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> Non
             Process.from_environment()
 
 
-def test_a_store_holds_what_any_process_computed(tmp_path: Path) -> None:
-    def names(rows: np.ndarray) -> list[str]:
-        return ["abcd"[row] for row in rows]
+def names(rows: np.ndarray) -> list[str]:
+    return ["abcd"[row] for row in rows]
 
-    def store(rank: int, count: int = 2) -> VectorStore:
-        return VectorStore(VectorCache(tmp_path / "cache.sqlite"), tmp_path, "texts", Process(rank, count))
 
+@pytest.fixture
+def store(tmp_path: Path) -> Callable[..., VectorStore]:
+    """Makes the store of a process."""
+    return lambda rank, count=2: VectorStore(
+        VectorCache(tmp_path / "cache.sqlite"), tmp_path, "texts", Process(rank, count)
+    )
+
+
+def test_a_store_holds_what_any_process_computed(store: Callable[..., VectorStore], tmp_path: Path) -> None:
     with store(0, 1) as alone:
         alone.put(["a"], np.ones((1, 2)))
     with store(0) as first, store(1) as second:
@@ -230,16 +233,13 @@ def test_a_late_process_with_nothing_to_do_leaves_nothing(tmp_path: Path) -> Non
     cache.put(["a"], np.ones((1, 2)))
     with VectorStore(cache, tmp_path / "run", "texts", Process(1, 2)) as late:
         remove_parts(tmp_path / "run")
-        assert late.known(lambda rows: ["a" for _ in rows], np.arange(1)).tolist() == [True]
+        assert late.known(names, np.arange(1)).tolist() == [True]
     assert not (tmp_path / "run").exists()
 
 
 def test_what_another_process_writes_meanwhile_is_not_computed_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Callable[..., VectorStore], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def store(rank: int) -> VectorStore:
-        return VectorStore(VectorCache(tmp_path / "cache.sqlite"), tmp_path, "texts", Process(rank, 2))
-
     with store(0) as first, store(1) as second:
         read = first.get
 
@@ -249,16 +249,13 @@ def test_what_another_process_writes_meanwhile_is_not_computed_again(
             return found
 
         monkeypatch.setattr(first, "get", late)
-        assert first.gather(lambda rows: ["a" for _ in rows], 1).tolist() == [[1, 1]]
+        assert first.gather(names, 1).tolist() == [[1, 1]]
 
 
 def test_processes_that_give_nothing_are_not_waited_for_forever(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Callable[..., VectorStore], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("evaluator.scoring.store._PATIENCE", 0.0)
-    cache = VectorCache(tmp_path / "cache.sqlite")
-    with (
-        VectorStore(cache, tmp_path, "texts", Process(0, 2)) as store,
-        pytest.raises(UserError, match=r"have not given 2 of the texts for .*; run the same command again to continue"),
-    ):
-        store.gather(lambda rows: ["ab"[row] for row in rows], 2)
+    said = r"have not given 2 of the texts for .*; run the same command again to continue"
+    with store(0) as main, pytest.raises(UserError, match=said):
+        main.gather(names, 2)

@@ -14,7 +14,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from evaluator.training.data import TrainingData
-from evaluator.training.recipe import Recipe
+from evaluator.training.methods import Method
+from evaluator.training.recipe import HARD_KINDS, Recipe
+from evaluator.training.session import train
 from evaluator.training.source import benchmark_source
 from generator.dataset.reader import Benchmark, World
 from tests.evaluator.conftest import Tiny
@@ -22,7 +24,6 @@ from tests.evaluator.tiny_models import make_clip
 
 T = TypeVar("T")
 KINDS = ("plain", "relations", "graded", "synonyms")
-NEGATIVES, POSITIVES = ("swap", "replace", "flip", "neg"), ("swap", "replace", "converse")
 
 
 def together(count: int, work: Callable[[int], T]) -> list[T]:
@@ -80,7 +81,17 @@ def data(world: World, benchmark: Benchmark) -> TrainingData:
 
 @pytest.fixture(scope="session")
 def all_kinds(world: World, benchmark: Benchmark) -> TrainingData:
-    return read(world, benchmark, KINDS, NEGATIVES, POSITIVES)
+    return read(world, benchmark, KINDS, *HARD_KINDS.values())
+
+
+@pytest.fixture
+def trains(world: World, benchmark: Benchmark, tmp_path: Path) -> Callable[..., dict[str, Any]]:
+    """Trains by a method on the train split into a folder of `tmp_path`; returns the record."""
+
+    def run(method: Method, base: str = "", out: str = "out") -> dict[str, Any]:
+        return train(method, benchmark_source(world, benchmark, method), tmp_path / out, base, "cpu")
+
+    return run
 
 
 @pytest.fixture

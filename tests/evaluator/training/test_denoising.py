@@ -29,6 +29,11 @@ def short(data: TrainingData) -> TrainingData:
     return replace(data, texts=diffusers_folders.TEXTS, captions=rows, negatives=none, positives=none, true=rows)
 
 
+@pytest.fixture
+def model(tmp_path: Path) -> Any:
+    return load_model(f"diffusion:{diffusers_folders.stable_diffusion(tmp_path / 'sd')}", "cpu")
+
+
 @pytest.mark.parametrize("prediction", ["epsilon", "v_prediction"])
 def test_the_loss_is_that_of_the_librarys_own_scheduler(short: TrainingData, tmp_path: Path, prediction: str) -> None:
     from diffusers import DDPMScheduler, StableDiffusionPipeline
@@ -55,8 +60,7 @@ def test_the_loss_is_that_of_the_librarys_own_scheduler(short: TrainingData, tmp
 
 
 @pytest.mark.parametrize("text_encoder", [False, True])
-def test_gradients_reach_what_is_trained(short: TrainingData, tmp_path: Path, text_encoder: bool) -> None:
-    model: Any = load_model(f"diffusion:{diffusers_folders.stable_diffusion(tmp_path)}", "cpu")
+def test_gradients_reach_what_is_trained(short: TrainingData, model: Any, text_encoder: bool) -> None:
     Denoising(model, short, PLAIN, text_encoder).loss(STEP, 0).backward()
     reached = {
         name: any(p.grad is not None and bool(p.grad.any()) for p in model.network[name].parameters())
@@ -66,18 +70,16 @@ def test_gradients_reach_what_is_trained(short: TrainingData, tmp_path: Path, te
 
 
 def test_other_processes_and_texts_that_would_be_cut_are_refused(
-    short: TrainingData, data: TrainingData, tmp_path: Path
+    short: TrainingData, model: Any, tmp_path: Path
 ) -> None:
     flow: Any = load_model(f"diffusion:{diffusers_folders.stable_diffusion_3(tmp_path / 'flow')}", "cpu")
     with pytest.raises(UserError, match="cannot be trained this way: it does not predict"):
         Denoising(flow, short, PLAIN, False)
-    model: Any = load_model(f"diffusion:{diffusers_folders.stable_diffusion(tmp_path / 'sd')}", "cpu")
     with pytest.raises(UserError, match="The model reads 16 tokens and"):
         Denoising(model, replace(short, texts=["a red cube " * 9, *short.texts[1:]]), PLAIN, False)
 
 
-def test_some_captions_are_left_out_by_seed_and_step(short: TrainingData, tmp_path: Path) -> None:
-    model: Any = load_model(f"diffusion:{diffusers_folders.stable_diffusion(tmp_path)}", "cpu")
+def test_some_captions_are_left_out_by_seed_and_step(short: TrainingData, model: Any) -> None:
     steps, inner = Steps(short, 32, 1, 0, 3), model.adapter.encode_texts
     for share, least, most in ((0.0, 0, 0), (0.5, 30, 66), (1.0, 96, 96)):
         learner, said = Denoising(model, short, PLAIN, True, untold=share), []
@@ -91,8 +93,7 @@ def test_some_captions_are_left_out_by_seed_and_step(short: TrainingData, tmp_pa
         assert all(text in ("", caption) for text, caption in zip(told, captions, strict=True))
 
 
-def test_latents_are_changed_before_noise_is_added(short: TrainingData, tmp_path: Path) -> None:
-    model: Any = load_model(f"diffusion:{diffusers_folders.stable_diffusion(tmp_path)}", "cpu")
+def test_latents_are_changed_before_noise_is_added(short: TrainingData, model: Any) -> None:
     mirrored = Denoising(model, short, PLAIN, False, lambda latent, place, number: latent.flip(-1) * number)
     plain = Denoising(model, short, PLAIN, False)
     kept = plain._latents.of(STEP.images, (0, 1), 3)

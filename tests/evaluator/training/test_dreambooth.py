@@ -12,8 +12,8 @@ from evaluator.training.methods import Dreambooth
 from evaluator.training.recipe import from_preset
 from evaluator.training.session import train
 from generator.base.errors import UserError
+from tests.conftest import succeed
 from tests.evaluator import diffusers_folders
-from tests.evaluator.conftest import score_command
 from tests.evaluator.tiny_models import scored
 
 
@@ -32,8 +32,7 @@ def test_a_pipeline_is_trained_and_scored_as_its_family(corpus: Path, tmp_path: 
     base = f"diffusion:{diffusers_folders.stable_diffusion(tmp_path / 'sd')},samples=4"
     more = () if text_encoder else ("--no-text-encoder",)
     given = ("train", "dreambooth", corpus, "--model", base, "--steps", "8", "--rate", "1e-3", "--device", "cpu", *more)
-    done = score_command(*given, "--out", tmp_path / "out")
-    assert done.exit_code == 0, done.stderr
+    done = succeed("score", *given, "--out", tmp_path / "out")
     assert "Published (Pearson et al. 2025, appendix A, single and two objects): batch, images per class" in done.stderr
     record = json.loads((tmp_path / "out" / "jackalope.json").read_text())
     assert record["origin"]["given"] == ["rate", "steps", *(() if text_encoder else ("text_encoder",))]

@@ -14,8 +14,6 @@ from evaluator.provenance.contamination import CLEAN, CONTAMINATED, UNKNOWN, tra
 from evaluator.training.methods import Finetune, Scratch
 from evaluator.training.networks import with_lora
 from evaluator.training.recipe import from_preset
-from evaluator.training.session import train
-from evaluator.training.source import benchmark_source
 from generator.dataset.reader import Benchmark, World
 from tests.evaluator.tiny_models import pictures
 
@@ -35,13 +33,13 @@ QUICK = from_preset(Finetune, {"epochs": 2, "batch": 32, "rate": 1e-3}, "hard-po
     ],
 )
 def test_every_family_is_trained_whole_and_by_lora(
-    world: World, benchmark: Benchmark, make_base: Callable[..., str], tmp_path: Path, kind: str, lora: str | None
+    trains: Callable[..., Any], make_base: Callable[..., str], tmp_path: Path, kind: str, lora: str | None
 ) -> None:
     if lora:
         pytest.importorskip("peft")
     spec = make_base(kind)
     recipe = replace(QUICK, rate=1e-2 if lora else 1e-3, lora=lora or "none")
-    record = train(recipe, benchmark_source(world, benchmark, recipe), tmp_path / "out", spec, "cpu")
+    record = trains(recipe, spec)
     assert record["losses"][1] < record["losses"][0]
     assert record["recipe"]["lora"] == (lora or "none")
     before, after = (load_model(each, "cpu") for each in (spec, f"jackalope:{tmp_path / 'out'}"))
@@ -51,12 +49,11 @@ def test_every_family_is_trained_whole_and_by_lora(
 
 
 def test_what_is_known_of_a_training_is_its_own_and_that_of_its_base(
-    world: World, benchmark: Benchmark, base: str, tmp_path: Path, little: None
+    trains: Callable[..., Any], world: World, benchmark: Benchmark, base: str, tmp_path: Path, little: None
 ) -> None:
     """Of a base whose training is unknown, overlaps of the fine-tuning still contaminate."""
     recipe = Finetune(epochs=1, batch=32)
-    source = benchmark_source(world, benchmark, recipe)
-    train(recipe, source, tmp_path / "unknown", base, "cpu")
+    trains(recipe, base, "unknown")
     model = load_model(f"jackalope:{tmp_path / 'unknown'}", "cpu")
     unseen = [row["scene_id"] for row in benchmark.splits.to_pylist() if row["split"] == "unseen"]
     shown = [row["scene_id"] for row in benchmark.splits.to_pylist() if row["split"] == "train"]
@@ -65,8 +62,8 @@ def test_what_is_known_of_a_training_is_its_own_and_that_of_its_base(
     assert "were in its training here. What this model was trained on before that is unknown" in found["said"]
     assert training_of(model, world, benchmark, shown[:3])["status"] == CONTAMINATED
 
-    train(Scratch(epochs=1, batch=32, negatives="none"), source, tmp_path / "scratch", device="cpu")
-    train(recipe, source, tmp_path / "known", f"jackalope:{tmp_path / 'scratch'}", "cpu")
+    trains(Scratch(epochs=1, batch=32, negatives="none"), out="scratch")
+    trains(recipe, f"jackalope:{tmp_path / 'scratch'}", "known")
     model = load_model(f"jackalope:{tmp_path / 'known'}", "cpu")
     assert training_of(model, world, benchmark, unseen)["status"] == CLEAN
 

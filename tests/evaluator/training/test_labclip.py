@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,10 +14,7 @@ from evaluator.models.registry import load_model
 from evaluator.training.contrastive import Alignment, contrastive, text_head
 from evaluator.training.methods import Labclip
 from evaluator.training.recipe import from_preset
-from evaluator.training.session import train
-from evaluator.training.source import benchmark_source
 from generator.base.errors import UserError
-from generator.dataset.reader import Benchmark, World
 from tests.evaluator.tiny_models import pictures
 
 TEXTS = ["a red cube and a blue cone", "a blue cube and a red cone", "a cube"]
@@ -50,10 +48,9 @@ def test_the_first_gradient_is_its_closed_form_at_the_identity() -> None:
 
 
 def test_the_first_step_of_adam_goes_the_rate_along_each_sign(
-    world: World, benchmark: Benchmark, base: str, tmp_path: Path
+    trains: Callable[..., Any], base: str, tmp_path: Path
 ) -> None:
-    recipe = replace(QUICK, epochs=1, batch=96, rate=1e-2)
-    train(recipe, benchmark_source(world, benchmark, recipe), tmp_path / "out", base, "cpu")
+    trains(replace(QUICK, epochs=1, batch=96, rate=1e-2), base)
     before, after = (load_model(each, "cpu") for each in (base, f"jackalope:{tmp_path / 'out'}"))
     heads = [text_head(each.network, "").detach().double() for each in (before, after)]  # type: ignore[union-attr]
     matrix = torch.linalg.lstsq(heads[0], heads[1]).solution.T
@@ -62,8 +59,7 @@ def test_the_first_step_of_adam_goes_the_rate_along_each_sign(
 
 @pytest.mark.parametrize("kind", ["open_clip", "CLIP", "Siglip"])
 def test_the_result_is_the_model_with_its_texts_after_w(
-    world: World,
-    benchmark: Benchmark,
+    trains: Callable[..., Any],
     make_base: Callable[..., str],
     tmp_path: Path,
     kind: str,
@@ -73,7 +69,7 @@ def test_the_result_is_the_model_with_its_texts_after_w(
     made: list[Alignment] = []
     give = Alignment.give_to
     monkeypatch.setattr(Alignment, "give_to", lambda self, *of: (made.append(self), give(self, *of)))
-    record = train(QUICK, benchmark_source(world, benchmark, QUICK), tmp_path / "out", spec, "cpu")
+    record = trains(QUICK, spec)
     assert record["losses"][1] < record["losses"][0]
     before, after = (load_model(each, "cpu") for each in (spec, f"jackalope:{tmp_path / 'out'}"))
     assert np.array_equal(after.encode_images(pictures()), before.encode_images(pictures()))  # type: ignore[union-attr]

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,10 +18,9 @@ from evaluator.training.data import Step, Steps, TrainingData
 from evaluator.training.matching import Matching
 from evaluator.training.methods import Finetune
 from evaluator.training.recipe import Recipe
-from evaluator.training.session import train
-from evaluator.training.source import benchmark_source
 from generator.base.errors import UserError
-from generator.dataset.reader import Benchmark, World
+from generator.dataset.reader import World
+from tests.conftest import succeed
 from tests.evaluator.conftest import score_command
 from tests.evaluator.tiny_models import make_vilt, scored
 
@@ -111,12 +111,12 @@ def vilt(tmp_path: Path) -> str:
 
 @pytest.mark.parametrize("lora", [None, "2/4"])
 def test_vilt_is_trained_whole_and_by_lora(
-    world: World, benchmark: Benchmark, vilt: str, tmp_path: Path, lora: str | None
+    trains: Callable[..., Any], world: World, vilt: str, tmp_path: Path, lora: str | None
 ) -> None:
     if lora:
         pytest.importorskip("peft")
     recipe = replace(QUICK, epochs=2, rate=1e-2, negatives="swap", lora=lora or "none")
-    record = train(recipe, benchmark_source(world, benchmark, recipe), tmp_path / "out", vilt, "cpu")
+    record = trains(recipe, vilt)
     assert record["losses"][1] < record["losses"][0]
     assert record["base"]["weights_sha256"] == load_model(vilt, "cpu").info["weights_sha256"]
     before, after, plain = (
@@ -132,17 +132,16 @@ def test_vilt_is_trained_whole_and_by_lora(
     assert not after.exposure.complete
 
 
-def test_a_caption_that_would_be_cut_is_refused(world: World, benchmark: Benchmark, tmp_path: Path) -> None:
+def test_a_caption_that_would_be_cut_is_refused(trains: Callable[..., Any], tmp_path: Path) -> None:
     short = f"vilt:{make_vilt(tmp_path / 'short', max_position_embeddings=8)}"
     with pytest.raises(UserError, match=r"The model reads 8 tokens and \d+ of \d+ training texts need up to \d+"):
-        train(QUICK, benchmark_source(world, benchmark, QUICK), tmp_path / "out", short, "cpu")
+        trains(QUICK, short)
 
 
 def test_the_command_takes_the_preset_of_cross_encoders(drawn: Path, vilt: str, tmp_path: Path) -> None:
     pytest.importorskip("peft")
     given = ("train", "finetune", drawn, "--model", vilt, "--out", tmp_path / "out", "--epochs", "1", "--device", "cpu")
-    done = score_command(*given, "--images-per-class", "1")
-    assert done.exit_code == 0, done.stderr
+    done = succeed("score", *given, "--images-per-class", "1")
     assert (
         "Published (Pearson et al. 2025, appendix A, single objects): rate, lora. Chosen here: batch, decay, "
         "negatives, " in done.stderr

@@ -16,6 +16,7 @@ from evaluator.training.networks import network_config
 from evaluator.training.session import train
 from evaluator.training.source import benchmark_source
 from generator.dataset.reader import Benchmark, Dataset, World
+from tests.conftest import succeed
 from tests.evaluator.conftest import assert_one_sentence, score_command
 from tests.evaluator.tiny_models import scored
 
@@ -81,8 +82,7 @@ def test_a_diffusion_model_learns_and_is_scored_as_its_family(
     drawn: Path, world: World, tmp_path: Path, little: None
 ) -> None:
     out, given = tmp_path / "model", ("--architecture", "diffusion", "--device", "cpu")
-    done = score_command("train", "scratch", drawn, "--out", out, "--epochs", "3", "--batch", "24", *given)
-    assert done.exit_code == 0, done.output
+    succeed("score train scratch", drawn, "--out", out, "--epochs", "3", "--batch", "24", *given)
     record = json.loads((out / "jackalope.json").read_text())
     assert record["losses"][-1] < record["losses"][0]
     assert (record["recipe"]["architecture"], record["recipe"]["negatives"]) == ("diffusion", "none")

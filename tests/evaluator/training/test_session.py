@@ -3,7 +3,7 @@
 import json
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,21 +13,20 @@ import pytest
 from evaluator.training import session
 from evaluator.training.fit import Checkpoint
 from evaluator.training.methods import Finetune, Method, Scratch
-from evaluator.training.session import train
 from evaluator.training.source import benchmark_source
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, World
+from tests.conftest import succeed
 from tests.evaluator.conftest import assert_one_sentence, score_command
 from tests.evaluator.training.conftest import together
 
+Trains = Callable[..., dict[str, Any]]
 QUICK = Finetune(epochs=1, batch=16, rate=1e-4)
 SCRATCH = Scratch(epochs=2, batch=48)
 
 
-def _stopped(
-    method: Method, world: World, benchmark: Benchmark, out: Path, monkeypatch: pytest.MonkeyPatch, times: int
-) -> None:
-    """Train into `out` until the state is kept so many times."""
+def _stopped(trains: Trains, method: Method, monkeypatch: pytest.MonkeyPatch, times: int) -> None:
+    """Train until the state is kept so many times."""
     keep, kept = Checkpoint.keep, []
 
     def stop(self: Checkpoint, *state: Any) -> None:
@@ -39,15 +38,14 @@ def _stopped(
     with monkeypatch.context() as patched:
         patched.setattr(Checkpoint, "keep", stop)
         with pytest.raises(KeyboardInterrupt):
-            train(method, benchmark_source(world, benchmark, method), out, device="cpu")
+            trains(method)
 
 
 @pytest.mark.parametrize(
     "architecture", [pytest.param("dual-vit", marks=pytest.mark.full), "dual", "cross", "diffusion"]
 )
 def test_a_training_that_was_stopped_ends_in_the_same_model(
-    world: World,
-    benchmark: Benchmark,
+    trains: Trains,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -57,48 +55,45 @@ def test_a_training_that_was_stopped_ends_in_the_same_model(
     """To the last byte, as the same seed does; the state of each step is kept here."""
     monkeypatch.setattr("evaluator.training.fit._SECONDS", -1)
     method = Scratch(steps=3, batch=24, architecture=architecture)
-    source = benchmark_source(world, benchmark, method)
-    whole = train(method, source, tmp_path / "whole", device="cpu")
-    _stopped(method, world, benchmark, tmp_path / "model", monkeypatch, 2)
-    assert sorted(path.name for path in tmp_path.iterdir() if "model" in path.name) == [".model.training"]
-    assert train(method, source, tmp_path / "model", device="cpu") == whole
+    whole = trains(method, out="whole")
+    _stopped(trains, method, monkeypatch, 2)
+    assert sorted(path.name for path in tmp_path.iterdir() if "out" in path.name) == [".out.training"]
+    assert trains(method) == whole
     assert "Continuing after step 2 of 3." in caplog.text
-    for path in (tmp_path / "model").rglob("*"):
-        assert (
-            path.is_dir()
-            or path.read_bytes() == (tmp_path / "whole" / path.relative_to(tmp_path / "model")).read_bytes()
-        )
-    assert sorted(path.name for path in tmp_path.iterdir() if "cache" not in path.name) == ["model", "whole"]
+    for path in (tmp_path / "out").rglob("*"):
+        same = tmp_path / "whole" / path.relative_to(tmp_path / "out")
+        assert path.is_dir() or path.read_bytes() == same.read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir() if "cache" not in path.name) == ["out", "whole"]
 
 
 def test_the_state_of_another_training_and_a_damaged_one_are_refused(
-    world: World, benchmark: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, little: None
+    trains: Trains, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, little: None
 ) -> None:
-    out, path = tmp_path / "model", tmp_path / ".model.training"
-    _stopped(SCRATCH, world, benchmark, out, monkeypatch, 1)
-    state, source = path.read_bytes(), benchmark_source(world, benchmark, SCRATCH)
-    with pytest.raises(UserError, match=r"\.model\.training is the state of another training .*choose another --out"):
-        train(replace(SCRATCH, seed=1), source, out, device="cpu")
+    path = tmp_path / ".out.training"
+    _stopped(trains, SCRATCH, monkeypatch, 1)
+    state = path.read_bytes()
+    with pytest.raises(UserError, match=r"\.out\.training is the state of another training .*choose another --out"):
+        trains(replace(SCRATCH, seed=1))
     assert path.read_bytes() == state
     for damaged in (b"", state[: len(state) // 2], b"\0" * len(state)):
         path.write_bytes(damaged)
         with pytest.raises(UserError, match=r"The state .* is damaged .*remove it to train anew"):
-            train(SCRATCH, source, out, device="cpu")
+            trains(SCRATCH)
 
 
 def test_two_trainings_into_one_folder_do_not_meet(
-    world: World, benchmark: Benchmark, base: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    trains: Trains, base: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keep, source = Checkpoint.keep, benchmark_source(world, benchmark, QUICK)
+    keep = Checkpoint.keep
 
     def meanwhile(self: Checkpoint, *state: Any) -> None:
         with pytest.raises(UserError, match="Another command is training into"):
-            train(QUICK, source, tmp_path / "model", base, "cpu")
+            trains(QUICK, base)
         keep(self, *state)
 
     monkeypatch.setattr(Checkpoint, "keep", meanwhile)
-    train(QUICK, source, tmp_path / "model", base, "cpu")
-    assert (tmp_path / "model" / "jackalope.json").exists()
+    trains(QUICK, base)
+    assert (tmp_path / "out" / "jackalope.json").exists()
 
 
 @pytest.fixture
@@ -138,17 +133,15 @@ def test_a_disk_that_fills_loses_no_finished_epoch(
     assert "run the same command again" in last
     assert sorted(path.name for path in disk.iterdir()) == [".model.training", "ballast"]
     (disk / "ballast").unlink()
-    again = score_command(*command)
-    assert again.exit_code == 0, again.output
+    again = succeed("score", *command)
     assert f"Continuing after step {1 if writing == 'the state' else 2} of 2." in again.stderr
 
 
 def test_images_of_each_class_are_recorded_and_are_all_that_is_shown(
-    world: World, benchmark: Benchmark, base: str, tmp_path: Path
+    trains: Trains, world: World, benchmark: Benchmark, base: str, tmp_path: Path
 ) -> None:
     recipe = replace(QUICK, images_per_class=1)
-    source = benchmark_source(world, benchmark, recipe)
-    record = train(recipe, source, tmp_path / "out", base, "cpu")
+    source, record = benchmark_source(world, benchmark, recipe), trains(recipe, base)
     chosen = source.data.of_each_class(1, 0)
     assert record["images"] == len(chosen) < 96
     written: dict[str, Any] = json.loads((tmp_path / "out" / "jackalope.json").read_text())
@@ -158,15 +151,12 @@ def test_images_of_each_class_are_recorded_and_are_all_that_is_shown(
     assert written["recipe"]["images_per_class"] == 1
 
 
-def test_a_training_that_has_ended_is_not_repeated_by_any_process(
-    world: World, benchmark: Benchmark, base: str, tmp_path: Path
-) -> None:
+def test_a_training_that_has_ended_is_not_repeated_by_any_process(trains: Trains, base: str, tmp_path: Path) -> None:
     """And the state goes that a kill after the model was written left."""
-    source, out, state = benchmark_source(world, benchmark, QUICK), tmp_path / "out", tmp_path / ".out.training"
-    record = train(QUICK, source, out, base, "cpu")
+    out, state, record = tmp_path / "out", tmp_path / ".out.training", trains(QUICK, base)
     written = {path.name: path.stat().st_mtime_ns for path in out.iterdir()}
     state.write_bytes(b"left")
-    assert together(2, lambda rank: train(QUICK, source, out, base, "cpu")) == [record, record]
+    assert together(2, lambda rank: trains(QUICK, base)) == [record, record]
     assert {path.name: path.stat().st_mtime_ns for path in out.iterdir()} == written
     assert not state.exists()
 

@@ -1,21 +1,15 @@
 """A benchmark of every protocol whose captions name their picture, and a server that answers by fixed rules."""
 
-import base64
-import io
 import json
 import re
-import threading
 import time
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from PIL import Image
 
+from tests.evaluator.chat import Chat, completion
 from tests.evaluator.synthetic import Builder, add_pair, one_of_each
 
 PICTURE = re.compile(r"of picture (\d+)")
@@ -70,34 +64,15 @@ def captions_of_items(folder: Path, n: int) -> Path:
     return write_benchmark(folder, builder)
 
 
-class Rules(BaseHTTPRequestHandler):
-    """Answers POST /v1/chat/completions by the rule that the model's name is."""
+class Rules(Chat):
+    """Answers by the rule that the model's name is."""
 
-    protocol_version = "HTTP/1.1"
-    asked: Counter[tuple[Any, ...]]
-    at_once: Counter[str]
-    answers: int
+    answers = 10**9
     """How many requests are answered before the server breaks."""
-    wait: float
-    lock: threading.Lock
+    wait = 0.0
 
-    def log_message(self, *_: object) -> None:
-        """Nothing is printed."""
-
-    def do_POST(self) -> None:
-        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        *shown, words = request["messages"][0]["content"]
-        pictures = []
-        for each in shown:
-            data = base64.b64decode(each["image_url"]["url"].partition(",")[2])
-            red, green, _ = Image.open(io.BytesIO(data)).getpixel((0, 0))  # type: ignore[misc]
-            pictures.append(256 * red + green)
-        model, text = request["model"], words["text"]
-        with self.lock:
-            self.asked[model, tuple(pictures), text, request.get("seed")] += 1
-            self.at_once["now"] += 1
-            self.at_once["most"] = max(self.at_once.values())
-            broken = self.asked.total() > self.answers
+    def answer(self, request: dict[str, Any], pictures: list[int], text: str) -> None:
+        model, broken = request["model"], self.asked.total() > self.answers
         time.sleep(self.wait)
         if model == "page":
             self.send(200, b"<html>welcome</html>", "text/html")
@@ -113,38 +88,8 @@ class Rules(BaseHTTPRequestHandler):
         elif broken:
             self.fail(500, "out of order")
         else:
-            said, finish = say(model, pictures, text, request.get("seed", 0))
-            self.send(200, json.dumps(completion(model, said, finish)).encode())
-
-    def fail(self, status: int, message: str) -> None:
-        """An error as OpenAI gives it."""
-        self.send(status, json.dumps({"error": {"message": message}}).encode())
-
-    def send(self, status: int, body: bytes, kind: str = "application/json") -> None:
-        """A response. The next request may come before this method ends."""
-        with self.lock:
-            self.at_once["now"] -= 1
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        self.send_header("retry-after-ms", "1")
-        self.end_headers()
-        self.wfile.write(body)
-
-
-def completion(model: str, said: str, finish: str) -> dict[str, Any]:
-    """A chat completion."""
-    message = {"role": "assistant", "content": said}
-    usage = {"prompt_tokens": 30, "completion_tokens": 5, "total_tokens": 35}
-    choices = [{"index": 0, "message": message, "finish_reason": finish}]
-    return {
-        "id": "x",
-        "object": "chat.completion",
-        "created": 0,
-        "model": f"{model}-2026",
-        "choices": choices,
-        "usage": usage,
-    }
+            said = say(model, pictures, text, request.get("seed", 0))
+            self.send(200, json.dumps(completion(model, *said)).encode())
 
 
 def say(rule: str, pictures: list[int], text: str, seed: int) -> tuple[str, str]:
@@ -176,39 +121,3 @@ def say(rule: str, pictures: list[int], text: str, seed: int) -> tuple[str, str]
         "even": (labels[right] if of % 2 == 0 else wrong, "stop"),
         "sometimes": (labels[right] if seed % 10 else wrong, "stop"),
     }[rule]
-
-
-class Server:
-    """A running server. asked: how often each question was asked. at_once: the most requests at once."""
-
-    def __init__(self, answers: int = 10**9, wait: float = 0.0):
-        shared = {"asked": Counter(), "at_once": Counter(), "answers": answers, "wait": wait, "lock": threading.Lock()}
-        self.handler: Any = type("Handler", (Rules,), shared)
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self.handler)
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-
-    @property
-    def asked(self) -> Counter[tuple[Any, ...]]:
-        """How often each question was asked: model, pictures, words, seed."""
-        asked: Counter[tuple[Any, ...]] = self.handler.asked
-        return asked
-
-    def spec(self, rule: str, **more: object) -> str:
-        """How the model of a rule is named."""
-        arguments = "".join(f",{name}={value}" for name, value in more.items())
-        return f"api:http://127.0.0.1:{self._server.server_address[1]}/v1@{rule}{arguments}"
-
-    def stop(self) -> None:
-        """End the server."""
-        self._server.shutdown()
-        self._server.server_close()
-
-
-@contextmanager
-def serving(**how: Any) -> Iterator[Server]:
-    """A server while the context lasts."""
-    running = Server(**how)
-    try:
-        yield running
-    finally:
-        running.stop()

@@ -9,7 +9,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tests.evaluator.words.rules import Server, captions_of_items, serving
+from tests.evaluator.chat import Server, serving
+from tests.evaluator.words.rules import Rules, captions_of_items
 
 _CODE = "from evaluator.cli.main import main; main()"
 CONCURRENCY = 32
@@ -39,7 +40,7 @@ def test_a_killed_run_asks_nothing_twice(n: int, tmp_path: Path) -> None:
     """Ctrl-C lets the questions under way end: none is asked again. After SIGKILL only those are that were under
     way, whose answers never came."""
     benchmark = captions_of_items(tmp_path / "items", n)
-    with serving(wait=0.002) as server:
+    with serving(Rules, wait=0.002) as server:
         stop_after(server, started(server, benchmark, tmp_path / "run"), n // 4, signal.SIGINT)
         assert set(server.asked.values()) == {1}
         stop_after(server, started(server, benchmark, tmp_path / "run"), n // 2, signal.SIGKILL)

@@ -13,6 +13,7 @@ from PIL import Image
 from evaluator.api import ask
 from generator.base.errors import UserError
 from generator.base.files import read_json
+from tests.conftest import succeed
 from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command
 from tests.evaluator.models.test_vqa import make_llava
 from tests.evaluator.words.rules import captions_of_items, every_protocol, say
@@ -44,8 +45,7 @@ def ask_llava(tmp_path: Path, folder: Path, *more: str) -> tuple[dict[str, Any],
     """The results of a run, and its answers."""
     benchmark, run = captions_of_items(tmp_path / "items", 12), tmp_path / "run"
     place = ("ask", f"table:{benchmark}", "--model", f"vqa:{folder}", "--device", "cpu", "--out", run)
-    done = score_command(*place, *more)
-    assert done.exit_code == 0, done.output
+    succeed("score", *place, *more)
     return read_json(run / "results.json"), pd.read_parquet(run / "answers.parquet")
 
 
@@ -71,8 +71,7 @@ def test_a_llava_that_always_says_the_same_is_never_right(tmp_path: Path, form: 
     """In every protocol, with two images too."""
     folder, benchmark = stubborn(tmp_path / "llava", word), every_protocol(tmp_path / "items")
     place = ("ask", f"table:{benchmark}", "--model", f"vqa:{folder}", "--device", "cpu", "--out", tmp_path / "run")
-    done = score_command(*place, "--form", form, "--max-tokens", "4")
-    assert done.exit_code == 0, done.output
+    succeed("score", *place, "--form", form, "--max-tokens", "4")
     rows = [row for row in read_json(tmp_path / "run" / "results.json")["rows"] if row["unit"] == "share"]
     right = [row for row in rows if row["error"] is None and row["items"] and row["metric"] != "brittleness"]
     assert len({row["protocol"] for row in right}) == 10
@@ -110,11 +109,9 @@ def test_an_object_in_memory_and_a_clip_are_compared_item_by_item(tmp_path: Path
     assert Right.asked == before
     clip = tiny("long", context_length=40)
     spec = f"open_clip:long@{clip.save(tmp_path / 'clip.pt')}"
-    done = score_command("run", f"table:{benchmark}", "--model", spec, "--device", "cpu", "--out", tmp_path / "scores")
-    assert done.exit_code == 0, done.output
-    compared = score_command("compare", tmp_path / "words", tmp_path / "scores")
-    assert compared.exit_code == 0, compared.output
-    assert "30 of 30 items are compared" in compared.output
+    succeed("score run", f"table:{benchmark}", "--model", spec, "--device", "cpu", "--out", tmp_path / "scores")
+    compared = succeed("score compare", tmp_path / "words", tmp_path / "scores")
+    assert "30 of 30 items are compared" in compared.stdout
     with pytest.raises(UserError, match="has no method answer"):
         ask(object(), f"table:{benchmark}")
     assert_one_sentence(

@@ -6,19 +6,20 @@ from typing import Any
 import pytest
 
 from tests.browser import barriers
-from tests.evaluator.conftest import score_command
-from tests.evaluator.words.rules import every_protocol, serving
+from tests.conftest import succeed
+from tests.evaluator.chat import serving
+from tests.evaluator.words.rules import Rules, every_protocol
 
 
 @pytest.mark.full
 def test_the_gallery_has_whole_answers(browser: Any, tmp_path: Path) -> None:
     benchmark = every_protocol(tmp_path / "items")
-    with serving() as server:
+    with serving(Rules) as server:
         for rule in ("errs", "first"):
             command = ("ask", f"table:{benchmark}", "--model", server.spec(rule), "--out", tmp_path / rule)
-            assert score_command(*command).exit_code == 0
+            succeed("score", *command)
     runs = [f"{rule}={tmp_path / rule}" for rule in ("errs", "first")]
-    assert score_command("report", *runs, "--out", tmp_path / "report.html").exit_code == 0
+    succeed("score report", *runs, "--out", tmp_path / "report.html")
     page = browser.new_page()
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))

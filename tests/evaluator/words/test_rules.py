@@ -10,8 +10,10 @@ import pytest
 from click.testing import Result
 
 from generator.base.files import read_json
+from tests.conftest import succeed
+from tests.evaluator.chat import Server, completion, serving
 from tests.evaluator.conftest import assert_one_sentence, score_command
-from tests.evaluator.words.rules import Server, captions_of_items, completion, every_protocol, serving
+from tests.evaluator.words.rules import Rules, captions_of_items, every_protocol
 
 PROTOCOLS = {
     "binary",
@@ -30,7 +32,7 @@ UNSCORED = {"refuses": "refused", "filtered": "refused", "cut": "cut_off", "ramb
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    with serving() as running:
+    with serving(Rules) as running:
         yield running
 
 
@@ -41,8 +43,7 @@ def benchmark(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def asked(benchmark: Path, model: str, out: Path, *more: str) -> dict[str, Any]:
     """The results of a run in words."""
-    done = score_command("ask", f"table:{benchmark}", "--model", model, "--out", out, *more)
-    assert done.exit_code == 0, done.output
+    succeed("score ask", f"table:{benchmark}", "--model", model, "--out", out, *more)
     return read_json(out / "results.json")
 
 
@@ -167,7 +168,7 @@ def test_batch_files(server: Server, tmp_path: Path) -> None:
     benchmark, batch = captions_of_items(tmp_path / "items", 10), tmp_path / "batch.jsonl"
     place = (f"table:{benchmark}", "--model", server.spec("even"))
     before = server.asked.total()
-    assert score_command("ask", *place, "--to", batch).exit_code == 0
+    succeed("score ask", *place, "--to", batch)
     lines = [json.loads(line) for line in batch.read_text().splitlines()]
     assert len({line["custom_id"] for line in lines}) == len(lines) == 20
     answers = []
@@ -176,8 +177,7 @@ def test_batch_files(server: Server, tmp_path: Path) -> None:
         answers.append({"custom_id": line["custom_id"], "response": {"status_code": 200, "body": body}, "error": None})
     answers.append({"custom_id": lines[-1]["custom_id"], "response": None, "error": {"message": "expired"}})
     (tmp_path / "answers.jsonl").write_text("\n".join(map(json.dumps, answers[::-1])))
-    done = score_command("ask", *place, "--from", tmp_path / "answers.jsonl", "--out", tmp_path / "run")
-    assert done.exit_code == 0, done.output
+    succeed("score ask", *place, "--from", tmp_path / "answers.jsonl", "--out", tmp_path / "run")
     assert server.asked.total() == before
     items = pd.read_csv(tmp_path / "run" / "tables" / "items.csv")
     assert items["value"].sum() == 0
@@ -195,17 +195,17 @@ def test_batch_files(server: Server, tmp_path: Path) -> None:
 
 def test_a_run_that_breaks_goes_on_and_asks_nothing_twice(tmp_path: Path) -> None:
     benchmark = captions_of_items(tmp_path / "items", 60)
-    with serving(answers=50, wait=0.02) as server:
+    with serving(Rules, answers=50, wait=0.02) as server:
         place = ("ask", f"table:{benchmark}", "--model", server.spec("even", concurrency=4), "--out", tmp_path / "run")
         assert_ends(score_command(*place), "answers no more", "out of order")
         answered = 50
         server.handler.answers = 10**9
         failed = server.asked.total() - answered
-        assert score_command(*place).exit_code == 0
+        succeed("score", *place)
         assert server.asked.total() == 120 + failed
         assert server.handler.at_once["most"] == 4
         before = server.asked.total()
-        assert score_command(*place[:-1], tmp_path / "again").exit_code == 0
+        succeed("score", *place[:-1], tmp_path / "again")
         assert server.asked.total() == before
     assert (tmp_path / "run" / "answers.parquet").read_bytes() == (tmp_path / "again" / "answers.parquet").read_bytes()
 
@@ -227,7 +227,7 @@ def test_a_budget(server: Server, tmp_path: Path) -> None:
     assert_ends(score_command(*place, "--budget", "1000"), "The budget of 1,000 tokens")
     some = server.asked.total() - before
     assert 20 < some <= 1000 // 35
-    assert score_command(*place, "--budget", "3000").exit_code == 0
+    succeed("score", *place, "--budget", "3000")
     assert server.asked.total() - before == 60
 
 
@@ -252,8 +252,7 @@ def test_one_sentence(server: Server, tmp_path: Path, monkeypatch: pytest.Monkey
 def test_an_image_that_is_too_large(server: Server, tmp_path: Path) -> None:
     """Its items are unscored, the others measured; one sentence says so."""
     benchmark = captions_of_items(tmp_path / "items", 20)
-    done = score_command("ask", f"table:{benchmark}", "--model", server.spec("small"), "--out", tmp_path / "run")
-    assert done.exit_code == 0, done.output
+    done = succeed("score ask", f"table:{benchmark}", "--model", server.spec("small"), "--out", tmp_path / "run")
     assert "questions have no answer (not answered: Error code: 413" in done.stderr
     items = pd.read_csv(tmp_path / "run" / "tables" / "items.csv")
     odd = items["scene_id"].str.extract(r"(\d+)", expand=False).astype(int) % 2 == 1

@@ -133,7 +133,6 @@ def test_agreement_and_evaluations(smooth: float, length: float) -> None:
         for uneven in (False, True):
             items = differences(rng, 1600, effect, smooth, length, uneven)
             right, taken = sequential(items, PRESETS["sequential"].schedule)
-            print(f"smooth {smooth:.0%} over {length}, effect {effect}, uneven {uneven}: {right:.2%} at {taken:.3f}")
             assert right >= agreement / 100
             assert taken <= share
 
