@@ -49,11 +49,6 @@ class Tables:
     texts: pa.Table
     scores: np.ndarray
 
-    @property
-    def protocols(self) -> list[str]:
-        """The protocols of the items, in the order of the file."""
-        return list(dict.fromkeys(self.items["protocol"].to_pylist()))
-
 
 def benchmark_tables(table: pa.Table, path: Path, probabilities: bool) -> Tables:
     """Items, candidates and texts of a table with the columns COLUMNS. Each row becomes a candidate with a text of its

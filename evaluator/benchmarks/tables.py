@@ -1,7 +1,7 @@
 """Reads a table of scores from CSV, JSONL or Parquet, and its columns as strings, numbers and truths."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,15 @@ def read_table(path: Path) -> pa.Table:
     if not table.num_rows:
         raise UserError(f"{path} has no rows; expected one a candidate.")
     return table
+
+
+def rows_of(table: pa.Table, *names: str) -> Iterator[tuple[Any, ...]]:
+    """The values of some columns, a tuple a row.
+
+    >>> list(rows_of(pa.table({"a": [1, 2], "b": ["x", None]}), "b", "a"))
+    [('x', 1), (None, 2)]
+    """
+    return zip(*(table[name].to_pylist() for name in names), strict=True)
 
 
 def texts(table: pa.Table, name: str) -> np.ndarray:

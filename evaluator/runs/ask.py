@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from evaluator.benchmarks.tables import rows_of
 from evaluator.models.contracts import FAILED, Answer, Answerer, Chat, How
 from evaluator.models.python import check_device, evaluating, from_memory
 from evaluator.models.registry import load_answering
@@ -158,7 +159,7 @@ def _questions(request: AskRequest, begun: Begun, prompt: Prompt) -> tuple[Asked
     """The questions, and why protocols are not asked. Raises UserError where nothing can be asked."""
     rows, world = Candidates(begun.benchmark), begun.dataset.world
     made = make_questions(begun.benchmark, rows, begun.protocols, request.form, request.orders)
-    protocol_of = dict(zip(*(begun.benchmark.items[name].to_pylist() for name in ("item_id", "protocol")), strict=True))
+    protocol_of = dict(rows_of(begun.benchmark.items, "item_id", "protocol"))
     there = {protocol_of[question.item] for question in made}
     not_asked = {name: _POOLED for name in begun.protocols if name not in there}
     if not there or (request.protocols and not_asked):

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from evaluator.benchmarks.tables import rows_of
 from evaluator.protocols.items import TOP, Items
 from evaluator.protocols.records import Results
 from evaluator.protocols.results import Outcome, ProtocolResults
@@ -113,8 +114,7 @@ def item_rows(run: Run, measured: dict[str, ProtocolResults]) -> Iterator[dict[s
     mark: what stands beside every number of a contaminated model or of a stand-in, else None.
     """
     scenes: dict[str, list[str]] = {}
-    columns = (run.benchmark.candidates[name].to_pylist() for name in ("item_id", "scene_id"))
-    for item, scene in zip(*columns, strict=True):
+    for item, scene in rows_of(run.benchmark.candidates, "item_id", "scene_id"):
         scenes.setdefault(item, []).append(scene)
     for protocol, found in measured.items():
         items, outcome = found.items, found.outcomes[0]
