@@ -20,7 +20,7 @@ from evaluator.benchmarks.pearson import read_pearson
 from evaluator.benchmarks.pictures import External, Finder, Picture, Pictures
 from evaluator.benchmarks.pug_spare import WORLD, read_pug_spare
 from evaluator.benchmarks.question import Question, candidates_of
-from evaluator.benchmarks.reading import READING, Layout, parse_filters, read_questions
+from evaluator.benchmarks.reading import PRESENT, READING, Layout, parse_filters, read_questions
 from evaluator.benchmarks.tables import read_table, require, texts
 from evaluator.benchmarks.vl_checklist import read_vl_checklist
 from evaluator.benchmarks.vsr import read_vsr
@@ -212,7 +212,7 @@ def _read(
 ) -> tuple[list[Question], dict[str, Picture], dict[str, Any]]:
     layout = LAYOUTS[name]
     parsed = parse_filters(filters, list(layout.labels), name)
-    if parsed.present and finder is None:
+    if PRESENT in parsed and finder is None:
         raise UserError("The filter 'present' looks for images, which are not read here; leave it out.")
     return read_questions(layout, path, parsed, finder)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from evaluator.benchmarks.tables import rows_of
 from evaluator.models.contracts import FAILED, Answer, Answerer, Chat, How
-from evaluator.models.python import check_device, evaluating, from_memory
+from evaluator.models.python import check_device, from_memory
 from evaluator.models.registry import load_answering
 from evaluator.models.user_objects import adapt_answering
 from evaluator.protocols.records import Results
@@ -53,27 +53,6 @@ class Asked:
 def ask(request: AskRequest, out: Path, progress: Progress = SILENT, answers: Sequence[Path] = ()) -> Results:
     """Ask and measure into the folder `out`; returns the results. answers: batch files with the answers, in place of
     asking. Raises UserError for a request that cannot be met, and where the model answers no more."""
-    with evaluating(request.model):
-        return _ask(request, out, progress, answers)
-
-
-def write_questions(request: AskRequest, out: Path, path: Path) -> tuple[list[Path], int]:
-    """Write the questions of a run that have no answer yet as batch files; returns them and how many questions.
-
-    Raises UserError as `ask`, and for a model that is at no endpoint.
-    """
-    begun, prompt, model, cache = _begin(request, out)
-    if not hasattr(model, "request"):
-        raise UserError(f"Batch files are for models of api:; leave --to out to ask {request.model_name}.")
-    asked, _ = _questions(request, begun, prompt)
-    with AnswerStore(model.key, cache) as store:
-        known = store.get(asked.names)
-    left = [chat for name, chat in asked.names.items() if name not in known]
-    how = How(request.max_tokens, request.temperature)
-    return write_batch(path, left, lambda chat: model.request(chat, how)), len(left)
-
-
-def _ask(request: AskRequest, out: Path, progress: Progress, answers: Sequence[Path]) -> Results:
     begun, prompt, model, cache = _begin(request, out)
     asked, not_asked = _questions(request, begun, prompt)
     rows = Candidates(begun.benchmark)
@@ -123,6 +102,22 @@ def _ask(request: AskRequest, out: Path, progress: Progress, answers: Sequence[P
     for line in position_lines(results["answers"]):
         logger.info(line)
     return results
+
+
+def write_questions(request: AskRequest, out: Path, path: Path) -> tuple[list[Path], int]:
+    """Write the questions of a run that have no answer yet as batch files; returns them and how many questions.
+
+    Raises UserError as `ask`, and for a model that is at no endpoint.
+    """
+    begun, prompt, model, cache = _begin(request, out)
+    if not hasattr(model, "request"):
+        raise UserError(f"Batch files are for models of api:; leave --to out to ask {request.model_name}.")
+    asked, _ = _questions(request, begun, prompt)
+    with AnswerStore(model.key, cache) as store:
+        known = store.get(asked.names)
+    left = [chat for name, chat in asked.names.items() if name not in known]
+    how = How(request.max_tokens, request.temperature)
+    return write_batch(path, left, lambda chat: model.request(chat, how)), len(left)
 
 
 def _begin(request: AskRequest, out: Path) -> tuple[Begun, Prompt, Any, Path | None]:
