@@ -73,8 +73,7 @@ def benchmark_tables(table: pa.Table, path: Path, probabilities: bool) -> Tables
     rows = rows.rename(columns={"image": "scene_id", "item": "item_id", "cluster": "cluster_id"})
     rows["text_id"] = [f"{row:08d}" for row in range(len(rows))]
     for name in COUNTS:
-        there = name in table.column_names
-        rows[name] = pd.array(numbers(table, name, path) if there else np.full(len(rows), np.nan)).astype("Int64")
+        rows[name] = pd.array(numbers(table, name, path)).astype("Int64")
     first = rows.drop_duplicates("item_id").set_index("item_id").sort_index()
     captions = rows[rows["truth"] & rows["slot"].isin(("c", "0"))].drop_duplicates("item_id").set_index("item_id")
     items = first.assign(scene_id=captions["scene_id"].reindex(first.index).fillna(first["scene_id"])).reset_index()
@@ -85,7 +84,7 @@ def benchmark_tables(table: pa.Table, path: Path, probabilities: bool) -> Tables
         _table(items, ITEMS),
         _table(candidates, CANDIDATES),
         _table(rows, TEXTS),
-        scores(table, path, probabilities) if "score" in table.column_names else np.full(len(rows), np.nan),
+        scores(table, path, probabilities),
     )
 
 

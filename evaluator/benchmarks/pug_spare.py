@@ -23,11 +23,10 @@ def read_pug_spare(path: Path) -> Iterator[Question]:
             f"{world}/{file}",
             (Shown((f"{world}/{file}", file)),),
             (f"{first} {one} and {second} {other}", f"{second} {one} and {first} {other}"),
-            ((True, False),),
-            record.place,
-            record.file,
-            "+".join([*sorted((one, other)), *sorted((first, second))]),
-            world,
+            place=record.place,
+            file=record.file,
+            cluster="+".join([*sorted((one, other)), *sorted((first, second))]),
+            kind=world,
             labels={WORLD: world},
         )
 

@@ -70,7 +70,9 @@ def texts(table: pa.Table, name: str) -> np.ndarray:
 
 
 def numbers(table: pa.Table, name: str, path: Path) -> np.ndarray:
-    """A column of numbers, float64 (rows,), nan where it is empty. Raises UserError for anything else."""
+    """A column of numbers, float64 (rows,), nan where it is empty or missing. Raises UserError for anything else."""
+    if name not in table.column_names:
+        return np.full(table.num_rows, np.nan)
     column = table[name]
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         stripped = pc.utf8_trim_whitespace(column)
@@ -100,7 +102,8 @@ def truths(table: pa.Table, name: str, path: Path) -> np.ndarray:
 
 
 def scores(table: pa.Table, path: Path, probabilities: bool) -> np.ndarray:
-    """The column `score`, float64 (rows,), nan where it is empty; of probabilities their log-odds. Raises UserError."""
+    """The column `score`, float64 (rows,), nan where it is empty or missing; of probabilities their log-odds. Raises
+    UserError."""
     values = numbers(table, "score", path)
     if not probabilities:
         _hint_at_probabilities(values, path)

@@ -22,7 +22,7 @@ from evaluator import Dataset, evaluate
 from evaluator.runs.request import Request
 from evaluator.runs.tables import COLUMNS
 from generator.base.errors import UserError
-from tests.evaluator.conftest import Tiny, score_command
+from tests.evaluator.conftest import Tiny, score_command, succeed
 from tests.evaluator.encoders import Sharp, captions_by_image
 from tests.evaluator.models.test_hf import _clip
 from tests.evaluator.synthetic import unnamed
@@ -111,7 +111,7 @@ def test_a_temporary_run_goes_with_its_results_and_one_with_a_folder_stays(drawn
     assert not folder.exists()
     kept = evaluate(Encoder(), drawn, protocols="binary", out=tmp_path / "run").folder
     gc.collect()
-    assert score_command("report", kept).exit_code == 0
+    succeed("report", kept)
     assert not [path for path in kept.iterdir() if path.name.startswith(".")]
 
 

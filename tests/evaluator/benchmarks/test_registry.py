@@ -19,10 +19,7 @@ from tests.evaluator.synthetic import find
 def own_reader(path: Path, images: Path | None) -> External:
     """As a package of someone else writes it: each file is an image of the colour that names it."""
     files = sorted(path.glob("*.png"))
-    questions = [
-        Question(file.stem, (Shown((file.name,)),), (f"a {file.stem} hat", "a gray hat"), ((True, False),))
-        for file in files
-    ]
+    questions = [Question(file.stem, (Shown((file.name,)),), (f"a {file.stem} hat", "a gray hat")) for file in files]
     return External(candidates_of(questions, path), Pictures(path, {file.name: Picture(file) for file in files}))
 
 

@@ -41,7 +41,7 @@ from generator.describe.request import first_request
 from generator.holdout.blocks import draw_block
 from generator.vocabulary.schema import parse_vocabulary
 from tests.conftest import once
-from tests.evaluator.conftest import Tiny, assert_one_sentence, build_dataset, score_command
+from tests.evaluator.conftest import Tiny, assert_one_sentence, build_dataset, score_command, succeed
 
 TRAINED, OTHER = "color-shape-3x3-b0", "b5"
 
@@ -117,8 +117,7 @@ def test_every_table_and_page_of_an_allowed_run_says_so(two: Path, tmp_path: Pat
     for path in out.rglob("*"):
         if path.suffix in (".csv", ".tex", ".json") and path.name not in ("run.json",):
             path.unlink()
-    again = score_command("measure", out, "--full")
-    assert again.exit_code == 0
+    again = succeed("measure", out, "--full")
     assert again.stdout.count(said) >= 3
     _check_files(out, said)
 
@@ -140,7 +139,7 @@ def test_items_comparisons_cards_and_papers_figures_say_so_too(two: Path, tmp_pa
     assert all(row["mark"].startswith(f"{trained}: {said}") for row in comparison["rows"])
     assert f"A: {said}" in score_command("compare", *runs).stdout
     assert said in (tmp_path / "rows.csv").read_text()
-    assert score_command("report", runs[0], "--hub", tmp_path).exit_code == 0
+    succeed("report", runs[0], "--hub", tmp_path)
     for value in ModelCard.load(tmp_path / "README.md").data.eval_results or pytest.fail("the card has no values"):
         assert value.metric_name.endswith("(CONTAMINATED, stand-in)")
         assert value.metric_args["mark"].startswith(said)
@@ -176,7 +175,7 @@ def test_a_model_of_the_same_block_is_clean(two: Path, tmp_path: Path) -> None:
     assert "None of the 9 held-out bindings and none of the 40 scored images were in training." in done.stdout
     assert json.loads((out / "results.json").read_text())["training"]["status"] == CLEAN
     assert "CONTAMINATED" not in done.output + "".join(path.read_text() for path in (out / "tables").iterdir())
-    assert score_command("report", out).exit_code == 0
+    succeed("report", out)
     html = (out.parent / "report.html").read_text()
     assert "that no training image or text contains" in html
     assert "CONTAMINATED" not in html
@@ -203,7 +202,7 @@ def test_of_other_models_the_page_says_that_nothing_is_known(
     done = _run(two, spec, OTHER, out, "--protocol", "binary")
     assert done.exit_code == 0, done.output
     assert "What this model was trained on is unknown" in done.stdout
-    assert score_command("report", out).exit_code == 0
+    succeed("report", out)
     html = (out.parent / "report.html").read_text()
     assert "no training image" not in html
     assert (
