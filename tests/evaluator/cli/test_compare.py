@@ -32,16 +32,8 @@ def test_two_runs_are_compared_for_people_for_machines_and_as_csv(
     sharp, bag = f"bag:sharp@{drawn}", f"bag:float32@{drawn}"
     assert comparison["models"] == {sharp: [str(runs[0])], bag: [str(runs[1])]}
     assert comparison["items"][0]["compared"] == comparison["items"][0]["items"] > 0
-    binary = {row["split"]: row for row in comparison["rows"] if row["protocol"] == "binary"}
-    for split in ("seen", "partial", "unseen"):
-        row = binary[split]
-        assert (row["first_mean"], row["second_mean"], row["difference"]) == (1, 0, 1)
-        assert (row["only_first"], row["only_second"]) == (row["items"], 0)
-        assert row["p_mcnemar"] == pytest.approx(0.5 ** row["items"])
-        assert row["p"] < 0.05
-        assert row["low"] > 0
-        assert row["leader"] == sharp
-        assert row["detectable"] is None  # nothing varies
+    leaders = {row["split"]: row["leader"] for row in comparison["rows"] if row["protocol"] == "binary"}
+    assert [leaders[split] for split in ("seen", "partial", "unseen")] == [sharp] * 3
     assert comparison["flips"] == []
     assert len(pd.read_csv(out)) == len(comparison["rows"])
     people = succeed("compare", *runs)
