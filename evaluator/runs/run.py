@@ -117,7 +117,6 @@ class Begun:
     level: float
     certificate: str
     identity: dict[str, Any]
-    limit: int | None
 
 
 def begin(request: Request, out: Path, process: Process, question: str | None = None) -> Begun:
@@ -138,7 +137,7 @@ def begin(request: Request, out: Path, process: Process, question: str | None = 
     _check_folder(out, identity)
     known = verified_now if request.verify and process.is_main else found_certificate
     status = known(benchmark, dataset.world)
-    return Begun(dataset, whole, benchmark, protocols, splits, level, status, identity, request.limit)
+    return Begun(dataset, whole, benchmark, protocols, splits, level, status, identity)
 
 
 def start(begun: Begun, out: Path, process: Process) -> None:
@@ -150,7 +149,8 @@ def start(begun: Begun, out: Path, process: Process) -> None:
 
 def finish(begun: Begun, out: Path, record: dict[str, Any], protocols: Sequence[str], cache: Path | None) -> None:
     """Write run.json and what else the folder of a finished run has. cache: a folder that goes with the run."""
-    left = None if begun.limit is None else what_is_left(begun.whole, begun.benchmark, list(protocols), begun.limit)
+    limit = begun.identity["limit"]
+    left = None if limit is None else what_is_left(begun.whole, begun.benchmark, list(protocols), limit)
     for line in limit_said(left) if left else ():
         logger.info(line)
     dataset, name = begun.dataset, begun.benchmark.name

@@ -81,11 +81,7 @@ def top_texts(protocol: str, items: Items, text_of: Mapping[str, str]) -> pa.Tab
     inside = items.truth | items.false
     scores = items.scores.astype(np.float64)
     needed = scores - items.truth * items.tolerance * np.maximum(1, np.abs(scores))  # a true text has to win by more
-    order = (
-        np.lexsort((items.truth, np.where(inside, -needed, np.inf)), axis=1)[:, :TOP]
-        if len(items)
-        else np.zeros((0, TOP), int)
-    )
+    order = np.lexsort((items.truth, np.where(inside, -needed, np.inf)), axis=1)[:, :TOP]
 
     def best(values: np.ndarray) -> list[object]:
         return list(np.take_along_axis(values, order, axis=1).ravel().tolist())
