@@ -28,9 +28,7 @@ class CrossFitted:
     def __init__(self, samples: Sequence[Sample], seed: int):
         questions = [question for sample in samples for question in sample.questions]
         self._model = NgramModel(_first_texts(Stream(seed, "fit").shuffled(questions)))
-        self._of_cluster: dict[str, set[str]] = defaultdict(set)
-        for question in questions:
-            self._of_cluster[question.cluster].update(question.texts)
+        self._of_cluster = _by_cluster(questions)
         self.info = {
             "name": NGRAM,
             "order": 3,
@@ -39,10 +37,8 @@ class CrossFitted:
 
     def judge(self, questions: Sequence[Question]) -> list[np.ndarray]:
         """Perplexities of `question.texts` of each question, true one first."""
-        asked: dict[str, set[str]] = defaultdict(set)
-        for question in questions:
-            asked[question.cluster].update(question.texts)
-        judged = {name: self._model.perplexities(texts, self._of_cluster[name]) for name, texts in asked.items()}
+        asked = _by_cluster(questions).items()
+        judged = {name: self._model.perplexities(texts, self._of_cluster[name]) for name, texts in asked}
         return [np.array([judged[q.cluster][text] for text in q.texts]) for q in questions]
 
 
@@ -82,6 +78,14 @@ def hardest(perplexities: np.ndarray) -> int:
     """
     away = np.abs(perplexities[1:] - perplexities[0])
     return 1 + int(np.argmin(np.where(np.isnan(away), np.inf, away)))
+
+
+def _by_cluster(questions: Sequence[Question]) -> dict[str, set[str]]:
+    """The texts of each cluster."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for question in questions:
+        found[question.cluster].update(question.texts)
+    return found
 
 
 def _first_texts(questions: Sequence[Question]) -> set[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 import torch
 from PIL import Image
@@ -83,7 +84,8 @@ def test_results_are_those_of_a_plain_loop_over_the_tables(
     tiny: Callable[..., Tiny], drawn: Path, benchmark: Benchmark, tmp_path: Path
 ) -> None:
     results = _run(drawn, f"open_clip:tiny@{tiny().save(tmp_path / 'tiny.pt')}", tmp_path / "run")
-    scores = {(r["image_id"], r["text_id"]): r["score"] for r in _rows(tmp_path / "run" / "scores.parquet")}
+    stored = pq.read_table(tmp_path / "run" / "scores.parquet")
+    scores = {(r["image_id"], r["text_id"]): r["score"] for r in stored.to_pylist()}
     grid = pool_matrix(tmp_path / "run", "grid").astype(float)
     pool = benchmark.pools["text_id"].to_pylist()
     candidates: dict[str, list[dict[str, object]]] = {}
@@ -114,12 +116,6 @@ def test_results_are_those_of_a_plain_loop_over_the_tables(
     assert 0 < sum(right["binary", "seen"]) < 24
     assert find(results, "binary", "seen")["chance"] == 0.5
     assert find(results, "retrieval", "seen", error=None)["chance"] == pytest.approx(2 / 900, abs=1e-6)
-
-
-def _rows(path: Path) -> list[dict[str, object]]:
-    import pyarrow.parquet as pq
-
-    return pq.read_table(path).to_pylist()
 
 
 def test_measuring_again_needs_no_model_and_gives_the_same_bytes(
