@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evaluator.benchmarks.registry import Source, external_source, open_external
-from evaluator.runs.request import names
 from generator.base.errors import UserError, did_you_mean
 from generator.base.extras import extras_named
 from generator.base.pages import image_row
@@ -60,6 +59,7 @@ class Dataset:
         which of its questions are left out (docs/external.md). Raises UserError for a name that the dataset does not
         have.
         """
+        asked = (protocols,) if isinstance(protocols, str) else tuple(protocols)
         source = external_source(str(path), None if images is None else Path(images), filters)
         world: Images
         if source is not None:
@@ -74,10 +74,10 @@ class Dataset:
             opened = reader.Dataset.open(path)
             source, world, found = Source(opened.root), opened.world, opened.benchmark(benchmark)
         known = [str(each) for each in pc.unique(found.items["protocol"]).to_pylist()]
-        for name in names(protocols):
+        for name in asked:
             if name not in known:
                 raise UserError(f"The benchmark {found.name} has no protocol '{name}'; {did_you_mean(name, known)}")
-        return cls(source, world, found, names(protocols))
+        return cls(source, world, found, asked)
 
     def __len__(self) -> int:
         return self._items.num_rows
