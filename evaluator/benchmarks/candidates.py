@@ -31,8 +31,7 @@ COLUMNS = (
     "score",
 )
 """The columns that are read; docs/models.md says what each means."""
-_OF_ITEMS = ("kind", "skill", "split", "cluster")
-_NAMES = ("item", "protocol", *_OF_ITEMS, "image", "slot", "candidate_kind", "text", "level")
+_OF_ITEMS = ("kind", "skill", "split", "cluster", "protocol")
 NO_SPLIT = "all"
 _SLOT = re.compile(r"c|n|p|context|zsl|[01]|d\d+")
 _TRUE, _FALSE = ("c", "p"), ("n",)
@@ -60,10 +59,10 @@ def benchmark_tables(table: pa.Table, path: Path, probabilities: bool) -> Tables
     require(table, ["item", "protocol"], path)
     if not {"slot", "truth"} & set(table.column_names):
         require(table, ["slot"], path)
-    rows = pd.DataFrame({name: texts(table, name) for name in _NAMES})
+    rows = pd.DataFrame({name: texts(table, name) for name in COLUMNS if name not in (*COUNTS, "truth", "score")})
     rows["truth"] = truths(table, "truth", path)
     _check(rows["item"] != "", path, "has no item; give each question an id")
-    for name in (*_OF_ITEMS, "protocol"):
+    for name in _OF_ITEMS:
         rows[name] = _of_items(rows, name, path)
     _check(rows["protocol"] != "", path, "has no protocol")
     for protocol in sorted(set(rows["protocol"])):
@@ -156,13 +155,14 @@ def _check_pairs(rows: pd.DataFrame, path: Path) -> None:
 
 def _table(rows: pd.DataFrame, schema: pa.Schema) -> pa.Table:
     """A table of a schema; columns that are not given, and empty strings but for texts, are null."""
-    arrays = []
-    for field in schema:
-        values = rows[field.name].replace("", None) if field.name in rows else None
-        if field.name == "text":
-            values = rows["text"]
-        arrays.append(pa.nulls(len(rows), field.type) if values is None else pa.array(values, field.type))
-    return pa.table(arrays, schema=schema)
+
+    def column(field: pa.Field) -> pa.Array:
+        if field.name not in rows:
+            return pa.nulls(len(rows), field.type)
+        values = rows[field.name]
+        return pa.array(values if field.name == "text" else values.replace("", None), field.type)
+
+    return pa.table([column(field) for field in schema], schema=schema)
 
 
 _PLACES = [f"c{caption}_i{image}" for caption in "01" for image in "01"]

@@ -20,6 +20,7 @@ _BOX = ("x", "y", "width", "height")
 _FOLDERS = ("VG_100K", "VG_100K_2")
 NO_NEGATIVE = "it has no negative of this kind"
 CORPUS = "corpus"
+"""The training corpus of systematicity."""
 BOTH = "both"
 
 

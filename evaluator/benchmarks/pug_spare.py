@@ -8,6 +8,7 @@ from evaluator.benchmarks.files import read_records
 from evaluator.benchmarks.question import Question, Shown
 
 WORLD = "world"
+"""The environment of the images."""
 _COLUMNS = ("character_texture", "character_name", "character2_texture", "character2_name")
 
 

@@ -18,7 +18,7 @@ def _layout(*asked: Question) -> Layout:
         assert path == HERE
         yield from asked
 
-    return Layout(read, {"half": "which half"})
+    return Layout(read, ("half",))
 
 
 def _asked(item: str, half: str = "a", excluded: str = "", lacking: int = 0, file: str = "x.json") -> Question:
