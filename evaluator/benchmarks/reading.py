@@ -86,8 +86,9 @@ BEYOND_FIRST = "it is not among the first of its file"
 class Layout:
     """How the authors of a benchmark publish it.
 
-    read: gives the questions of a file or folder. labels: those of questions that filters choose by. one: labels of which a run must have one value, since questions of several are not one benchmark. averages: the
-    authors average over categories. sizes: the numbers of questions of published files by name without suffix.
+    read: gives the questions of a file or folder. labels: those of questions that filters choose by. one: labels of
+    which a run must have one value, since questions of several are not one benchmark. averages: the authors average
+    over categories. sizes: the numbers of questions of published files by name without suffix.
     """
 
     read: Callable[[Path], Iterator[Question]]
