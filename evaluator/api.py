@@ -166,6 +166,7 @@ def ask(
 
 
 def _evaluated(run: Callable[..., Results | None], request: Request, progress: Any) -> Evaluation:
+    from evaluator.models.python import evaluating
     from evaluator.report.files import write_latex
     from evaluator.scoring.store import Process
 
@@ -176,7 +177,8 @@ def _evaluated(run: Callable[..., Results | None], request: Request, progress: A
     folder = Path(tempfile.mkdtemp(prefix="evaluate-")) if request.out is None else Path(request.out)
     try:
         progress = shown_here() if progress is None else progress
-        results = run(request, folder, progress if isinstance(progress, Progress) else Callback(progress))
+        with evaluating(request.model):
+            results = run(request, folder, progress if isinstance(progress, Progress) else Callback(progress))
     except BaseException:
         if request.out is None:
             shutil.rmtree(folder)

@@ -29,6 +29,7 @@ from generator.base.progress import SILENT, Progress
 from generator.dataset.reader import Benchmark, Dataset
 
 CHANCE = 0.5
+EXAMPLES = 3
 HACKABLE, CLEAN, TOO_FEW = "hackable", "not above chance", f"fewer than {FEWEST_CLUSTERS} groups"
 _PACKAGES = ("jackalope", "numpy", "scikit-learn", "torch", "transformers")
 
@@ -212,15 +213,8 @@ def _blind(sample: Sample, perplexities: Sequence[np.ndarray] | None, seed: int)
     questions = sample.questions
     clusters = np.array([q.cluster for q in questions])
     if len(set(clusters)) < FEWEST_CLUSTERS:
-        return {
-            "value": None,
-            "low": None,
-            "high": None,
-            "chance": CHANCE,
-            "p": None,
-            "learners": {},
-            "verdict": TOO_FEW,
-        }
+        nothing = dict.fromkeys(("value", "low", "high", "p"))
+        return {**nothing, "chance": CHANCE, "learners": {}, "verdict": TOO_FEW}
     known = np.full((len(questions), 2), np.nan)
     if perplexities is not None:
         known = np.array([values[[0, 1 + q.drawn]] for values, q in zip(perplexities, questions, strict=True)])
@@ -239,13 +233,13 @@ def _blind(sample: Sample, perplexities: Sequence[np.ndarray] | None, seed: int)
     }
 
 
-def _examples(sample: Sample, blind: Blind, n: int = 3) -> list[dict[str, str]]:
-    """The n pairs with the clearest correct decisions, no cluster or text twice."""
+def _examples(sample: Sample, blind: Blind) -> list[dict[str, str]]:
+    """The EXAMPLES pairs with the clearest correct decisions, no cluster or text twice."""
     found: list[dict[str, str]] = []
     used: set[str] = set()
     for i in np.argsort(-blind.decisions, kind="stable").tolist():
         question = sample.questions[i]
-        if blind.outcomes[i] < 1 or len(found) == n:
+        if blind.outcomes[i] < 1 or len(found) == EXAMPLES:
             break
         if used.isdisjoint({question.cluster, question.caption, question.negative}):
             found.append({"item_id": question.item_id, "true": question.caption, "false": question.negative})

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from evaluator.audits.prompts import captions_of, models_shown, shown_splits
+from evaluator.benchmarks.tables import rows_of
 from evaluator.models.contracts import DualEncoder
 from evaluator.report.figures import embedding_maps
 from generator.base.errors import UserError
@@ -122,7 +123,7 @@ _OF_IMAGES = {
 def triples_of(benchmark: Benchmark) -> dict[str, Triple]:
     """By caption the subject, the relation and the object of captions that name two objects and one relation."""
     found: dict[str, Triple] = {}
-    for text, form in zip(*(benchmark.texts[name].to_pylist() for name in ("text", "form")), strict=True):
+    for text, form in rows_of(benchmark.texts, "text", "form"):
         told = json.loads(form) if form else {}
         if len(told.get("objects", ())) == 2 and len(told.get("relations", ())) == 1:
             ((subject, relation, thing, _),) = told["relations"]
@@ -184,9 +185,9 @@ def draw_maps(
     """
     classes = choose_classes(benchmark, asked.splits, asked.captions, asked.images, asked.seed)
     shown = with_own_images(classes, benchmark)
-    of_image = [i for i, each in enumerate(shown) for _ in each.scenes]
-    scenes = [scene for each in shown for scene in each.scenes]
-    places: dict[str, dict[str, np.ndarray]] = {TEXTS: {}, IMAGES: {}}
+    images = [{"scene_id": scene, "caption": each.caption} for each in shown for scene in each.scenes]
+    captions = {TEXTS: [each.caption for each in classes], IMAGES: [each["caption"] for each in images]}
+    places: dict[str, dict[str, list[list[float]]]] = {TEXTS: {}, IMAGES: {}}
     cosines: dict[str, dict[str, dict[str, float]]] = {TEXTS: {}, IMAGES: {}}
     triples = triples_of(benchmark)
     models: dict[str, Any] = {}
@@ -194,13 +195,12 @@ def draw_maps(
     found = dual_encoders(asked.models, world, benchmark, held_out, device)
     for name, model, models[name] in progress.each(found, "embedding", len(asked.models)):
         embedded = {
-            TEXTS: embed_texts(model, [each.caption for each in classes]),
-            IMAGES: embed_images(model, world, scenes),
+            TEXTS: embed_texts(model, captions[TEXTS]),
+            IMAGES: embed_images(model, world, [each["scene_id"] for each in images]),
         }
-        of = {TEXTS: [each.caption for each in classes], IMAGES: [shown[i].caption for i in of_image]}
-        for what, found_here in embedded.items():
-            places[what][name] = on_plane(found_here, asked.seed)
-            cosines[what][name] = mean_cosines(found_here, [triples.get(each) for each in of[what]], what == IMAGES)
+        for what, vectors in embedded.items():
+            places[what][name] = on_plane(vectors, asked.seed).round(4).tolist()
+            cosines[what][name] = mean_cosines(vectors, [triples.get(each) for each in captions[what]], what == IMAGES)
     out.mkdir(parents=True, exist_ok=True)
     record = {
         "request": {"benchmark": benchmark.digest, "world": world.digest, **asdict(asked)},
@@ -208,10 +208,8 @@ def draw_maps(
         "models": models,
         "cosines": cosines,
         "texts": [asdict(each) for each in classes],
-        "images": [{"scene_id": scene, "caption": shown[i].caption} for scene, i in zip(scenes, of_image, strict=True)],
-        "places": {
-            what: {name: each.round(4).tolist() for name, each in found.items()} for what, found in places.items()
-        },
+        "images": images,
+        "places": places,
     }
     write_json(out / RECORD, record)
     files = [out / f"{what}.svg" for what in (TEXTS, IMAGES)]

@@ -2,8 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from itertools import chain
-from typing import Any, Protocol
 
 import numpy as np
 
@@ -15,28 +13,8 @@ NGRAM = "ngram"
 FIT = 200_000
 
 
-class LanguageModel(Protocol):
-    """Gives the perplexity of every text of every question."""
-
-    info: dict[str, Any]
-    """What the model is, for the results."""
-
-    own: bool
-    """Whether it was fitted on the benchmark's own texts. Such a model leaves a cluster out when it judges it, and what
-    is left out shows which texts the cluster repeats. The blind test must not see these perplexities."""
-
-    def judge(self, questions: Sequence[Question]) -> list[np.ndarray]:
-        """Perplexities of `question.texts` of each question, true one first; nan where a text is too long."""
-        ...
-
-
-def load_language_model(name: str, samples: Sequence[Sample], seed: int, device: str | None) -> LanguageModel:
-    """The trigram fitted on the sampled texts for `ngram`, else a causal model by folder or name on the Hub."""
-    return CrossFitted(samples, seed) if name == NGRAM else CausalModel(name, device)
-
-
 class CrossFitted:
-    """A trigram of the audited texts, fitted without the cluster that it judges.
+    """A trigram of the audited texts, fitted without the cluster that it judges. info: what it is, for the results.
 
     It is fitted on true and false texts alike. A model of the true texts would be a classifier, which is what the blind
     test is for; a model without the judged true text alone would give the truth a higher perplexity in balanced
@@ -44,13 +22,13 @@ class CrossFitted:
     """
 
     own = True
+    """Whether it was fitted on the benchmark's own texts. Such a model leaves a cluster out when it judges it, and what
+    is left out shows which texts the cluster repeats. The blind test must not see these perplexities."""
 
     def __init__(self, samples: Sequence[Sample], seed: int):
         questions = [question for sample in samples for question in sample.questions]
         self._model = NgramModel(_first_texts(Stream(seed, "fit").shuffled(questions)))
-        self._of_cluster: dict[str, set[str]] = defaultdict(set)
-        for question in questions:
-            self._of_cluster[question.cluster].update(question.texts)
+        self._of_cluster = _by_cluster(questions)
         self.info = {
             "name": NGRAM,
             "order": 3,
@@ -58,11 +36,9 @@ class CrossFitted:
         }
 
     def judge(self, questions: Sequence[Question]) -> list[np.ndarray]:
-        """As LanguageModel.judge."""
-        judged = {
-            cluster: self._model.perplexities(chain.from_iterable(q.texts for q in members), self._of_cluster[cluster])
-            for cluster, members in _by_cluster(questions).items()
-        }
+        """Perplexities of `question.texts` of each question, true one first."""
+        asked = _by_cluster(questions).items()
+        judged = {name: self._model.perplexities(texts, self._of_cluster[name]) for name, texts in asked}
         return [np.array([judged[q.cluster][text] for text in q.texts]) for q in questions]
 
 
@@ -79,10 +55,18 @@ class CausalModel:
         self.info = {"name": name, "class": info["architecture"], "start_token": info["start_token"]}
 
     def judge(self, questions: Sequence[Question]) -> list[np.ndarray]:
-        """As LanguageModel.judge."""
+        """As CrossFitted.judge; nan where a text is too long."""
         texts = sorted({text for question in questions for text in question.texts})
         known = dict(zip(texts, np.exp(-self._likelihood.mean_log_likelihoods(texts)), strict=True))
         return [np.array([known[text] for text in question.texts]) for question in questions]
+
+
+LanguageModel = CrossFitted | CausalModel
+
+
+def load_language_model(name: str, samples: Sequence[Sample], seed: int, device: str | None) -> LanguageModel:
+    """The trigram fitted on the sampled texts for `ngram`, else a causal model by folder or name on the Hub."""
+    return CrossFitted(samples, seed) if name == NGRAM else CausalModel(name, device)
 
 
 def hardest(perplexities: np.ndarray) -> int:
@@ -96,10 +80,11 @@ def hardest(perplexities: np.ndarray) -> int:
     return 1 + int(np.argmin(np.where(np.isnan(away), np.inf, away)))
 
 
-def _by_cluster(questions: Sequence[Question]) -> dict[str, list[Question]]:
-    found: dict[str, list[Question]] = defaultdict(list)
+def _by_cluster(questions: Sequence[Question]) -> dict[str, set[str]]:
+    """The texts of each cluster."""
+    found: dict[str, set[str]] = defaultdict(set)
     for question in questions:
-        found[question.cluster].append(question)
+        found[question.cluster].update(question.texts)
     return found
 
 

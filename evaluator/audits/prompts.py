@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from evaluator.benchmarks.tables import rows_of
 from evaluator.models.registry import load_model, name_and_spec
 from evaluator.protocols.items import split_rank
 from evaluator.provenance.contamination import training_of
@@ -55,13 +56,11 @@ def shown_splits(benchmark: Benchmark, there: Collection[str], asked: Sequence[s
 def captions_of(benchmark: Benchmark) -> dict[str, dict[str, list[str]]]:
     """By split, the scenes that each caption is true of. Captions of train are those that a training learns from by
     default."""
-    names = ("item_id", "protocol", "split", "kind")
-    items = {row[0]: row[1:] for row in zip(*(benchmark.items[name].to_pylist() for name in names), strict=True)}
+    items = {item: rest for item, *rest in rows_of(benchmark.items, "item_id", "protocol", "split", "kind")}
     learnt = default_kinds(benchmark) if benchmark.items_of(TRAIN).num_rows else ()
     found: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     columns = ("item_id", "scene_id", "text_id", "slot", "truth")
-    rows = zip(*(benchmark.candidates[name].to_pylist() for name in columns), strict=True)
-    for item_id, scene_id, text_id, slot, truth in rows:
+    for item_id, scene_id, text_id, slot, truth in rows_of(benchmark.candidates, *columns):
         protocol, split, kind = items[item_id]
         if truth and slot == CAPTION and (protocol != TRAIN or kind in learnt):
             of_text = found[split][benchmark.text_of[text_id]]

@@ -31,8 +31,7 @@ COLUMNS = (
     "score",
 )
 """The columns that are read; docs/models.md says what each means."""
-_OF_ITEMS = ("kind", "skill", "split", "cluster")
-_NAMES = ("item", "protocol", *_OF_ITEMS, "image", "slot", "candidate_kind", "text", "level")
+_OF_ITEMS = ("kind", "skill", "split", "cluster", "protocol")
 NO_SPLIT = "all"
 _SLOT = re.compile(r"c|n|p|context|zsl|[01]|d\d+")
 _TRUE, _FALSE = ("c", "p"), ("n",)
@@ -49,11 +48,6 @@ class Tables:
     texts: pa.Table
     scores: np.ndarray
 
-    @property
-    def protocols(self) -> list[str]:
-        """The protocols of the items, in the order of the file."""
-        return list(dict.fromkeys(self.items["protocol"].to_pylist()))
-
 
 def benchmark_tables(table: pa.Table, path: Path, probabilities: bool) -> Tables:
     """Items, candidates and texts of a table with the columns COLUMNS. Each row becomes a candidate with a text of its
@@ -65,10 +59,10 @@ def benchmark_tables(table: pa.Table, path: Path, probabilities: bool) -> Tables
     require(table, ["item", "protocol"], path)
     if not {"slot", "truth"} & set(table.column_names):
         require(table, ["slot"], path)
-    rows = pd.DataFrame({name: texts(table, name) for name in _NAMES})
+    rows = pd.DataFrame({name: texts(table, name) for name in COLUMNS if name not in (*COUNTS, "truth", "score")})
     rows["truth"] = truths(table, "truth", path)
     _check(rows["item"] != "", path, "has no item; give each question an id")
-    for name in (*_OF_ITEMS, "protocol"):
+    for name in _OF_ITEMS:
         rows[name] = _of_items(rows, name, path)
     _check(rows["protocol"] != "", path, "has no protocol")
     for protocol in sorted(set(rows["protocol"])):
@@ -78,8 +72,7 @@ def benchmark_tables(table: pa.Table, path: Path, probabilities: bool) -> Tables
     rows = rows.rename(columns={"image": "scene_id", "item": "item_id", "cluster": "cluster_id"})
     rows["text_id"] = [f"{row:08d}" for row in range(len(rows))]
     for name in COUNTS:
-        there = name in table.column_names
-        rows[name] = pd.array(numbers(table, name, path) if there else np.full(len(rows), np.nan)).astype("Int64")
+        rows[name] = pd.array(numbers(table, name, path)).astype("Int64")
     first = rows.drop_duplicates("item_id").set_index("item_id").sort_index()
     captions = rows[rows["truth"] & rows["slot"].isin(("c", "0"))].drop_duplicates("item_id").set_index("item_id")
     items = first.assign(scene_id=captions["scene_id"].reindex(first.index).fillna(first["scene_id"])).reset_index()
@@ -90,7 +83,7 @@ def benchmark_tables(table: pa.Table, path: Path, probabilities: bool) -> Tables
         _table(items, ITEMS),
         _table(candidates, CANDIDATES),
         _table(rows, TEXTS),
-        scores(table, path, probabilities) if "score" in table.column_names else np.full(len(rows), np.nan),
+        scores(table, path, probabilities),
     )
 
 
@@ -162,13 +155,14 @@ def _check_pairs(rows: pd.DataFrame, path: Path) -> None:
 
 def _table(rows: pd.DataFrame, schema: pa.Schema) -> pa.Table:
     """A table of a schema; columns that are not given, and empty strings but for texts, are null."""
-    arrays = []
-    for field in schema:
-        values = rows[field.name].replace("", None) if field.name in rows else None
-        if field.name == "text":
-            values = rows["text"]
-        arrays.append(pa.nulls(len(rows), field.type) if values is None else pa.array(values, field.type))
-    return pa.table(arrays, schema=schema)
+
+    def column(field: pa.Field) -> pa.Array:
+        if field.name not in rows:
+            return pa.nulls(len(rows), field.type)
+        values = rows[field.name]
+        return pa.array(values if field.name == "text" else values.replace("", None), field.type)
+
+    return pa.table([column(field) for field in schema], schema=schema)
 
 
 _PLACES = [f"c{caption}_i{image}" for caption in "01" for image in "01"]

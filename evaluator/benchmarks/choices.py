@@ -29,9 +29,8 @@ def read_choices(path: Path) -> Iterator[Question]:
             f"{record.file.stem}/{record.key}",
             (Shown(_names(record)),),
             (true, *false),
-            ((True, *[False] * len(false)),),
-            record.place,
-            record.file,
+            place=record.place,
+            file=record.file,
             kind=f"{record.file.stem} {template}" if template else record.file.stem,
         )
 

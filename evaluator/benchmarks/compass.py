@@ -16,6 +16,7 @@ _TYPES = ("object", "attribute", "relation")
 _CAPTIONS, _NEGATIVES = "gt-caption", "compositional-integration"
 NO_CAPTION, NO_COMPOSED, NO_DECOMPOSED = "it has no caption", "it has no negative", "it has no decomposed caption"
 COMPLETE = "complete"
+"""As many negatives and decomposed captions as atoms."""
 
 
 def read_compass(path: Path) -> Iterator[Question]:

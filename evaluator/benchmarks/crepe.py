@@ -20,6 +20,7 @@ _BOX = ("x", "y", "width", "height")
 _FOLDERS = ("VG_100K", "VG_100K_2")
 NO_NEGATIVE = "it has no negative of this kind"
 CORPUS = "corpus"
+"""The training corpus of systematicity."""
 BOTH = "both"
 
 
@@ -72,9 +73,8 @@ def _question(
         f"{record.file.stem}/{record.key}/{kind}",
         (shown,),
         (record.text("caption"), *negatives),
-        ((True, *[False] * len(negatives)),),
-        record.place,
-        record.file,
+        place=record.place,
+        file=record.file,
         kind=kind,
         split=split,
         protocol=protocol,
@@ -87,12 +87,10 @@ def _question(
 
 def _of_all_kinds(of_kind: dict[str, Question]) -> Question:
     first = next(iter(of_kind.values()))
-    negatives = [text for each in of_kind.values() for text in each.texts[1:]]
     return replace(
         first,
         item=f"{first.item.rsplit('/', 1)[0]}/all",
-        texts=(first.texts[0], *negatives),
-        truth=((True, *[False] * len(negatives)),),
+        texts=(first.texts[0], *(text for each in of_kind.values() for text in each.texts[1:])),
         kind="all",
         again=True,
         excluded="",

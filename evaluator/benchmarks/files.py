@@ -181,7 +181,7 @@ class Columns:
             key if self.item and self.kind else f"{stem}/{key}",
             shown,
             texts,
-            (tuple(slot != "n" for slot in self.slots),) if one else ((True, False), (False, True)),
+            (tuple(slot != "n" for slot in self.slots),) if one else (),
             record.place,
             record.file,
             kind=" ".join(record.text(column) for column in self.kind) or stem,

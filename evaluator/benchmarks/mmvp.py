@@ -25,9 +25,8 @@ def read_mmvp(path: Path) -> Iterator[Question]:
             first.text(_NUMBER),
             (_shown(first), _shown(second)),
             tuple(f"a photo of {each.text(_STATEMENT)}" for each in (first, second)),
-            ((True, False), (False, True)),
-            first.place,
-            first.file,
+            place=first.place,
+            file=first.file,
             kind=pattern,
         )
 

@@ -4,10 +4,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from evaluator.benchmarks.files import Record, read_records
+from evaluator.benchmarks.files import read_records
 from evaluator.benchmarks.question import Question, Shown
 
 WORLD = "world"
+"""The environment of the images."""
 _COLUMNS = ("character_texture", "character_name", "character2_texture", "character2_name")
 
 
@@ -17,23 +18,18 @@ def read_pug_spare(path: Path) -> Iterator[Question]:
     UserError for columns that are missing.
     """
     for record in read_records(path):
-        yield _question(record)
-
-
-def _question(record: Record) -> Question:
-    first, one, second, other = (_words(record.text(name)) for name in _COLUMNS)
-    world, file = record.text("world_name"), record.text("filename")
-    return Question(
-        f"{world}/{file}",
-        (Shown((f"{world}/{file}", file)),),
-        (f"{first} {one} and {second} {other}", f"{second} {one} and {first} {other}"),
-        ((True, False),),
-        record.place,
-        record.file,
-        "+".join([*sorted((one, other)), *sorted((first, second))]),
-        world,
-        labels={WORLD: world},
-    )
+        first, one, second, other = (_words(record.text(name)) for name in _COLUMNS)
+        world, file = record.text("world_name"), record.text("filename")
+        yield Question(
+            f"{world}/{file}",
+            (Shown((f"{world}/{file}", file)),),
+            (f"{first} {one} and {second} {other}", f"{second} {one} and {first} {other}"),
+            place=record.place,
+            file=record.file,
+            cluster="+".join([*sorted((one, other)), *sorted((first, second))]),
+            kind=world,
+            labels={WORLD: world},
+        )
 
 
 def _words(name: str) -> str:

@@ -49,9 +49,9 @@ class Question:
     """Images, texts, and for each image which texts are true of it.
 
     One image with true and false texts is asked as `binary`; two images with two texts, text k true of image k alone,
-    as `pairs`. item: an id. place, file: where the question stands, for messages. cluster: equal for questions that are
-    not independent; None for those of the same first image. kind, skill: groups of questions that get rows of their
-    own.
+    as `pairs`. item: an id. truth: without it text k alone is true of image k. place, file: where
+    the question stands, for messages. cluster: equal for questions that are not independent; None for those of the
+    same first image. kind, skill: groups of questions that get rows of their own.
 
     protocol: another one for questions of one image. slots: the slot of each text; without them true texts are `c`,
     false ones `n`. candidate_kinds: for each text the kind of error that it is. level, counts: those of the caption
@@ -66,7 +66,7 @@ class Question:
     item: str
     images: tuple[Shown, ...]
     texts: tuple[str, ...]
-    truth: tuple[tuple[bool, ...], ...]
+    truth: tuple[tuple[bool, ...], ...] = ()
     place: str = ""
     file: Path = Path()
     cluster: str | None = None
@@ -94,7 +94,13 @@ class Question:
         """The slot of each text; of two images the numbers of the captions."""
         if len(self.images) > 1:
             return tuple(map(str, range(len(self.texts))))
-        return self.slots or tuple("c" if true else "n" for true in self.truth[0])
+        return self.slots or tuple("c" if true else "n" for true in self.truths[0])
+
+    @property
+    def truths(self) -> tuple[tuple[bool, ...], ...]:
+        """For each image, of a folder for all, which texts are true of it."""
+        own = range(max(1, len(self.images)))
+        return self.truth or tuple(tuple(text == image for text in range(len(self.texts))) for image in own)
 
     def of(self, image: str) -> "Question":
         """The question of one image of its folder."""
@@ -116,12 +122,12 @@ def candidates_of(questions: Iterable[Question], source: Path) -> pa.Table:
 def _rows(question: Question, source: Path) -> list[dict[str, Any]]:
     """The candidates of a question. Level and counts stand with the caption `c`, or with both captions of two
     images."""
-    pairs = question.truth == ((True, False), (False, True))
-    if not pairs and not (len(question.images) == 1 and {True, False} == set(question.truth[0])):
+    pairs = question.truths == ((True, False), (False, True))
+    if not pairs and not (len(question.images) == 1 and {True, False} == set(question.truths[0])):
         raise UserError(
             f"Question {question.item} of {source} has {len(question.images)} images and {len(question.texts)} texts "
             f"with the "
-            f"truths {question.truth}; expected one image with true and false texts, or two images with a text each."
+            f"truths {question.truths}; expected one image with true and false texts, or two images with a text each."
         )
     described = {"level": question.level, **dict(zip(COUNTS, question.counts, strict=True))}
     of_others = {"level": "", **dict.fromkeys(COUNTS)}
@@ -138,6 +144,6 @@ def _rows(question: Question, source: Path) -> list[dict[str, Any]]:
             "candidate_kind": kind,
             **(described if pairs or slot == "c" else of_others),
         }
-        for image, truths in zip(question.images, question.truth, strict=True)
+        for image, truths in zip(question.images, question.truths, strict=True)
         for text, true, slot, kind in zip(question.texts, truths, question.slot_of, kinds, strict=True)
     ]

@@ -41,31 +41,17 @@ def reading_said(reading: Mapping[str, Any]) -> list[str]:
 
 
 FIRST, PRESENT = "first", "present"
-_GENERAL = {FIRST: "N", PRESENT: "yes"}
-"""Filters of every benchmark whose layout is declared, with what they are given."""
+_GENERAL = (FIRST, PRESENT)
+"""Filters of every benchmark whose layout is declared."""
 
 
-@dataclass(frozen=True)
-class Filters:
-    """first: at most so many questions of each file, None for all. present: leave out those whose images are not there.
-    labels: what the labels of a question must be."""
+def parse_filters(texts: Sequence[str], own: Sequence[str], benchmark: str) -> dict[str, str]:
+    """The value of each filter by name, in one order, from NAME or NAME=VALUE. FIRST: at most so many questions of each
+    file. PRESENT: leave out those whose images are not there. own: the names of the benchmark's own labels; those of a
+    question must have the value.
 
-    first: int | None
-    present: bool
-    labels: Mapping[str, str]
-
-    @property
-    def given(self) -> dict[str, str]:
-        """Each filter by name with its value, as results name them."""
-        found = {} if self.first is None else {FIRST: str(self.first)}
-        return found | ({PRESENT: YES} if self.present else {}) | dict(self.labels)
-
-
-def parse_filters(texts: Sequence[str], own: Sequence[str], benchmark: str) -> Filters:
-    """Filters from NAME or NAME=VALUE. own: the names of the benchmark's own labels.
-
-    >>> parse_filters(["first=1000", "corpus=laion"], ["corpus"], "crepe").given
-    {'first': '1000', 'corpus': 'laion'}
+    >>> parse_filters(["corpus=laion", "present"], ["corpus"], "crepe")
+    {'present': 'yes', 'corpus': 'laion'}
 
     Raises UserError for a name that the benchmark does not have, one that is given twice, and a value that cannot be.
     """
@@ -80,15 +66,16 @@ def parse_filters(texts: Sequence[str], own: Sequence[str], benchmark: str) -> F
         if equals and not value:
             raise UserError(f"Expected a value after '{name}=', got none; write --filter {name}=VALUE.")
         given[name] = value or YES
-    first = given.pop(FIRST, None)
-    if first is not None and not (first.isascii() and first.isdigit() and int(first)):
+    first = given.get(FIRST, "1")
+    if not (first.isascii() and first.isdigit() and int(first)):
         raise UserError(
             f"Expected a number of questions from 1 up, got {FIRST}={first}; write for example {FIRST}=1000."
         )
-    present = given.pop(PRESENT, None)
-    if present not in (None, YES):
-        raise UserError(f"Expected {PRESENT} without a value, got {PRESENT}={present}.")
-    return Filters(None if first is None else int(first), present is not None, given)
+    if given.get(PRESENT, YES) != YES:
+        raise UserError(f"Expected {PRESENT} without a value, got {PRESENT}={given[PRESENT]}.")
+    if FIRST in given:
+        given[FIRST] = str(int(first))
+    return {name: given[name] for name in known if name in given}
 
 
 NOT_THERE = "its image is not there"
@@ -99,23 +86,23 @@ BEYOND_FIRST = "it is not among the first of its file"
 class Layout:
     """How the authors of a benchmark publish it.
 
-    read: gives the questions of a file or folder. labels: those of questions that filters choose by, with what they
-    say. one: labels of which a run must have one value, since questions of several are not one benchmark. averages: the
-    authors average over categories. sizes: the numbers of questions of published files by name without suffix.
+    read: gives the questions of a file or folder. labels: those of questions that filters choose by. one: labels of
+    which a run must have one value, since questions of several are not one benchmark. averages: the authors average
+    over categories. sizes: the numbers of questions of published files by name without suffix.
     """
 
     read: Callable[[Path], Iterator[Question]]
-    labels: Mapping[str, str] = field(default_factory=dict)
+    labels: tuple[str, ...] = ()
     one: tuple[str, ...] = ()
     averages: bool = False
     sizes: Mapping[str, int] = field(default_factory=dict)
 
 
 def read_questions(
-    layout: Layout, path: Path, filters: Filters, finder: Finder | None
+    layout: Layout, path: Path, filters: Mapping[str, str], finder: Finder | None
 ) -> tuple[list[Question], dict[str, Picture], dict[str, Any]]:
-    """The questions that are kept, their images by id, and what results say of how they were read (READING). Without a
-    finder no image is looked for.
+    """The questions that `parse_filters` keeps, their images by id, and what results say of how they were read
+    (READING). Without a finder no image is looked for.
 
     Raises UserError for files that cannot be read, images that are missing, ids that occur twice, questions of which
     nothing is left, and several values of a label that must have one.
@@ -149,7 +136,7 @@ def read_questions(
             + (f"; its labels are {labels}." if labels else ".")
         )
     for name in layout.one:
-        if len(values[name]) > 1 and name not in filters.labels:
+        if len(values[name]) > 1 and name not in filters:
             raise UserError(
                 f"{path} has questions for {len(values[name])} of '{name}' ({', '.join(values[name])}), which are no "
                 f"one benchmark; choose with --filter {name}={next(iter(values[name]))}."
@@ -159,7 +146,7 @@ def read_questions(
         for file, n in sizes.items()
         if n != layout.sizes.get(file.stem, n)
     ]
-    about = {"averages": layout.averages, "filters": filters.given, "excluded": dict(excluded), "versions": versions}
+    about = {"averages": layout.averages, "filters": dict(filters), "excluded": dict(excluded), "versions": versions}
     return list(kept.values()), pictures, about
 
 
@@ -175,20 +162,20 @@ def _of_images(questions: Iterable[Question], finder: Finder | None) -> Iterator
             yield question
 
 
-def _left_out(question: Question, filters: Filters, kept: int) -> str:
+def _left_out(question: Question, filters: Mapping[str, str], kept: int) -> str:
     """Why a question is left out, whatever its images; "" where it is not. kept: the questions of its file so far."""
     if len({each.id for each in question.images}) < len(question.images):
         raise UserError(f"{question.place} has one image twice, expected {len(question.images)}.")
     if question.excluded:
         return question.excluded
     _check_texts(question)
-    for name, value in filters.labels.items():
-        if question.labels.get(name) != value:
+    for name, value in filters.items():
+        if name not in _GENERAL and question.labels.get(name) != value:
             return f"its {name} is not {value}"
-    return BEYOND_FIRST if filters.first is not None and kept >= filters.first else ""
+    return BEYOND_FIRST if FIRST in filters and kept >= int(filters[FIRST]) else ""
 
 
-def _found(question: Question, filters: Filters, finder: Finder | None) -> tuple[dict[str, Picture], str]:
+def _found(question: Question, filters: Mapping[str, str], finder: Finder | None) -> tuple[dict[str, Picture], str]:
     """The images of a question by id, or why it is left out."""
     found: dict[str, Picture] = {}
     if finder is None:
@@ -197,7 +184,7 @@ def _found(question: Question, filters: Filters, finder: Finder | None) -> tuple
         picture = finder.find(shown)
         if picture is not None:
             found[shown.id] = picture
-        elif not filters.present:
+        elif PRESENT not in filters:
             raise UserError(
                 f"{question.place} names the image {shown.names[0]}, which is not in {finder.folder}; give the folder "
                 f"of the images with --images, or leave such questions out with --filter present."

@@ -20,7 +20,7 @@ from evaluator.benchmarks.pearson import read_pearson
 from evaluator.benchmarks.pictures import External, Finder, Picture, Pictures
 from evaluator.benchmarks.pug_spare import WORLD, read_pug_spare
 from evaluator.benchmarks.question import Question, candidates_of
-from evaluator.benchmarks.reading import READING, Layout, parse_filters, read_questions
+from evaluator.benchmarks.reading import PRESENT, READING, Layout, parse_filters, read_questions
 from evaluator.benchmarks.tables import read_table, require, texts
 from evaluator.benchmarks.vl_checklist import read_vl_checklist
 from evaluator.benchmarks.vsr import read_vsr
@@ -56,15 +56,15 @@ LAYOUTS = {
         averages=True,
         sizes=_SUGARCREPE,
     ),
-    "crepe": Layout(read_crepe, labels={CORPUS: "the training corpus of systematicity"}, one=(CORPUS,), averages=True),
+    "crepe": Layout(read_crepe, labels=(CORPUS,), one=(CORPUS,), averages=True),
     "vl_checklist": Layout(read_vl_checklist, averages=True),
     "hard_positives": Layout(
         read_hard_positives,
         sizes={"vl_checklist_attributes": 10575, "vl_checklist_relations": 16868, "visual_genome_attribution": 28748},
     ),
-    "compass": Layout(read_compass, labels={COMPLETE: "as many negatives and decomposed captions as atoms"}),
+    "compass": Layout(read_compass, labels=(COMPLETE,)),
     "pearson2025": Layout(read_pearson),
-    "pug_spare": Layout(read_pug_spare, labels={WORLD: "the environment of the images"}),
+    "pug_spare": Layout(read_pug_spare, labels=(WORLD,)),
     "aro": Layout(
         Columns(("image_path",), ("true_caption", "false_caption"), boxed=True),
         sizes={"visual_genome_attribution": 28748},
@@ -111,10 +111,10 @@ class Source:
 
     def record(self) -> dict[str, Any]:
         """The entries `dataset` and `external` of run.json."""
-        if self.name is None:
-            return {"dataset": str(self.path.resolve()), "external": None}
-        images = None if self.images is None else str(self.images.resolve())
         path = str(self.path.resolve())
+        if self.name is None:
+            return {"dataset": path, "external": None}
+        images = None if self.images is None else str(self.images.resolve())
         external = {"name": self.name, "path": path, "images": images, "filters": list(self.filters)}
         return {"dataset": None, "external": external}
 
@@ -211,8 +211,8 @@ def _read(
     name: str, path: Path, filters: Sequence[str], finder: Finder | None
 ) -> tuple[list[Question], dict[str, Picture], dict[str, Any]]:
     layout = LAYOUTS[name]
-    parsed = parse_filters(filters, list(layout.labels), name)
-    if parsed.present and finder is None:
+    parsed = parse_filters(filters, layout.labels, name)
+    if PRESENT in parsed and finder is None:
         raise UserError("The filter 'present' looks for images, which are not read here; leave it out.")
     return read_questions(layout, path, parsed, finder)
 

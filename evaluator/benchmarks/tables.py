@@ -1,7 +1,7 @@
 """Reads a table of scores from CSV, JSONL or Parquet, and its columns as strings, numbers and truths."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,15 @@ def read_table(path: Path) -> pa.Table:
     return table
 
 
+def rows_of(table: pa.Table, *names: str) -> Iterator[tuple[Any, ...]]:
+    """The values of some columns, a tuple a row.
+
+    >>> list(rows_of(pa.table({"a": [1, 2], "b": ["x", None]}), "b", "a"))
+    [('x', 1), (None, 2)]
+    """
+    return zip(*(table[name].to_pylist() for name in names), strict=True)
+
+
 def texts(table: pa.Table, name: str) -> np.ndarray:
     """A column as an object array of strings (rows,), "" where it is empty or the table has no such column.
 
@@ -61,7 +70,9 @@ def texts(table: pa.Table, name: str) -> np.ndarray:
 
 
 def numbers(table: pa.Table, name: str, path: Path) -> np.ndarray:
-    """A column of numbers, float64 (rows,), nan where it is empty. Raises UserError for anything else."""
+    """A column of numbers, float64 (rows,), nan where it is empty or missing. Raises UserError for anything else."""
+    if name not in table.column_names:
+        return np.full(table.num_rows, np.nan)
     column = table[name]
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         stripped = pc.utf8_trim_whitespace(column)
@@ -91,7 +102,8 @@ def truths(table: pa.Table, name: str, path: Path) -> np.ndarray:
 
 
 def scores(table: pa.Table, path: Path, probabilities: bool) -> np.ndarray:
-    """The column `score`, float64 (rows,), nan where it is empty; of probabilities their log-odds. Raises UserError."""
+    """The column `score`, float64 (rows,), nan where it is empty or missing; of probabilities their log-odds. Raises
+    UserError."""
     values = numbers(table, "score", path)
     if not probabilities:
         _hint_at_probabilities(values, path)

@@ -7,7 +7,7 @@ model).
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,8 +18,6 @@ from generator.base.extras import check_installed
 from generator.base.files import read_text, read_toml
 
 ENGLISH = read_toml(Path(__file__).with_name("english.toml"), "list of words")
-VERSION = 1
-"""Counts of a corpus are made again where this is another number."""
 _FILE = "en/en-lexicon.txt"
 
 
@@ -74,14 +72,14 @@ _PHRASE = re.compile("((?:[agp](?:[&,~]{1,3}(?=[ap]))?)*n(?:[agpn]*n)?)[agp]*")
 
 
 class NounPhrases:
-    """The extractor. `tags`: the most frequent tag of each word, by default those of the lexicon."""
+    """The extractor."""
 
-    version = str(VERSION)
+    version = "1"
+    """Counts of a corpus are made again where this is another one."""
 
-    def __init__(self, tags: Mapping[str, str] | None = None) -> None:
-        tags = parts_of_speech() if tags is None else tags
+    def __init__(self) -> None:
         own = {word: tag for tag, words in ENGLISH["tags"].items() for word in words.split()}
-        self._classes = {word: _PENN.get(tag, _END) for word, tag in ({**tags} | own).items()}
+        self._classes = {word: _PENN.get(tag, _END) for word, tag in (parts_of_speech() | own).items()}
 
     def __call__(self, caption: str) -> list[str]:
         """The phrases of a caption in its order, words separated by single spaces, in lower case."""

@@ -172,7 +172,7 @@ def said(summary: dict[str, Any]) -> str:
         f"{summary['captions']}, phrases by {summary['extractor']}, match by {summary['match']}.",
         *(f"  excluded: {n:,}, {reason}" for reason, n in summary["excluded"].items()),
         f"Corpus: {corpus['captions']:,} captions, {corpus['phrases']:,} phrases "
-        f"({_percent(_share(corpus['bare'], corpus['phrases']))} "
+        f"({_percent(corpus['bare'] / corpus['phrases'] if corpus['phrases'] else None)} "
         f"bare nouns, which show no binding), {corpus['bindings']:,} different bindings ({corpus['function_words']:,} "
         f"with a function word).",
         "",
@@ -245,10 +245,6 @@ def _points(asymmetry: dict[str, Any]) -> str:
         None if asymmetry[name] is None else f"{100 * asymmetry[name]:+z.1f}" for name in ("value", "low", "high")
     )
     return f"{value} points" + ("" if low is None else f" [{low}, {high}]")
-
-
-def _share(part: int, whole: int) -> float | None:
-    return part / whole if whole else None
 
 
 def _percent(share: float | None) -> str:

@@ -13,7 +13,7 @@ import click
 from evaluator.runs.request import Request
 from generator.base.commands import WORDS, DatasetFolder, LocalFolder, Number, OutFile, say, slurm_options
 from generator.base.errors import UserError
-from generator.base.extras import extras_named
+from generator.base.extras import check_installed, extras_named
 
 if TYPE_CHECKING:
     from evaluator.runs.tracking import Tracker
@@ -93,10 +93,8 @@ FILTERS = click.option(
 
 
 def _checked(ctx: click.Context, param: click.Parameter, trackers: "tuple[Tracker, ...]") -> "tuple[Tracker, ...]":
-    if trackers:
-        from evaluator.runs.tracking import check_trackers
-
-        check_trackers(trackers)
+    for tracker in trackers:
+        check_installed(tracker)
     return trackers
 
 

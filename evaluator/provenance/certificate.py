@@ -27,7 +27,8 @@ def verified_now(benchmark: Benchmark, world: Images) -> str:
     try:
         certificate = json.loads(done.stdout)[benchmark.name]
     except (ValueError, KeyError):
-        raise UserError(f"`gen verify {root}` could not judge the benchmark: {_last_line(done.stderr)}") from None
+        *_, said = ["it said nothing", *done.stderr.strip().splitlines()]
+        raise UserError(f"`gen verify {root}` could not judge the benchmark: {said}") from None
     if certificate["status"] not in STATUSES[:2] or done.returncode:
         raise UserError(
             f"{benchmark.folder} is not scored, because it was to be verified first: {certificate['sentence']} "
@@ -36,7 +37,3 @@ def verified_now(benchmark: Benchmark, world: Images) -> str:
     if not covers(certificate, benchmark, world):
         raise UserError(f"{benchmark.folder} changed while it was verified; run the same command again.")
     return f"{certificate['status']}, verified for this run"
-
-
-def _last_line(text: str) -> str:
-    return (text.strip().splitlines() or ["it said nothing"])[-1]

@@ -43,23 +43,25 @@ def training_of(model: Trained, world: Images, benchmark: Benchmark, images: Col
 
     The status is `contaminated`, `clean`, `unknown`, or `fitted on the run's texts`. images: those that are scored.
     """
-    return {**_training_of(model, world, benchmark, images), "stand_in": began_here(model.info.get("trained_on", {}))}
-
-
-def _training_of(model: Trained, world: Images, benchmark: Benchmark, images: Collection[str]) -> dict[str, Any]:
     if model.fits_texts:
-        return _record(
-            FITTED, [], "This baseline was not trained before the run: it is fitted on the texts of the run."
-        )
-    if model.exposure is None:
-        return unknown_training()
-    overlaps = [each for each in find_overlaps(model.exposure, world, benchmark, images) if each.of]
+        said = "This baseline was not trained before the run: it is fitted on the texts of the run."
+        found = _record(FITTED, [], said)
+    elif model.exposure is None:
+        found = unknown_training()
+    else:
+        found = _exposed(model.exposure, find_overlaps(model.exposure, world, benchmark, images))
+    return {**found, "stand_in": began_here(model.info.get("trained_on", {}))}
+
+
+def _exposed(exposure: Exposure, found: list[Overlap]) -> dict[str, Any]:
+    """What is known of a training that is recorded."""
+    overlaps = [each for each in found if each.of]
     if any(each.n for each in overlaps):
         return _record(CONTAMINATED, overlaps, f"{MARK}: {_listed(overlaps)} were in training.")
-    if not model.exposure.described:
+    if not exposure.described:
         return _record(UNKNOWN, overlaps, _said_of_captions(overlaps))
     parts = " and ".join(f"none of the {each.of:,} {each.what}" for each in overlaps)
-    if not model.exposure.complete:
+    if not exposure.complete:
         before = "What this model was trained on before that is unknown: it may have seen them."
         return _record(UNKNOWN, overlaps, f"{parts[:1].upper()}{parts[1:]} were in its training here. {before}")
     return _record(CLEAN, overlaps, f"{parts[:1].upper()}{parts[1:]} were in training.")

@@ -57,13 +57,13 @@ class Exposure:
 
     def to_dict(self) -> dict[str, Any]:
         """The exposure as JSON-ready data."""
-        found: dict[str, Any] = {
-            name: sorted(
-                (list(each) if isinstance(each, tuple) else each for each in getattr(self, name)), key=json.dumps
-            )
-            for name in ("objects", "triples", "scenes")
+        return {
+            "objects": sorted(self.objects, key=json.dumps),
+            "triples": sorted(self.triples),
+            "scenes": sorted(self.scenes),
+            "described": self.described,
+            "complete": self.complete,
         }
-        return found | {"described": self.described, "complete": self.complete}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Exposure":

@@ -11,8 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from evaluator.benchmarks.tables import rows_of
 from evaluator.models.contracts import FAILED, Answer, Answerer, Chat, How
-from evaluator.models.python import check_device, evaluating, from_memory
+from evaluator.models.python import check_device, from_memory
 from evaluator.models.registry import load_answering
 from evaluator.models.user_objects import adapt_answering
 from evaluator.protocols.records import Results
@@ -51,27 +52,6 @@ class Asked:
 def ask(request: AskRequest, out: Path, progress: Progress = SILENT, answers: Sequence[Path] = ()) -> Results:
     """Ask and measure into the folder `out`; returns the results. answers: batch files with the answers, in place of
     asking. Raises UserError for a request that cannot be met, and where the model answers no more."""
-    with evaluating(request.model):
-        return _ask(request, out, progress, answers)
-
-
-def write_questions(request: AskRequest, out: Path, path: Path) -> tuple[list[Path], int]:
-    """Write the questions of a run that have no answer yet as batch files; returns them and how many questions.
-
-    Raises UserError as `ask`, and for a model that is at no endpoint.
-    """
-    begun, prompt, model, cache = _begin(request, out)
-    if not hasattr(model, "request"):
-        raise UserError(f"Batch files are for models of api:; leave --to out to ask {request.model_name}.")
-    asked, _ = _questions(request, begun, prompt)
-    with AnswerStore(model.key, cache) as store:
-        known = store.get(asked.names)
-    left = [chat for name, chat in asked.names.items() if name not in known]
-    how = How(request.max_tokens, request.temperature)
-    return write_batch(path, left, lambda chat: model.request(chat, how)), len(left)
-
-
-def _ask(request: AskRequest, out: Path, progress: Progress, answers: Sequence[Path]) -> Results:
     begun, prompt, model, cache = _begin(request, out)
     asked, not_asked = _questions(request, begun, prompt)
     rows = Candidates(begun.benchmark)
@@ -123,6 +103,22 @@ def _ask(request: AskRequest, out: Path, progress: Progress, answers: Sequence[P
     return results
 
 
+def write_questions(request: AskRequest, out: Path, path: Path) -> tuple[list[Path], int]:
+    """Write the questions of a run that have no answer yet as batch files; returns them and how many questions.
+
+    Raises UserError as `ask`, and for a model that is at no endpoint.
+    """
+    begun, prompt, model, cache = _begin(request, out)
+    if not hasattr(model, "request"):
+        raise UserError(f"Batch files are for models of api:; leave --to out to ask {request.model_name}.")
+    asked, _ = _questions(request, begun, prompt)
+    with AnswerStore(model.key, cache) as store:
+        known = store.get(asked.names)
+    left = [chat for name, chat in asked.names.items() if name not in known]
+    how = How(request.max_tokens, request.temperature)
+    return write_batch(path, left, lambda chat: model.request(chat, how)), len(left)
+
+
 def _begin(request: AskRequest, out: Path) -> tuple[Begun, Prompt, Any, Path | None]:
     """What is asked for, the prompt, the model, and the folder of its answers (None: the user's cache)."""
     if (count := Process.from_environment().count) > 1:
@@ -157,7 +153,7 @@ def _questions(request: AskRequest, begun: Begun, prompt: Prompt) -> tuple[Asked
     """The questions, and why protocols are not asked. Raises UserError where nothing can be asked."""
     rows, world = Candidates(begun.benchmark), begun.dataset.world
     made = make_questions(begun.benchmark, rows, begun.protocols, request.form, request.orders)
-    protocol_of = dict(zip(*(begun.benchmark.items[name].to_pylist() for name in ("item_id", "protocol")), strict=True))
+    protocol_of = dict(rows_of(begun.benchmark.items, "item_id", "protocol"))
     there = {protocol_of[question.item] for question in made}
     not_asked = {name: _POOLED for name in begun.protocols if name not in there}
     if not there or (request.protocols and not_asked):

@@ -83,8 +83,8 @@ class Dataset:
         return self._items.num_rows
 
     def __getitem__(self, i: int) -> dict[str, Any]:
-        question, names = self._question(i)
-        return {**question, "images": [self.world.image(name) for name in names]}
+        question = self._question(i)
+        return {**question, "images": [self.world.image(name) for name in question["scene_ids"]]}
 
     def __repr__(self) -> str:
         return f"<Dataset {self.source.path.name}, benchmark {self.benchmark.name}, {len(self):,} questions>"
@@ -123,8 +123,8 @@ class Dataset:
         )
         rows = []
         for i in range(len(self)):
-            question, names = self._question(i)
-            rows.append({**question, "images": [self._file(name) for name in names]})
+            question = self._question(i)
+            rows.append({**question, "images": [self._file(name) for name in question["scene_ids"]]})
         return Dataset.from_list(rows, features=features)
 
     def _file(self, name: str) -> dict[str, Any]:
@@ -135,8 +135,8 @@ class Dataset:
         self.world.image(name).save(png, "PNG")
         return {"bytes": png.getvalue(), "path": f"{name}.png"}
 
-    def _question(self, i: int) -> tuple[dict[str, Any], list[str]]:
-        """A question without its images, and the scenes that they are of."""
+    def _question(self, i: int) -> dict[str, Any]:
+        """A question without its images."""
         if not -len(self) <= i < len(self):
             raise IndexError(f"question {i} of {len(self)}")
         row = i % len(self)
@@ -145,13 +145,13 @@ class Dataset:
         scenes = candidates["scene_id"].to_pylist()
         names = list(dict.fromkeys(scenes))
         labels = self._items.slice(row, 1).select(_LABELS).to_pylist()[0]
-        texts = [self.benchmark.text_of[text] for text in candidates["text_id"].to_pylist()]
-        rest = {
-            "texts": texts,
+        return {
+            **labels,
+            "scene_ids": names,
+            "texts": [self.benchmark.text_of[text] for text in candidates["text_id"].to_pylist()],
             "truth": candidates["truth"].to_pylist(),
             "image_of": [names.index(each) for each in scenes],
         }
-        return {**labels, "scene_ids": names, **rest}, names
 
     @cached_property
     def _items(self) -> pa.Table:

@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from evaluator.benchmarks.candidates import COLUMNS, benchmark_tables, one_row_a_candidate
-from evaluator.benchmarks.tables import require
+from evaluator.benchmarks.registry import write_questions
+from evaluator.benchmarks.tables import require, rows_of
 from evaluator.metrics.comparison import TOLERANCE
 from evaluator.protocols.records import Results, RunRecord
 from evaluator.protocols.registry import protocol_names
@@ -28,7 +29,6 @@ from generator.base.files import read_json, sha256, write_json
 from generator.dataset.certificates import found_certificate
 from generator.dataset.questions import CHOICE, YES_NO
 from generator.dataset.reader import Benchmark, Dataset
-from generator.dataset.writer import write_benchmark
 
 logger = logging.getLogger(__name__)
 _CHANNEL = "score"
@@ -122,8 +122,8 @@ def _own_items(source: Source, table: Any, name: str, out: Path) -> Record:
     if unread := [column for column in table.column_names if column not in COLUMNS]:
         logger.info(f"Columns of {source.items.name} that are not read: {', '.join(unread)}.")
     _clear(out)
-    parts = {"items": tables.items, "candidates": tables.candidates, "texts": tables.texts}
-    folder = write_benchmark(out, name, parts, None, {})
+    folder = write_questions(out, name, vars(tables))
+    asked = set(tables.items["protocol"].to_pylist())
     scored = np.flatnonzero(~np.isnan(tables.scores))
     images, texts = (
         tables.candidates[name].combine_chunks().take(pa.array(scored)) for name in ("scene_id", "text_id")
@@ -135,7 +135,7 @@ def _own_items(source: Source, table: Any, name: str, out: Path) -> Record:
         "benchmark_name": name,
         "benchmark": Benchmark(folder).digest,
         "certificate": "not verified",
-        "protocols": [name for name in protocol_names() if name in tables.protocols],
+        "protocols": [name for name in protocol_names() if name in asked],
     }
 
 
@@ -160,7 +160,7 @@ def _answers(log: Log, benchmark: Benchmark, out: Path) -> Record:
     _clear(out)
     write_answers(out, answered)
     form = YES_NO if answered[0].question.form == YES_NO else CHOICE
-    of_item = dict(zip(*(benchmark.items[name].to_pylist() for name in ("item_id", "protocol")), strict=True))
+    of_item = dict(rows_of(benchmark.items, "item_id", "protocol"))
     asked = {of_item[each.question.item] for each in answered}
     words = {"form": form, "prompt": asdict(prompt), "digest": f"of {log.tool}", "samples": 1}
     return {

@@ -107,9 +107,9 @@ def rules_of(run: Run, channel: str | None = None, tolerance: float | None = Non
 def measure_protocols(run: Run, rules: Rules | None = None) -> dict[str, ProtocolResults]:
     """Items, outcomes and rows of every protocol of a run, by default by the run's own rules."""
     rules = rules or rules_of(run)
-    scores = between = read_scores(run, rules.channel, rules.tolerance, rules.level)
+    scores = between = read_scores(run, rules)
     if rules.image_channel != rules.channel:
-        between = read_scores(run, rules.image_channel, rules.tolerance, rules.level)
+        between = read_scores(run, replace(rules, channel=rules.image_channel))
         scores = replace(scores, between_images=between)
     protocols = (find_protocol(name) for name in run.record["protocols"])
     return {each.name: each.measure(between if each.compares_images else scores) for each in protocols}
@@ -201,27 +201,27 @@ def check_level(level: float | None) -> float:
     return level
 
 
-def read_scores(run: Run, channel: str, tolerance: float = TOLERANCE, level: float = LEVEL) -> Scores:
-    """The scores of one channel of a run."""
+def read_scores(run: Run, rules: Rules) -> Scores:
+    """The scores of one channel of a run, `rules.channel`."""
     path, benchmark, record = run.folder / "scores.parquet", run.benchmark, run.record
     if (words := record.get("words")) is not None:
         by_caption, by_image = read_item_scores(run.folder, benchmark, words)
-        scores = _scores(run, pa.table({}), tolerance, level, in_items=by_caption)
+        scores = _scores(run, pa.table({}), rules, in_items=by_caption)
         return replace(scores, between_images=replace(scores, in_items=by_image) if words["form"] == CHOICE else None)
     if not path.exists():
         raise UserError(f"{run.folder} has lost its scores.parquet; run `score run` again.")
-    table = _of_channel(read_table(path, SCORES), channel)
+    table = _of_channel(read_table(path, SCORES), rules.channel)
     sampled = table if record.get("sampled_pools") else None  # a table of millions is not kept for nothing
 
     def matrix(pool: Pool) -> PoolScores:
         if pool.sample is not None and sampled is not None:
             return MatrixScores(_matrix(sampled, pool))
-        return stored_scores(run, pool, channel)
+        return stored_scores(run, pool, rules.channel)
 
-    return _scores(run, table, tolerance, level, matrix=matrix)
+    return _scores(run, table, rules, matrix=matrix)
 
 
-def _scores(run: Run, table: pa.Table, tolerance: float, level: float, **more: Any) -> Scores:
+def _scores(run: Run, table: pa.Table, rules: Rules, **more: Any) -> Scores:
     benchmark, record = run.benchmark, run.record
     pools = [] if "words" in record else item_pools(benchmark, record["protocols"], record.get("sampled_pools", {}))
     return Scores(
@@ -231,9 +231,9 @@ def _scores(run: Run, table: pa.Table, tolerance: float, level: float, **more: A
         record["protocols"],
         pools,
         {name: find_protocol(name).folds(benchmark) for name in record.get("raw_retrieval", [])},
-        tolerance=tolerance,
+        tolerance=rules.tolerance,
         shown=_bindings(run),
-        confidence=level,
+        confidence=rules.level,
         partitioned=run.splits is not None,
         averages_categories=bool(benchmark.manifest.get(READING, {}).get("averages")),
         **{"matrix": _no_pool, **more},

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
 
+from evaluator.benchmarks.tables import rows_of
 from evaluator.protocols.items import COMPARED, EXCLUDED, FULL, MIXED, PARTITIONS, UNPARSED
 from evaluator.protocols.registry import protocol_names
 from generator.base.errors import UserError, did_you_mean
@@ -54,10 +55,9 @@ def limited(benchmark: Benchmark, limit: int | None) -> Benchmark:
         return benchmark
     if limit < 1:
         raise UserError(f"Expected a limit of at least 1 item, got {limit}; leave it out to measure all items.")
-    columns = (benchmark.items[name].to_pylist() for name in ("protocol", "item_id"))
     rows = sorted(
         (protocol, hashlib.sha256(item.encode()).digest(), row)
-        for row, (protocol, item) in enumerate(zip(*columns, strict=True))
+        for row, (protocol, item) in enumerate(rows_of(benchmark.items, "protocol", "item_id"))
     )
     taken: Counter[str] = Counter()
     kept = []
@@ -218,8 +218,7 @@ def _with_items(benchmark: Benchmark, items: pa.Table) -> Benchmark:
 def _captions(benchmark: Benchmark) -> dict[str, list[str]]:
     """The captions of each question that has a true and a false one, in slots that are compared."""
     sides: dict[str, tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
-    columns = (benchmark.candidates[name].to_pylist() for name in ("item_id", "slot", "truth", "text_id"))
-    for item, slot, true, text in zip(*columns, strict=True):
+    for item, slot, true, text in rows_of(benchmark.candidates, "item_id", "slot", "truth", "text_id"):
         if slot in COMPARED:
             sides[item][0 if true else 1].append(benchmark.text_of[text])
     return {item: [*true, *false] for item, (true, false) in sides.items() if true and false}

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from evaluator.benchmarks.reading import READING
 from evaluator.benchmarks.registry import write_questions
 from evaluator.models.contracts import Answerer, Model, PairScorer
-from evaluator.models.python import check_device, evaluating, from_memory
+from evaluator.models.python import check_device, from_memory
 from evaluator.models.registry import load_model
 from evaluator.protocols.records import Results, RunRecord
 from evaluator.protocols.registry import find_protocol, protocol_names
@@ -50,11 +50,6 @@ def run(request: Request, out: Path, progress: Progress = SILENT) -> Results | N
 
     Of several processes (torchrun, accelerate launch) each scores its share; only the first has results.
     """
-    with evaluating(request.model):
-        return _run(request, out, progress)
-
-
-def _run(request: Request, out: Path, progress: Progress) -> Results | None:
     process = Process.from_environment()
     begun = begin(request, out, process)
     dataset, benchmark, protocols = begun.dataset, begun.benchmark, begun.protocols
@@ -98,7 +93,7 @@ def _run(request: Request, out: Path, progress: Progress) -> Results | None:
         "processes": process.count,
         "channels": list(channels),
         "channel": request.channel or channels[0],
-        "image_channel": request.channel or _image_channel(model),
+        "image_channel": request.channel or (model.image_channel if isinstance(model, PairScorer) else None),
         "raw_retrieval": list(needs.folds),
         "left_out": list(needs.left_out),
         "not_asked": not_asked,
@@ -122,7 +117,6 @@ class Begun:
     level: float
     certificate: str
     identity: dict[str, Any]
-    limit: int | None
 
 
 def begin(request: Request, out: Path, process: Process, question: str | None = None) -> Begun:
@@ -143,7 +137,7 @@ def begin(request: Request, out: Path, process: Process, question: str | None = 
     _check_folder(out, identity)
     known = verified_now if request.verify and process.is_main else found_certificate
     status = known(benchmark, dataset.world)
-    return Begun(dataset, whole, benchmark, protocols, splits, level, status, identity, request.limit)
+    return Begun(dataset, whole, benchmark, protocols, splits, level, status, identity)
 
 
 def start(begun: Begun, out: Path, process: Process) -> None:
@@ -155,7 +149,8 @@ def start(begun: Begun, out: Path, process: Process) -> None:
 
 def finish(begun: Begun, out: Path, record: dict[str, Any], protocols: Sequence[str], cache: Path | None) -> None:
     """Write run.json and what else the folder of a finished run has. cache: a folder that goes with the run."""
-    left = None if begun.limit is None else what_is_left(begun.whole, begun.benchmark, list(protocols), begun.limit)
+    limit = begun.identity["limit"]
+    left = None if limit is None else what_is_left(begun.whole, begun.benchmark, list(protocols), limit)
     for line in limit_said(left) if left else ():
         logger.info(line)
     dataset, name = begun.dataset, begun.benchmark.name
@@ -180,11 +175,6 @@ def finish(begun: Begun, out: Path, record: dict[str, Any], protocols: Sequence[
     remove_parts(out)
     if cache is not None:
         shutil.rmtree(cache, ignore_errors=True)
-
-
-def _image_channel(model: Model) -> str | None:
-    """The channel for protocols that compare images; None where it is the one of all protocols."""
-    return model.image_channel if isinstance(model, PairScorer) else None
 
 
 def _asked(

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from evaluator.benchmarks.tables import rows_of
 from evaluator.protocols.items import TOP, Items
 from evaluator.protocols.records import Results
 from evaluator.protocols.results import Outcome, ProtocolResults
@@ -80,11 +81,7 @@ def top_texts(protocol: str, items: Items, text_of: Mapping[str, str]) -> pa.Tab
     inside = items.truth | items.false
     scores = items.scores.astype(np.float64)
     needed = scores - items.truth * items.tolerance * np.maximum(1, np.abs(scores))  # a true text has to win by more
-    order = (
-        np.lexsort((items.truth, np.where(inside, -needed, np.inf)), axis=1)[:, :TOP]
-        if len(items)
-        else np.zeros((0, TOP), int)
-    )
+    order = np.lexsort((items.truth, np.where(inside, -needed, np.inf)), axis=1)[:, :TOP]
 
     def best(values: np.ndarray) -> list[object]:
         return list(np.take_along_axis(values, order, axis=1).ravel().tolist())
@@ -113,8 +110,7 @@ def item_rows(run: Run, measured: dict[str, ProtocolResults]) -> Iterator[dict[s
     mark: what stands beside every number of a contaminated model or of a stand-in, else None.
     """
     scenes: dict[str, list[str]] = {}
-    columns = (run.benchmark.candidates[name].to_pylist() for name in ("item_id", "scene_id"))
-    for item, scene in zip(*columns, strict=True):
+    for item, scene in rows_of(run.benchmark.candidates, "item_id", "scene_id"):
         scenes.setdefault(item, []).append(scene)
     for protocol, found in measured.items():
         items, outcome = found.items, found.outcomes[0]

@@ -7,17 +7,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from evaluator.protocols.records import LABELS, Results, split_of
-from generator.base.extras import check_installed
 
 Tracker = Literal["tensorboard", "wandb"]
 LogStep = Callable[[int, Mapping[str, float]], None]
 """Called with the number of a step, from 1, and its values by name."""
-
-
-def check_trackers(trackers: Sequence[Tracker]) -> None:
-    """Raise UserError where the package of one is not installed."""
-    for tracker in trackers:
-        check_installed(tracker)
 
 
 def log_results(results: Results, run: Path, trackers: Sequence[Tracker]) -> None:

@@ -94,6 +94,18 @@ def score_command(*arguments: str | Path) -> Result:
     return result
 
 
+def succeed(*arguments: str | Path) -> Result:
+    """Run `score` in this process, which ends well."""
+    result = score_command(*arguments)
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def score_json(*arguments: str | Path) -> Any:
+    """What `score` prints as JSON."""
+    return json.loads(succeed(*arguments, "--json").stdout)
+
+
 def assert_one_sentence(result: Result, *said: str) -> None:
     """The command ended as a user's mistake does."""
     assert result.exit_code == 2, result.output

@@ -22,8 +22,7 @@ from evaluator import Dataset, evaluate
 from evaluator.runs.request import Request
 from evaluator.runs.tables import COLUMNS
 from generator.base.errors import UserError
-from tests.evaluator.conftest import Tiny, score_command
-from tests.evaluator.encoders import Sharp, captions_by_image
+from tests.evaluator.conftest import Tiny, score_command, succeed
 from tests.evaluator.models.test_hf import _clip
 from tests.evaluator.synthetic import unnamed
 from tests.paths import CHECKOUT
@@ -111,16 +110,8 @@ def test_a_temporary_run_goes_with_its_results_and_one_with_a_folder_stays(drawn
     assert not folder.exists()
     kept = evaluate(Encoder(), drawn, protocols="binary", out=tmp_path / "run").folder
     gc.collect()
-    assert score_command("report", kept).exit_code == 0
+    succeed("report", kept)
     assert not [path for path in kept.iterdir() if path.name.startswith(".")]
-
-
-def test_an_object_is_cached_in_its_run_unless_it_has_a_key(drawn: Path, tmp_path: Path) -> None:
-    cache = tmp_path / "cache" / "jackalope" / "embeddings"
-    evaluate(Encoder(), drawn, protocols="binary")
-    assert not cache.exists()
-    evaluate(Sharp(captions_by_image(drawn), key="mine"), drawn, protocols="binary")
-    assert len(list(cache.iterdir())) == 1
 
 
 def test_a_stopped_evaluation_continues_where_it_was(drawn: Path, tmp_path: Path) -> None:
@@ -144,54 +135,15 @@ def test_a_stopped_evaluation_continues_where_it_was(drawn: Path, tmp_path: Path
     assert unnamed(found.results["rows"]) == unnamed(expected["rows"])
 
 
-def returns(**methods: Any) -> Any:
-    """An object with some methods, each of which returns what a function makes of its input."""
-    return type(
-        "Mine", (Encoder,), {name: lambda self, *given, made=made: made(*given) for name, made in methods.items()}
-    )()
+def test_embeddings_of_several_widths_name_the_model_and_what_was_expected(drawn: Path) -> None:
+    class Ragged(Encoder):
+        def encode_texts(self, texts: Sequence[str]) -> Any:
+            return [np.ones(3 if i == 2 else 4) for i in range(len(texts))]
 
-
-def ragged(texts: Sequence[str]) -> Any:
-    return [np.ones(3 if i == 2 else 4) for i in range(len(texts))]
-
-
-@pytest.mark.parametrize(
-    ("model", "said"),
-    [
-        (
-            returns(encode_texts=ragged),
-            r"encode_texts of Mine to give floating point .* of shape \(\d+, width\), got object of shape \(\d+,\)",
-        ),
-        (
-            returns(encode_images=lambda images: np.ones((len(images), 2), int)),
-            r"encode_images of Mine to give floating .* of shape \(\d+, width\), got int64 of shape \(\d+, 2\)",
-        ),
-        (
-            returns(encode_images=lambda images: np.ones((1, 2))),
-            r"of shape \(\d+, width\), got float64 of shape \(1, 2\)",
-        ),
-        (
-            returns(encode_texts=lambda texts: np.eye(len(texts))[:, :4]),
-            r"nothing but zeros for input 5 of \d+ \('.*'\); such",
-        ),
-    ],
-    ids=["widths", "whole", "one", "zeros"],
-)
-def test_what_a_model_gives_wrongly_names_the_item_and_what_was_expected(model: Any, said: str, drawn: Path) -> None:
+    said = r"encode_texts of Ragged to give floating point .* of shape \(\d+, width\), got object of shape \(\d+,\)"
     with pytest.raises(UserError, match=said) as caught:
-        evaluate(model, drawn, protocols="binary")
+        evaluate(Ragged(), drawn, protocols="binary")
     assert "\n" not in caught.value.message
-
-
-def test_a_score_that_is_no_number_names_the_pair(drawn: Path) -> None:
-    class Words:
-        def score(self, image: Image.Image, text: str) -> Any:
-            return "yes"
-
-    with pytest.raises(
-        UserError, match=r"Expected score of Words to give one number for 'a .*', got <U3 of shape \(\)"
-    ):
-        evaluate(Words(), drawn, protocols="binary")
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,7 @@ def _captions(source: Source) -> tuple[pd.DataFrame, dict[str, Any]]:
         rows = [
             (question.item, question.group, slot, text, true, question.again)
             for question in questions  # of two images caption 0 is the true one
-            for slot, text, true in zip(question.slot_of, question.texts, question.truth[0], strict=True)
+            for slot, text, true in zip(question.slot_of, question.texts, question.truths[0], strict=True)
         ]
         return pd.DataFrame(rows, columns=["item", "cluster", "slot", "text", "truth", "again"]), as_read
     if source.filters:

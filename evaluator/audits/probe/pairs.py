@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evaluator.benchmarks.tables import rows_of
 from evaluator.protocols.items import reported_splits
 from evaluator.statistics.clusters import OF, SEPARATOR, Clusters
 from generator.base.errors import UserError
@@ -70,7 +71,7 @@ def find_pairs(world: World, benchmark: Benchmark, seed: int) -> Pairs:
             said[split, each.pair].append((each.template, each.caption))
             said[split, exchanged(each.pair)].append((each.template, each.foil))
             shown[split, frozenset(each.pair)].append(each.scene)
-    names = [sorted({each[part] for question in questions for each in question.pair}) for part in (0, 1)]
+    names = [names_of([each.pair for each in questions], part) for part in (0, 1)]
     changes: dict[str, Callable[[Pair], list[Pair]]] = {
         SAME: lambda pair: [pair],
         ATTRIBUTE: lambda pair: _changes(pair, 0, names[0]),
@@ -118,6 +119,11 @@ def _other_scene(
     return ""
 
 
+def names_of(pairs: Sequence[Pair], part: int) -> list[str]:
+    """The values (part 0) or categories (part 1) of pairs, each once."""
+    return sorted({each[part] for pair in pairs for each in pair})
+
+
 def exchanged(pair: Pair) -> Pair:
     """
     >>> exchanged((("red", "cube"), ("blue", "ball")))
@@ -129,26 +135,19 @@ def exchanged(pair: Pair) -> Pair:
 
 def _questions(world: World, benchmark: Benchmark) -> Iterator[Question]:
     """The binary questions that exchange values, on scenes of two objects, in the splits that are reported."""
-    of_two = {
-        scene
-        for scene, objects in zip(*(world.scenes[name].to_pylist() for name in ("scene_id", "objects")), strict=True)
-        if len(objects) == 2
-    }
-    columns = ("text_id", "form", "template")
-    told = {row[0]: row[1:] for row in zip(*(benchmark.texts[name].to_pylist() for name in columns), strict=True)}
+    of_two = {scene for scene, objects in rows_of(world.scenes, "scene_id", "objects") if len(objects) == 2}
+    told = {text: rest for text, *rest in rows_of(benchmark.texts, "text_id", "form", "template")}
     items = benchmark.items_of("binary")
     splits = reported_splits(items["split"].to_pylist())
     true: dict[str, tuple[str, str]] = {}
     false: dict[str, str] = {}
     names = ("item_id", "scene_id", "text_id", "slot", "kind")
-    for item, scene, text, slot, kind in zip(*(benchmark.candidates[name].to_pylist() for name in names), strict=True):
+    for item, scene, text, slot, kind in rows_of(benchmark.candidates, *names):
         if slot == "c":
             true[item] = (scene, text)
         elif kind == "swap":
             false[item] = text
-    for item, split, cluster in zip(
-        *(items[name].to_pylist() for name in ("item_id", "split", "cluster_id")), strict=True
-    ):
+    for item, split, cluster in rows_of(items, "item_id", "split", "cluster_id"):
         scene, text = true.get(item, ("", ""))
         if item not in false or split not in splits or scene not in of_two:
             continue
@@ -165,17 +164,13 @@ def _questions(world: World, benchmark: Benchmark) -> Iterator[Question]:
 
 def _pair(form: str | None) -> Pair | None:
     """The value and category of the two objects that a text names; None where it says anything else."""
-    read = json.loads(form) if form else {}
-    objects = read.get("objects", [])
-    if (
-        read.keys() != {"objects"}
-        or len(objects) != 2
-        or any(each.keys() != {"category", "attributes"} for each in objects)
-    ):
+    read = json.loads(form or "{}")
+    objects = read.pop("objects", [])
+    if read or len(objects) != 2 or any(each.keys() != {"category", "attributes"} for each in objects):
         return None
     if any(len(each["attributes"]) != 1 for each in objects):
         return None
-    first, second = ((next(iter(each["attributes"].values())), each["category"]) for each in objects)
+    first, second = ((*each["attributes"].values(), each["category"]) for each in objects)
     return first, second
 
 

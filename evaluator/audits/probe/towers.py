@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LinearRegression, RidgeCV
+from sklearn.metrics.pairwise import cosine_similarity
 from sklearn.model_selection import GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from evaluator.audits.probe.pairs import ATTRIBUTE, BINDING, FACTORS, OBJECT, SAME, Pair, exchanged
+from evaluator.audits.probe.pairs import ATTRIBUTE, BINDING, FACTORS, OBJECT, SAME, Pair, exchanged, names_of
 from evaluator.protocols.items import split_rank
 
 _ALPHAS = np.logspace(-2, 4, 13)
@@ -32,11 +33,6 @@ def across(model: Any, x: np.ndarray, y: np.ndarray, groups: np.ndarray, fit: np
     if not fit.all():
         found[~fit] = model.fit(x[fit], y[fit]).predict(x[~fit]).reshape(-1, y.shape[1])
     return found
-
-
-def names_of(pairs: Sequence[Pair], part: int) -> list[str]:
-    """The values (part 0) or categories (part 1) of pairs, each once."""
-    return sorted({each[part] for pair in pairs for each in pair})
 
 
 def presence(pairs: Sequence[Pair], names: Sequence[str], part: int) -> np.ndarray:
@@ -114,13 +110,9 @@ def geometry(
     values and those of categories, from the mean absolute cosine; 90 is orthogonal. ranks: how many directions hold 95%
     of the variance among the vectors of values, and of categories.
     """
-    contents = [tuple(sorted(pair)) for pair in pairs]
-    names = sorted({*zip(splits.tolist(), contents, strict=True)})
-    row_of = {name: row for row, name in enumerate(names)}
-    of = np.array([row_of[name] for name in zip(splits.tolist(), contents, strict=True)])
-    size = np.bincount(of)
+    contents = [f"{split} {sorted(pair)}" for split, pair in zip(splits, pairs, strict=True)]
+    _, first, of, size = np.unique(contents, return_index=True, return_inverse=True, return_counts=True)
     means = np.stack([np.bincount(of, column) for column in embeddings.T.astype(float)], axis=1) / size[:, None]
-    first = np.array([np.flatnonzero(of == row)[0] for row in range(len(names))])
     inside = fit[first]
     white = PCA(n_components=0.99, svd_solver="full", whiten=True).fit(means[inside]).transform(means)
     own = [pairs[row] for row in first]
@@ -129,23 +121,18 @@ def geometry(
     predicted = across(LinearRegression(), design, white, groups[first], inside)
     centre = white[inside].mean(axis=0)
     r2 = {}
-    for split in sorted({split for split, _ in names}, key=split_rank):
-        rows = np.array([name == split for name, _ in names])
+    for split in sorted(set(splits.tolist()), key=split_rank):
+        rows = splits[first] == split
         left, whole = (np.square(white[rows] - other).sum() for other in (predicted[rows], centre))
         r2[split] = float(1 - left / whole) if whole > 0 else float("nan")
     vectors = LinearRegression().fit(design[inside], white[inside]).coef_.T
     values, categories = (each - each.mean(axis=0) for each in np.split(vectors, [designs[0].shape[1]]))
-    cosines = _unit(values) @ _unit(categories).T
+    cosines = cosine_similarity(values, categories)
     return {
         "r2": r2,
         "angle": float(np.degrees(np.arccos(np.abs(cosines).mean()))),
         "ranks": {ATTRIBUTE: _rank(values), OBJECT: _rank(categories)},
     }
-
-
-def _unit(vectors: np.ndarray) -> np.ndarray:
-    length = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 0)
 
 
 def _rank(vectors: np.ndarray) -> int:
@@ -161,7 +148,9 @@ def moves(distances: dict[str, np.ndarray], groups: np.ndarray, seed: int) -> di
     distances: squared, (n,) by factor and SAME; nan where a row has no neighbour.
     """
     _, group = np.unique(groups, return_inverse=True)
-    weights = np.vstack([np.ones(group.max() + 1), _resampled(group.max() + 1, seed)])[:, group]
+    n = group.max() + 1
+    drawn_groups = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=_DRAWS)
+    weights = np.vstack([np.ones(n), drawn_groups])[:, group]
     mean = {}
     for name, each in distances.items():
         there = np.isfinite(each)
@@ -175,8 +164,3 @@ def moves(distances: dict[str, np.ndarray], groups: np.ndarray, seed: int) -> di
         low, high = np.percentile(drawn, [2.5, 97.5]) if len(drawn) else (np.nan, np.nan)
         found[factor] = (float(ratio[0]), float(low), float(high))
     return found
-
-
-def _resampled(n: int, seed: int) -> np.ndarray:
-    """How often each of n groups is drawn in each draw of a bootstrap; float (draws, n)."""
-    return np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=_DRAWS).astype(float)

@@ -154,7 +154,10 @@ def test_from_the_shell(tmp_path: Path) -> None:
     assert lines[0] == "b: what a text-only model can tell"
     assert lines[-1] == "Hackable without looking at the image: binary/swap (100.0%)."
     assert any(line.split()[:3] == ["binary/swap", "40", str(len({c for *_, c in swaps(40)}))] for line in lines)
+    assert any(line.startswith("binary/swap is given away by '") for line in lines)
     assert "[not]" in people.stdout
+    assert {"+1.00", "100.0", "hackable"} < set(people.stdout.split())
+    assert "similar %" not in people.stdout
     assert people.stderr == f"The audit is in {out}.\n"
     machine = run_process("score", "audit", root, "--json", env={**os.environ, "PYTHONHASHSEED": "1"})
     assert json.loads(machine.stdout) == json.loads(out.read_text()), "it depends on the order of sets"

@@ -26,10 +26,6 @@ def test_captions_stand_in_the_first_split_that_has_them(benchmark: Benchmark) -
     classes = choose_classes(benchmark, (), 10_000, 2, 0)
     assert len({each.caption for each in classes}) == len(classes)
     assert {each.split for each in classes} == {"train", "seen", "partial", "unseen"}
-    true = {
-        (row["scene_id"], benchmark.text_of[row["text_id"]]) for row in benchmark.candidates.to_pylist() if row["truth"]
-    }
-    assert all((scene, each.caption) in true for each in classes for scene in each.scenes)
     assert max(len(each.scenes) for each in classes) == 2
     few = choose_classes(benchmark, (), 10, 2, 0)
     assert len(few) == 10

@@ -1,6 +1,5 @@
 """Perplexity under the cross-fitted trigram and under a causal language model, and the hardest negative."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,7 @@ from evaluator.audits.perplexity import CrossFitted, hardest
 from evaluator.audits.sample import Kind, Sample
 from evaluator.models.ngram import NgramModel
 from tests.evaluator.audits.benchmarks import only, pair, question, swaps, write
-from tests.evaluator.conftest import score_command
+from tests.evaluator.conftest import score_json
 
 
 def test_no_text_of_its_cluster_is_read_before_a_text_is_judged() -> None:
@@ -42,8 +41,8 @@ def test_the_hardest_negative_is_the_nearest_in_perplexity() -> None:
 
 def test_an_audit_with_a_causal_model_from_the_shell(gpt2: Path, tmp_path: Path) -> None:
     entries = [pair(true, false, cluster=cluster) for true, false, cluster in swaps(30)]
-    arguments = ("audit", write(tmp_path / "d", entries), "--language-model", gpt2, "--device", "cpu", "--json")
-    results = json.loads(score_command(*arguments).stdout)
+    arguments = ("audit", write(tmp_path / "d", entries), "--language-model", gpt2, "--device", "cpu")
+    results = score_json(*arguments)
     assert results["language_model"] == {"name": str(gpt2), "class": "GPT2LMHeadModel", "start_token": 0}
     assert results["kinds"][0]["perplexity"]["pairs"] == 30
-    assert results == json.loads(score_command(*arguments).stdout)
+    assert results == score_json(*arguments)

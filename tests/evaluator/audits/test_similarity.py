@@ -13,7 +13,7 @@ from evaluator.audits.audit import Request, audit
 from evaluator.audits.similarity import MINILM, SentenceEncoder, audit_similarity, similar_items, threshold
 from generator.base.errors import UserError
 from tests.evaluator.audits.benchmarks import TEXTS, only, pair, question, write
-from tests.evaluator.conftest import assert_one_sentence, score_command
+from tests.evaluator.conftest import assert_one_sentence, score_command, succeed
 
 
 def test_sentences_are_pooled_by_mean_or_by_the_first_token(bert: Path) -> None:
@@ -77,8 +77,7 @@ def test_similar_items_are_listed_for_gen_describe(bert: Path, tmp_path: Path) -
         write(tmp_path / "d", [*entries, pair("red", "red", split="train", protocol="train")]),
         tmp_path / "ids",
     )
-    done = score_command("audit", root, "--sentence-encoder", bert, "--device", "cpu", "--similar", listed)
-    assert done.exit_code == 0, done.stderr
+    succeed("audit", root, "--sentence-encoder", bert, "--device", "cpu", "--similar", listed)
     encoder = SentenceEncoder(str(bert), "cpu").encode(["red", "a blue cube"])
     assert encoder[0] @ encoder[1] < 0.95, "the random model must tell these two apart"
     assert listed.read_text(encoding="utf-8").split() == ["near"]

@@ -16,7 +16,7 @@ def test_a_caption_with_negatives_of_all_kinds_is_asked_with_all(tmp_path: Path)
     whole = next(each for each in asked if each.kind == "all")
     parts = [each for each in asked if each.texts[0] == whole.texts[0] and each is not whole]
     assert set(whole.texts) == {text for each in parts for text in each.texts}
-    assert (whole.counts, whole.truth) == ((4, None, None), ((True, *[False] * 7),))
+    assert (whole.counts, whole.truths) == ((4, None, None), ((True, *[False] * 7),))
     assert "blue cup, atom 4 it's" in whole.texts  # a quote within a text of a CSV cell
 
 

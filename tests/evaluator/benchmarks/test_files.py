@@ -97,11 +97,6 @@ def test_texts_stand_in_slots_of_which_n_alone_is_false(tmp_path: Path) -> None:
     )
 
 
-def test_questions_of_parts_of_one_image_are_one_cluster(tmp_path: Path) -> None:
-    question = _read(tmp_path, Columns(("image",), ("a", "b"), boxed=True))
-    assert (question.item, question.images[0].id, question.group) == ("set/0", "1.jpg@1,2,4,6", "1.jpg")
-
-
 def test_an_id_beside_a_column_of_kinds_is_the_whole_id(tmp_path: Path) -> None:
     question = _read(tmp_path, Columns(("image",), ("a", "b"), ("tag",), "id"))
     assert (question.item, question.kind) == ("4", "T")

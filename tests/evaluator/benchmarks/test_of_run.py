@@ -7,7 +7,7 @@ import pytest
 from evaluator.report.gallery import pictures_of
 from evaluator.runs.folder import open_run
 from tests.evaluator.benchmarks.conftest import square, write_sugarcrepe
-from tests.evaluator.conftest import score_command
+from tests.evaluator.conftest import score_command, succeed
 
 
 def test_the_command_scores_and_the_page_shows_images_until_they_change(
@@ -29,17 +29,16 @@ def test_the_command_scores_and_the_page_shows_images_until_they_change(
     refused = score_command(*asked)
     assert refused.exit_code == 2
     assert "give the folder of the images with --images" in refused.output
-    done = score_command(*asked, "--images", images)
-    assert done.exit_code == 0, done.output
+    succeed(*asked, "--images", images)
     run = open_run(tmp_path / "run")
     assert pictures_of(run) is not None
     page = tmp_path / "page.html"
-    assert score_command("report", tmp_path / "run", "--out", page).exit_code == 0
+    succeed("report", tmp_path / "run", "--out", page)
     assert page.read_text().count("data:image/webp;base64") == 4
     square("gray").save(images / "000000000002.jpg")
     assert pictures_of(run) is None
     assert "they changed since the run" in caplog.text
-    assert score_command("report", tmp_path / "run", "--out", page).exit_code == 0
+    succeed("report", tmp_path / "run", "--out", page)
     assert "data:image/webp" not in page.read_text()
 
 

@@ -30,18 +30,6 @@ def test_one_image_is_asked_as_binary_with_any_number_of_negatives() -> None:
     assert all(common.items() <= row.items() for row in rows)
 
 
-def test_two_images_are_asked_as_pairs() -> None:
-    question = Question("7", (Shown(("a",)), Shown(("b",))), ("x", "y"), ((True, False), (False, True)))
-    rows = candidates_of([question], HERE).to_pylist()
-    assert [(row["image"], row["slot"], row["truth"]) for row in rows] == [
-        ("a", "0", True),
-        ("a", "1", False),
-        ("b", "0", False),
-        ("b", "1", True),
-    ]
-    assert {row["protocol"] for row in rows} == {"pairs"}
-
-
 @pytest.mark.parametrize(
     ("images", "texts", "truth"),
     [

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluator import Dataset, evaluate
+from evaluator import evaluate
 from evaluator.benchmarks import registry
 from evaluator.benchmarks.pictures import External, Picture, Pictures
 from evaluator.benchmarks.question import Question, Shown, candidates_of
@@ -19,10 +19,7 @@ from tests.evaluator.synthetic import find
 def own_reader(path: Path, images: Path | None) -> External:
     """As a package of someone else writes it: each file is an image of the colour that names it."""
     files = sorted(path.glob("*.png"))
-    questions = [
-        Question(file.stem, (Shown((file.name,)),), (f"a {file.stem} hat", "a gray hat"), ((True, False),))
-        for file in files
-    ]
+    questions = [Question(file.stem, (Shown((file.name,)),), (f"a {file.stem} hat", "a gray hat")) for file in files]
     return External(candidates_of(questions, path), Pictures(path, {file.name: Picture(file) for file in files}))
 
 
@@ -85,11 +82,6 @@ def test_a_dataset_is_recorded_by_its_folder_and_a_benchmark_of_others_by_name_a
     external = {"name": "aro", "path": str(tmp_path), "images": str(images), "filters": ["first=3"]}
     assert Source(tmp_path, "aro", images, ("first=3",)).record() == {"dataset": None, "external": external}
     assert (str(Source(tmp_path)), str(Source(tmp_path, "aro"))) == (str(tmp_path), f"aro:{tmp_path}")
-
-
-def test_splits_and_clusters_are_those_of_the_table(tmp_path: Path) -> None:
-    items = Dataset.open(f"table:{write_table(tmp_path / 'files')}").benchmark.items.to_pylist()
-    assert {(row["split"], row["cluster_id"]) for row in items} == {("seen", "c0"), ("seen", "c1")}
 
 
 def test_images_may_lie_in_another_folder(tmp_path: Path) -> None:

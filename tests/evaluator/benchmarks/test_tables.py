@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.benchmarks.tables import log_odds, numbers, read_table, scores, texts, truths
-from evaluator.metrics.comparison import tied
 from generator.base.errors import UserError
 
 ROWS = [
@@ -95,12 +94,6 @@ def test_log_odds_keep_the_order_of_probabilities(pair: list[float]) -> None:
     assert a <= b
     if 1e-9 < low < 1 - 1e-9:
         assert a == pytest.approx(math.log(low / (1 - low)), rel=1e-6, abs=1e-6)
-
-
-def test_probabilities_near_one_tie_only_as_probabilities() -> None:
-    near = np.array([0.999999, 0.999999999])
-    assert tied(near[:1], near[1:]).all()
-    assert not tied(*np.split(log_odds(near), 2)).any()
 
 
 def test_what_is_no_probability_is_refused(tmp_path: Path) -> None:

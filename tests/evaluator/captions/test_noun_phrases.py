@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from evaluator.captions.noun_phrases import NounPhrases, SpacyPhrases, parts_of_speech
 from evaluator.captions.reading import DEFAULT, Reading
 from generator.base.errors import UserError
-from tests.evaluator.conftest import assert_one_sentence, score_command
+from tests.evaluator.conftest import assert_one_sentence, score_command, succeed
 
 EXTRACT = NounPhrases()
 HERE = Path(__file__).parent
@@ -140,8 +140,7 @@ def test_the_command_takes_a_pipeline_and_names_it(pipeline: str, tmp_path: Path
     (tmp_path / "corpus.txt").write_text("two red car near a small blue car\n")
     asked = ("familiarity", f"table:{tmp_path / 't.csv'}", "--reference", tmp_path / "corpus.txt")
     given = (*asked, "--out", tmp_path / "out", "--workers", 1, "--json", "--extractor")
-    done = score_command(*given, f"spacy:{pipeline}")
-    assert done.exit_code == 0, done.output
+    done = succeed(*given, f"spacy:{pipeline}")
     summary = json.loads(done.stdout)
     assert summary["extractor"] == f"spacy:{pipeline}"
     assert (summary["bindings"]["positive"]["perfect"], summary["bindings"]["negative"]["close"]) == (1, 1)

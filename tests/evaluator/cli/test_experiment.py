@@ -11,7 +11,7 @@ import pytest
 
 from evaluator.experiments.lab import RECIPES
 from tests.conftest import MODULES
-from tests.evaluator.conftest import score_command
+from tests.evaluator.conftest import score_command, succeed
 
 ROOTS = {name: import_module(module).main for name, module in MODULES.items()}
 ROOT = Path(__file__).parents[3]
@@ -30,8 +30,7 @@ EXPERIMENT = Experiment("One model from scratch.", "bindsplit2026", {"tiny": 32}
 
 
 def planned(*arguments: str | Path) -> list[list[str]]:
-    done = score_command("experiment", *arguments, "--dry-run", "--json")
-    assert done.exit_code == 0, done.output
+    done = succeed("experiment", *arguments, "--dry-run", "--json")
     return [shlex.split(command) for command in json.loads(done.stdout)["commands"]]
 
 
@@ -128,8 +127,7 @@ def test_a_failure_names_its_command_and_ends_with_the_code_of_a_mistake(mine: P
 @pytest.mark.full
 def test_one_of_mine_from_nothing_to_tables_and_again(mine: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    done = score_command("experiment", mine, "--out", out)
-    assert done.exit_code == 0, done.output
+    done = succeed("experiment", mine, "--out", out)
     tables = Path(done.stdout.strip())
     assert "not made here" in (tables / "table2.md").read_text()
     made = {path: path.stat().st_mtime_ns for path in out.glob("*/done")}
@@ -145,8 +143,7 @@ def test_one_of_mine_from_nothing_to_tables_and_again(mine: Path, tmp_path: Path
 
 @pytest.mark.full
 def test_pearson2025_from_nothing_to_tables(tmp_path: Path) -> None:
-    done = score_command("experiment", "pearson2025", "--scale", "smoke", "--out", tmp_path)
-    assert done.exit_code == 0, done.output
+    done = succeed("experiment", "pearson2025", "--scale", "smoke", "--out", tmp_path)
     table = (Path(done.stdout.strip()) / "table4.md").read_text()
     for row in ("frozen", "finetuned", "scratch", "ViLT", "Diffusion", "chance"):
         assert row in table

@@ -9,7 +9,7 @@ from evaluator.audits.familiarity.audit import audit
 from evaluator.audits.familiarity.counting import Counted
 from evaluator.cli.familiarity import said
 from tests.evaluator.audits.familiarity.test_audit import COUNTS, SAMPLES
-from tests.evaluator.conftest import assert_one_sentence, score_command
+from tests.evaluator.conftest import assert_one_sentence, score_command, succeed
 
 
 @pytest.fixture
@@ -28,8 +28,7 @@ def files(tmp_path: Path) -> tuple[str, Path]:
 
 def test_a_benchmark_is_audited_without_its_images(files: tuple[str, Path], tmp_path: Path) -> None:
     benchmark, corpus = files
-    done = score_command("familiarity", benchmark, "--reference", corpus, "--out", tmp_path / "out", "--workers", 1)
-    assert done.exit_code == 0
+    done = succeed("familiarity", benchmark, "--reference", corpus, "--out", tmp_path / "out", "--workers", 1)
     assert "amb_mixed                 1" in done.stdout
     assert "+100.0 points" in done.stdout
     assert (tmp_path / "out" / "splits" / "amb_mixed.txt").read_text() == "0\n"
@@ -51,8 +50,7 @@ def test_references_are_united_and_what_is_left_out_is_said(files: tuple[str, Pa
     (tmp_path / "counts.csv").write_text("attr,obj_lemma,perfect_count,close_count\nred,bus,5,0\n")
     references = [each for path in (corpus, folder, tmp_path / "counts.csv", corpus) for each in ("--reference", path)]
     for _ in range(2):  # the second time OUT is inside the corpus
-        done = score_command("familiarity", benchmark, *references, "--out", folder / "out", "--workers", 1, "--json")
-        assert done.exit_code == 0, done.output
+        done = succeed("familiarity", benchmark, *references, "--out", folder / "out", "--workers", 1, "--json")
         summary = json.loads(done.stdout)
         assert summary["corpus"]["captions"] == 4
         assert summary["left_out"] == {
@@ -79,8 +77,7 @@ def test_the_match_is_named_and_synonyms_are_seen(files: tuple[str, Path], tmp_p
         "exact": ("--match", "exact"),
         "synonyms": ("--synonyms", tmp_path / "words.txt"),
     }.items():
-        done = score_command(*asked, "--out", tmp_path / name, *more)
-        assert done.exit_code == 0, done.output
+        done = succeed(*asked, "--out", tmp_path / name, *more)
         summary = json.loads(done.stdout)
         assert name in summary["match"]
         shares[name] = summary["bindings"]["positive"]
@@ -104,8 +101,7 @@ def test_a_corpus_that_has_the_benchmarks_captions_is_read_without_them(
     asked = ("familiarity", benchmark, "--reference", corpus, "--workers", 1, "--counts", tmp_path / "c", "--json")
     found = {}
     for name, more in {"default": (), "with": ("--with-own",), "without": ("--without-own",)}.items():
-        done = score_command(*asked, "--out", tmp_path / name, *more)
-        assert done.exit_code == 0, done.output
+        done = succeed(*asked, "--out", tmp_path / name, *more)
         found[name] = json.loads(done.stdout)
         said = "count (--without" if name == "with" else "are left out (--with-own"
         assert f"has 1 of the 1 true captions of the benchmark; they {said}" in done.stderr
@@ -121,8 +117,7 @@ def test_a_caption_that_a_corpus_has_by_chance_counts(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("\n".join(lines))
     (tmp_path / "corpus.txt").write_text("a red thing0\na red thing1\n")
     asked = ("familiarity", f"table:{tmp_path / 't.csv'}", "--reference", tmp_path / "corpus.txt", "--workers", 1)
-    done = score_command(*asked, "--out", tmp_path / "out", "--json")
-    assert done.exit_code == 0, done.output
+    done = succeed(*asked, "--out", tmp_path / "out", "--json")
     assert json.loads(done.stdout)["own"] == {"captions": 5, "held": 2, "count": True}
     assert json.loads(done.stdout)["bindings"]["positive"]["perfect"] == 0.4
 

@@ -1,6 +1,5 @@
 """The command `score` as its users meet it: start-up, help, exit codes."""
 
-import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,7 +9,7 @@ import pytest
 
 from evaluator.cli.main import main
 from evaluator.models.registry import FAMILIES
-from tests.evaluator.conftest import score_command
+from tests.evaluator.conftest import score_command, score_json, succeed
 
 HEAVY = ("torch", "open_clip", "matplotlib", "pyarrow", "bpy", "pandas", "transformers")
 
@@ -56,8 +55,7 @@ def test_every_command_and_option_says_what_it_does(path: tuple[str, ...], comma
     assert command.help
     assert command.help.rstrip().endswith(".")
     assert all(option.help for option in command.params if isinstance(option, click.Option))
-    done = score_command(*path, "--help")
-    assert done.exit_code == 0
+    done = succeed(*path, "--help")
     assert done.stdout.startswith(f"Usage: score {' '.join(path)}")
 
 
@@ -83,5 +81,5 @@ def test_what_cannot_be_meant_exits_with_2(arguments: list[str]) -> None:
 
 
 def test_families_are_listed() -> None:
-    assert set(json.loads(score_command("models", "--json").stdout)["families"]) == set(FAMILIES)
+    assert set(score_json("models")["families"]) == set(FAMILIES)
     assert all(usage.usage in score_command("models").stdout for usage in FAMILIES.values())

@@ -11,20 +11,16 @@ from PIL import Image
 from evaluator.audits.embeddings import on_plane
 from evaluator.models.registry import load_model
 from generator.dataset.reader import Dataset
-from tests.evaluator.conftest import score_command
+from tests.evaluator.conftest import succeed
 from tests.evaluator.tiny_models import make_clip
 
 
 def test_a_trained_model_draws_seen_and_unseen_captions(class_lists: Path, tmp_path: Path, little: None) -> None:
     name = ("--benchmark", "gzsl-relational-b0", "--device", "cpu")
     few = ("--architecture", "diffusion", "--epochs", "1", "--batch", "8")
-    done = score_command("train", "scratch", class_lists, "--out", tmp_path / "m", *few, *name)
-    assert done.exit_code == 0, done.stderr
+    done = succeed("train", "scratch", class_lists, "--out", tmp_path / "m", *few, *name)
     model, out = f"scratch=jackalope:{tmp_path / 'm'}", tmp_path / "out"
-    done = score_command(
-        "generate", class_lists, "--model", model, "--out", out, "--captions", "1", "--steps", "2", *name
-    )
-    assert done.exit_code == 0, done.stderr
+    done = succeed("generate", class_lists, "--model", model, "--out", out, "--captions", "1", "--steps", "2", *name)
     assert done.stdout == f"{out / 'sheet.png'}\n"
     record = json.loads((out / "drawings.json").read_text())
     assert [entry["split"] for entry in record["captions"]] == ["train", "id_test", "ood_test"]
@@ -36,8 +32,7 @@ def test_a_trained_model_draws_seen_and_unseen_captions(class_lists: Path, tmp_p
 def test_captions_and_images_are_placed_by_their_embeddings(class_lists: Path, tmp_path: Path) -> None:
     spec, out = f"hf:{make_clip(tmp_path / 'clip')}", tmp_path / "out"
     given = ("--benchmark", "gzsl-relational-b0", "--images", "2", "--device", "cpu", "--out", out, "--seed", "3")
-    done = score_command("embeddings", class_lists, "--model", f"frozen={spec}", *given)
-    assert done.exit_code == 0, done.stderr
+    done = succeed("embeddings", class_lists, "--model", f"frozen={spec}", *given)
     assert done.stdout.splitlines()[:2] == [str(out / "texts.svg"), str(out / "images.svg")]
     assert "Mean cosine of images, frozen: " in done.stdout
     record = json.loads((out / "embeddings.json").read_text())

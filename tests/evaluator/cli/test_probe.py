@@ -3,15 +3,13 @@
 import json
 from pathlib import Path
 
-from tests.evaluator.conftest import assert_one_sentence, score_command
+from tests.evaluator.conftest import assert_one_sentence, score_command, succeed
 
 
 def test_a_run_is_probed_with_its_model(drawn: Path, bags: None, tmp_path: Path) -> None:
     model = f"bag:float32@{drawn}"
-    done = score_command("run", drawn, "--model", model, "--protocol", "binary", "--out", tmp_path / "run")
-    assert done.exit_code == 0, done.output
-    done = score_command("probe", tmp_path / "run", "--out", tmp_path / "out")
-    assert done.exit_code == 0, done.output
+    done = succeed("run", drawn, "--model", model, "--protocol", "binary", "--out", tmp_path / "run")
+    done = succeed("probe", tmp_path / "run", "--out", tmp_path / "out")
     lines = [line.split() for line in done.stdout.splitlines() if "binding" in line]
     assert [line[:2] for line in lines] == [[split, "binding"] for split in ("seen", "partial", "unseen")]
     assert (tmp_path / "out" / "probe.svg").read_text().startswith("<svg")

@@ -12,7 +12,7 @@ import pytest
 from evaluator.runs.folder import folder_name
 from tests.conftest import run_process
 from tests.evaluator.benchmarks.conftest import write_vl_checklist
-from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command
+from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command, score_json, succeed
 from tests.test_wheel import MODEL
 
 
@@ -61,16 +61,20 @@ def test_a_mistake_in_a_process_is_one_sentence_and_2(drawn: Path, tmp_path: Pat
 
 def test_results_are_printed_for_people_and_for_machines(bags: None, drawn: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    people = score_command("run", drawn, "--model", f"bag:sharp@{drawn}", "--out", folder)
-    assert people.exit_code == 0
+    people = succeed("run", drawn, "--model", f"bag:sharp@{drawn}", "--out", folder)
     for part in ("metric", "seen", "partial", "unseen", "100.0", "chance %", "(dataset not verified)"):
         assert part in people.stdout
     assert f"Scores and results are in {folder}. Next: score report {folder}" in people.stderr
     results = json.loads((folder / "results.json").read_text())
     for command in (["run", drawn, "--model", f"bag:sharp@{drawn}", "--out", folder], ["measure", folder]):
-        assert json.loads(score_command(*command, "--json").stdout) == results
-    report = json.loads(score_command("report", folder, "--json").stdout)
+        assert score_json(*command) == results
+    report = score_json("report", folder)
     assert (report["report"], report["results"]) == (str(folder.parent / "report.html"), [results])
+    both = score_json("report", folder, folder, "--out", tmp_path / "page.html")
+    assert (both["report"], both["results"]) == (str(tmp_path / "page.html"), [results, results])
+    assert (tmp_path / "page.html").read_text(encoding="utf-8").startswith("<!")
+    assert succeed("report", folder).stdout.splitlines()[-1] == report["report"]
+    assert_one_sentence(score_command("measure", folder, "--channel", "itm"), "itm")
     assert [(entry["model"], entry["runs"]) for entry in report["pooled"]] == [(results["model"], 1)]
 
 
@@ -82,9 +86,9 @@ def test_the_level_of_a_run_is_kept_when_it_is_measured_again(bags: None, drawn:
     done = score_command(*arguments, "--level", "0.9")
     assert "90% intervals" in done.stdout
     assert "95%" not in done.stdout + (folder / "tables" / "binary.tex").read_text()
-    again = json.loads(score_command("measure", folder, "--json").stdout)
+    again = score_json("measure", folder)
     assert again["rules"]["level"] == 0.9
-    other = json.loads(score_command("measure", folder, "--level", "0.99", "--json").stdout)
+    other = score_json("measure", folder, "--level", "0.99")
     widths = [[row["high"] - row["low"] for row in each["rows"] if row["low"] is not None] for each in (again, other)]
     assert all(narrow < wide for narrow, wide in zip(*widths, strict=True))
     assert "99% intervals" in score_command("report", folder).stdout
@@ -95,7 +99,7 @@ def test_a_run_has_a_folder_of_its_own_by_default(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     os.symlink(drawn, tmp_path / "w")
-    assert score_command("run", "w", "--model", "bag:sharp@w").exit_code == 0
+    succeed("run", "w", "--model", "bag:sharp@w")
     assert (tmp_path / "runs" / "dataset-color-shape-3x3-b0" / "bag_sharp_w" / "results.json").exists()
 
 
@@ -109,9 +113,7 @@ def test_a_folder_that_cannot_be_made_is_one_sentence(bags: None, drawn: Path, t
 def test_several_models_are_scored_and_printed_together(bags: None, drawn: Path, tmp_path: Path) -> None:
     specs = [f"bag:sharp@{drawn}", f"bag:float32@{drawn}"]
     models = [part for spec in specs for part in ("--model", spec)]
-    done = score_command("run", drawn, *models, "--protocol", "binary", "--out", tmp_path / "runs", "--json")
-    assert done.exit_code == 0, done.stderr
-    found = json.loads(done.stdout)
+    found = score_json("run", drawn, *models, "--protocol", "binary", "--out", tmp_path / "runs")
     assert [each["model"] for each in found["results"]] == specs
     folders = [tmp_path / "runs" / folder_name(spec) for spec in specs]
     assert [json.loads((folder / "results.json").read_text()) for folder in folders] == found["results"]
@@ -125,8 +127,7 @@ def test_several_models_are_scored_and_printed_together(bags: None, drawn: Path,
 def test_filters_of_a_benchmark_of_others_are_printed(drawn: Path, tmp_path: Path) -> None:
     path = write_vl_checklist(tmp_path / "files")
     asked = (f"vl_checklist:{path}", "--images", path / "images", "--model", "blind:length", "--out", tmp_path / "run")
-    done = score_command("run", *asked, "--filter", "first=1")
-    assert done.exit_code == 0, done.output
+    done = succeed("run", *asked, "--filter", "first=1")
     assert "vl_checklist (first=1)" in done.stdout
     assert "Left out: 6: it is not among the first of its file." in done.stdout
     assert "accuracy, mean of categories" in done.stdout

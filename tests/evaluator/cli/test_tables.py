@@ -1,9 +1,8 @@
 """The command `score tables`."""
 
-import json
 from pathlib import Path
 
-from tests.evaluator.conftest import assert_one_sentence, score_command
+from tests.evaluator.conftest import assert_one_sentence, score_command, score_json, succeed
 from tests.evaluator.report.conftest import measured
 
 __all__ = ["measured"]
@@ -11,14 +10,13 @@ __all__ = ["measured"]
 
 def test_tables_are_printed_and_written(measured: Path, tmp_path: Path) -> None:
     out = tmp_path / "tables"
-    done = score_command("tables", "crepe2023", f"ours={measured}", "--missing", "theirs=no weights", "--out", out)
-    assert done.exit_code == 0
+    done = succeed("tables", "crepe2023", f"ours={measured}", "--missing", "theirs=no weights", "--out", out)
     assert "Table 8. Systematicity, negatives of both kinds" in done.stdout
     assert "(a) no weights." in done.stdout
     assert "files are in" in done.stderr
     assert (out / "table8.tex").exists()
     assert (out / "figure5.svg").exists()
-    data = json.loads(score_command("tables", "crepe2023", f"ours={measured}", "--json").stdout)
+    data = score_json("tables", "crepe2023", f"ours={measured}")
     cells = data["tables"]["table8"]["cells"]
     assert {(each["group"], each["column"]) for each in cells} >= {("R@1", "SC"), ("Avg R@K", "UC")}
     assert data["paper"] == "crepe2023"

@@ -12,7 +12,7 @@ import pytest
 from evaluator.training import session
 from evaluator.training.methods import METHODS, Labclip, Method, Scratch
 from generator.dataset.reader import Dataset
-from tests.evaluator.conftest import SHORT_TRAINING, Tiny, assert_one_sentence, score_command
+from tests.evaluator.conftest import SHORT_TRAINING, Tiny, assert_one_sentence, score_command, score_json, succeed
 from tests.evaluator.training.conftest import read
 
 
@@ -32,8 +32,7 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[Any]]:
 def test_options_become_a_recipe(trained: list[Sequence[Any]], drawn: Path, tmp_path: Path) -> None:
     given = ("--epochs", "1", "--seed", "4", "--texts", "graded", "--negatives", "none", "--positives", "swap,replace")
     more = ("--batch", "8", "--rate", "0.5", "--images-per-class", "3", "--architecture", "dual-vit", "--size", "small")
-    done = score_command("train", "scratch", drawn, "--out", tmp_path / "m", *given, *more)
-    assert done.exit_code == 0, done.stderr
+    done = succeed("train", "scratch", drawn, "--out", tmp_path / "m", *given, *more)
     ((recipe, source, out, model, device, *_),) = trained
     kinds = {"texts": "graded", "negatives": "none", "positives": "swap,replace"}
     numbers = {"epochs": 1, "seed": 4, "batch": 8, "rate": 0.5, "images_per_class": 3}
@@ -60,8 +59,7 @@ def test_a_command_has_the_options_of_its_method(method: type[Method]) -> None:
 def test_a_preset_is_changed_by_options_and_says_what_was_chosen(
     trained: list[Sequence[Any]], drawn: Path, tmp_path: Path
 ) -> None:
-    done = score_command("train", "labclip", drawn, "--model", "open_clip:a@b", "--out", tmp_path / "m", "--batch", "8")
-    assert done.exit_code == 0, done.stderr
+    done = succeed("train", "labclip", drawn, "--model", "open_clip:a@b", "--out", tmp_path / "m", "--batch", "8")
     said = (
         "Preset labclip-pug. Published (Koishigarina et al. 2026): epochs, rate, decay, negatives. Given by you: "
         "batch.\n"
@@ -85,8 +83,7 @@ def test_a_result_of_another_base_is_refused(drawn: Path, tiny: Callable[..., Ti
         *SHORT_TRAINING,
     )
     for said in ("Loss ", "is finished: it holds the result of this training"):
-        done = score_command(*given)
-        assert done.exit_code == 0
+        done = succeed(*given)
         assert said in done.stderr
     state = {name: each + 1 if each.is_floating_point() else each for name, each in tiny().state.items()}
     Tiny("tiny", tiny().config, state).save(tmp_path / "tiny.pt")
@@ -116,8 +113,7 @@ def test_every_recipe_trains_on_a_corpus(corpus: Path, tmp_path: Path, little: N
         ("labclip", corpus, "--model", f"jackalope:{tmp_path / 'scratch'}", "--out", tmp_path / "labclip"),
         ("finetune", corpus, "--model", f"jackalope:{tmp_path / 'labclip'}", "--out", tmp_path / "finetune"),
     ):
-        done = score_command("train", *arguments, *few)
-        assert done.exit_code == 0, done.stderr
+        done = succeed("train", *arguments, *few)
         made = tmp_path / arguments[0]
         assert f"Next: score run DATASET --model jackalope:{made}\n" in done.stderr
         assert json.loads((made / "jackalope.json").read_text())["name"] == "corpus.json"
@@ -134,7 +130,7 @@ def test_options_that_a_corpus_cannot_have_are_refused(
         score_command(*scratch), "has no negatives of the kind flip; it has swap: give --negatives swap."
     )
     assert not trained
-    assert score_command(*scratch, "--architecture", "diffusion").exit_code == 0
+    succeed(*scratch, "--architecture", "diffusion")
     assert trained[0][0].negatives == "none"
 
 
@@ -170,9 +166,7 @@ def test_every_recipe_trains_on_class_lists(class_lists: Path, tmp_path: Path, l
         else:
             assert done.exit_code == 0, done.stderr
     scored = ("run", class_lists, "--benchmark", name, "--model", f"jackalope:{tmp_path / 'finetune'}")
-    done = score_command(*scored, "--device", "cpu", "--out", tmp_path / "run", "--json")
-    assert done.exit_code == 0, done.stderr
-    rows = json.loads(done.stdout)["rows"]
+    rows = score_json(*scored, "--device", "cpu", "--out", tmp_path / "run")["rows"]
     assert {row["split"] for row in rows if row["metric"] == "GZSL"} == {"id_val", "id_test", "ood_val", "ood_test"}
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from evaluator.protocols.registry import find_protocol
 from evaluator.runs.folder import open_run
-from evaluator.runs.measure import read_scores
+from evaluator.runs.measure import read_scores, rules_of
 from generator.base.errors import UserError
 from generator.base.files import read_json, write_json
 
@@ -18,7 +18,7 @@ def test_folds_are_read_where_the_run_scored_them(folder: Path, tmp_path: Path) 
     (run / "scores.parquet").hardlink_to(folder / "scores.parquet")
     write_json(run / "run.json", {**read_json(folder / "run.json"), "raw_retrieval": ["systematicity"]})
     opened = open_run(run)
-    scores = read_scores(opened, "cosine")
+    scores = read_scores(opened, rules_of(opened))
     (name, folds), *others = scores.folds.items()
     assert (name, others) == ("systematicity", [])
     assert [fold.name for fold in folds] == [f.name for f in find_protocol(name).folds(opened.benchmark)]

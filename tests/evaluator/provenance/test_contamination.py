@@ -41,7 +41,7 @@ from generator.describe.request import first_request
 from generator.holdout.blocks import draw_block
 from generator.vocabulary.schema import parse_vocabulary
 from tests.conftest import once
-from tests.evaluator.conftest import Tiny, assert_one_sentence, build_dataset, score_command
+from tests.evaluator.conftest import Tiny, assert_one_sentence, build_dataset, score_command, succeed
 
 TRAINED, OTHER = "color-shape-3x3-b0", "b5"
 
@@ -84,8 +84,8 @@ def _bindings_shown(root: Path) -> tuple[int, int, int]:
     return sum(each in shown for each in held), len(images & train), len(images)
 
 
-def _run(two: Path, spec: str, benchmark: str, out: Path, *more: str) -> Any:
-    return score_command("run", two / "dataset", "--model", spec, "--benchmark", benchmark, "--out", out, *more)
+def _run(two: Path, spec: str, benchmark: str, out: Path, *more: str) -> tuple[str | Path, ...]:
+    return ("run", two / "dataset", "--model", spec, "--benchmark", benchmark, "--out", out, *more)
 
 
 def test_a_model_of_another_block_is_refused(two: Path, tmp_path: Path) -> None:
@@ -94,17 +94,16 @@ def test_a_model_of_another_block_is_refused(two: Path, tmp_path: Path) -> None:
     assert trained > 0
     out = tmp_path / "run"
     said = f"CONTAMINATED: {n} of 9 held-out bindings and {trained} of {images} scored images were in training of"
-    done = _run(two, f"jackalope:{two / 'model'}", OTHER, out, "--protocol", "binary")
+    done = score_command(*_run(two, f"jackalope:{two / 'model'}", OTHER, out, "--protocol", "binary"))
     assert_one_sentence(done, f"{said} jackalope:", "add --allow-contaminated")
     assert not out.exists()
-    assert_one_sentence(_run(two, f"open_clip:local-dir:{two / 'model'}", OTHER, out), "CONTAMINATED")
+    assert_one_sentence(score_command(*_run(two, f"open_clip:local-dir:{two / 'model'}", OTHER, out)), "CONTAMINATED")
 
 
 def test_every_table_and_page_of_an_allowed_run_says_so(two: Path, tmp_path: Path) -> None:
     n, _, _ = _bindings_shown(two / "dataset")
     said, out = f"CONTAMINATED: {n} of 9 held-out bindings", tmp_path / "run"
-    done = _run(two, f"jackalope:{two / 'model'}", OTHER, out, "--allow-contaminated")
-    assert done.exit_code == 0, done.output
+    done = succeed(*_run(two, f"jackalope:{two / 'model'}", OTHER, out, "--allow-contaminated"))
     assert done.stdout.count(said) == 2  # above the short table, and on it
     assert said in done.stderr
     _check_files(out, said)
@@ -117,8 +116,7 @@ def test_every_table_and_page_of_an_allowed_run_says_so(two: Path, tmp_path: Pat
     for path in out.rglob("*"):
         if path.suffix in (".csv", ".tex", ".json") and path.name not in ("run.json",):
             path.unlink()
-    again = score_command("measure", out, "--full")
-    assert again.exit_code == 0
+    again = succeed("measure", out, "--full")
     assert again.stdout.count(said) >= 3
     _check_files(out, said)
 
@@ -128,7 +126,7 @@ def test_items_comparisons_cards_and_papers_figures_say_so_too(two: Path, tmp_pa
     said, runs = f"CONTAMINATED: {n} of 9 held-out bindings", [tmp_path / "run", tmp_path / "blind"]
     trained = f"jackalope:{two / 'model'}"
     for run, spec in zip(runs, (trained, "blind:length"), strict=True):
-        assert _run(two, spec, OTHER, run, "--protocol", "binary", "--allow-contaminated", "--jsonl").exit_code == 0
+        succeed(*_run(two, spec, OTHER, run, "--protocol", "binary", "--allow-contaminated", "--jsonl"))
     rows = [json.loads(line) for line in (runs[0] / "items.jsonl").read_text().splitlines()]
     assert rows
     assert all(row["mark"].startswith(said) for row in rows)
@@ -140,7 +138,7 @@ def test_items_comparisons_cards_and_papers_figures_say_so_too(two: Path, tmp_pa
     assert all(row["mark"].startswith(f"{trained}: {said}") for row in comparison["rows"])
     assert f"A: {said}" in score_command("compare", *runs).stdout
     assert said in (tmp_path / "rows.csv").read_text()
-    assert score_command("report", runs[0], "--hub", tmp_path).exit_code == 0
+    succeed("report", runs[0], "--hub", tmp_path)
     for value in ModelCard.load(tmp_path / "README.md").data.eval_results or pytest.fail("the card has no values"):
         assert value.metric_name.endswith("(CONTAMINATED, stand-in)")
         assert value.metric_args["mark"].startswith(said)
@@ -171,12 +169,11 @@ def _check_files(out: Path, said: str) -> None:
 
 def test_a_model_of_the_same_block_is_clean(two: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    done = _run(two, f"jackalope:{two / 'model'}", TRAINED, out)
-    assert done.exit_code == 0, done.output
+    done = succeed(*_run(two, f"jackalope:{two / 'model'}", TRAINED, out))
     assert "None of the 9 held-out bindings and none of the 40 scored images were in training." in done.stdout
     assert json.loads((out / "results.json").read_text())["training"]["status"] == CLEAN
     assert "CONTAMINATED" not in done.output + "".join(path.read_text() for path in (out / "tables").iterdir())
-    assert score_command("report", out).exit_code == 0
+    succeed("report", out)
     html = (out.parent / "report.html").read_text()
     assert "that no training image or text contains" in html
     assert "CONTAMINATED" not in html
@@ -200,10 +197,9 @@ def test_of_other_models_the_page_says_that_nothing_is_known(
     two: Path, tiny: Callable[..., Tiny], tmp_path: Path
 ) -> None:
     out, spec = tmp_path / "run", f"open_clip:tiny@{tiny().save(tmp_path / 'tiny.pt')}"
-    done = _run(two, spec, OTHER, out, "--protocol", "binary")
-    assert done.exit_code == 0, done.output
+    done = succeed(*_run(two, spec, OTHER, out, "--protocol", "binary"))
     assert "What this model was trained on is unknown" in done.stdout
-    assert score_command("report", out).exit_code == 0
+    succeed("report", out)
     html = (out.parent / "report.html").read_text()
     assert "no training image" not in html
     assert (
@@ -297,10 +293,9 @@ def test_a_copy_of_the_weights_keeps_its_history(two: Path, tmp_path: Path) -> N
     open_clip.add_model_config(tmp_path / f"{name}.json")
     torch.save(model.network.state_dict(), tmp_path / "copy.pt")
     out = tmp_path / "run"
-    done = _run(two, f"open_clip:{name}@{tmp_path / 'copy.pt'}", OTHER, out, "--protocol", "binary")
+    done = score_command(*_run(two, f"open_clip:{name}@{tmp_path / 'copy.pt'}", OTHER, out, "--protocol", "binary"))
     assert_one_sentence(done, f"CONTAMINATED: {n} of 9 held-out bindings")
-    done = _run(two, f"open_clip:{name}@{tmp_path / 'copy.pt'}", TRAINED, out, "--protocol", "binary")
-    assert done.exit_code == 0, done.output
+    done = succeed(*_run(two, f"open_clip:{name}@{tmp_path / 'copy.pt'}", TRAINED, out, "--protocol", "binary"))
     results = json.loads((out / "results.json").read_text())
     assert results["training"]["status"] == CLEAN
     assert results["factors"]["model"] == "jackalope:scratch"

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,8 @@ from evaluator.scoring.needs import Needs, collect_needs
 from generator.base.errors import UserError
 from generator.base.files import read_json
 from generator.dataset.reader import Benchmark, Dataset
-from tests.evaluator.conftest import assert_one_sentence, score_command
-from tests.evaluator.needs import all_pairs, pair_ids, pool_ids
+from tests.evaluator.conftest import assert_one_sentence, score_command, score_json, succeed
+from tests.evaluator.needs import pair_ids, pool_ids
 from tests.evaluator.synthetic import (
     Builder,
     Row,
@@ -42,20 +43,6 @@ def needs(benchmark: Benchmark) -> Needs:
 def table(pairs: list[tuple[str, str]], scores: list[float | None]) -> pa.Table:
     images, texts = zip(*pairs, strict=True)
     return pa.table({"scene_id": images, "text_id": texts, "score": scores})
-
-
-def test_every_pair_and_pool_gets_its_own_score(benchmark: Benchmark, needs: Needs) -> None:
-    pairs = sorted(all_pairs(needs))
-    shuffled = [pairs[i] for i in np.random.default_rng(0).permutation(len(pairs))]
-    score = {pair: float(i) for i, pair in enumerate(pairs)}
-    found = dataset_scores(table(shuffled, [score[pair] for pair in shuffled]), PATH, benchmark, PROTOCOLS, False)
-    assert found.protocols == PROTOCOLS
-    scored = zip(found.images.to_pylist(), found.texts.to_pylist(), strict=True)
-    assert dict(zip(scored, found.scores.tolist(), strict=True)) == {pair: score[pair] for pair in pair_ids(needs)}
-    (matrix,) = found.pools.values()
-    images, texts = pool_ids(needs, "grid")
-    for i, j in ((0, 0), (3, 17), (len(images) - 1, len(texts) - 1)):
-        assert matrix[i, j] == np.float32(score[images[i], texts[j]])
 
 
 def test_an_image_that_lacks_a_text_of_its_pool_has_no_row(
@@ -113,9 +100,7 @@ def write_csv(path: Path, rows: list[Row]) -> Path:
 
 
 def measured(*arguments: str | Path) -> Row:
-    done = score_command("measure", *arguments, "--json")
-    assert done.exit_code == 0, done.output
-    results: Row = json.loads(done.stdout)
+    results: Row = score_json("measure", *arguments)
     return results
 
 
@@ -174,9 +159,8 @@ def test_a_report_without_images_opens_and_shows_the_words(tmp_path: Path) -> No
         for truth, score in ((1, 0.5), (0, 0.4 + 0.1 * i))
     ]
     path = write_csv(tmp_path / "scores.csv", rows)
-    assert score_command("measure", "--items", path, "--out", tmp_path / "run").exit_code == 0
-    done = score_command("report", tmp_path / "run")
-    assert done.exit_code == 0, done.output
+    succeed("measure", "--items", path, "--out", tmp_path / "run")
+    succeed("report", tmp_path / "run")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "data:image/webp" not in page
     for i in range(4):
@@ -267,7 +251,7 @@ def test_retrieval_needs_no_pool_of_ours(tmp_path: Path) -> None:
 
 def test_scores_of_a_dataset_with_a_pool_are_those_of_its_run(bags: None, drawn: Path, tmp_path: Path) -> None:
     own = tmp_path / "own"
-    assert score_command("run", drawn, "--model", f"bag:sharp@{drawn}", "--out", own).exit_code == 0
+    succeed("run", drawn, "--model", f"bag:sharp@{drawn}", "--out", own)
     benchmark = Dataset.open(drawn).benchmark()
     pairs = pq.read_table(own / "scores.parquet").select(["image_id", "text_id", "score"]).to_pylist()
     rows = {(row["image_id"], row["text_id"]): row["score"] for row in pairs}
@@ -279,10 +263,11 @@ def test_scores_of_a_dataset_with_a_pool_are_those_of_its_run(bags: None, drawn:
             (image, text): value for text, value in zip(benchmark.pools["text_id"].to_pylist(), values, strict=True)
         }
     table = [{"scene_id": image, "text_id": text, "score": score} for (image, text), score in rows.items()]
+    random.Random(0).shuffle(table)
     pq.write_table(pa.Table.from_pylist(table), tmp_path / "scores.parquet")
     found = measured("--items", tmp_path / "scores.parquet", "--dataset", drawn, "--out", tmp_path / "run")
     assert unnamed(found["rows"]) == unnamed(measure(own)["rows"])
-    assert score_command("report", tmp_path / "run").exit_code == 0
+    succeed("report", tmp_path / "run")
     assert "data:image/webp" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 

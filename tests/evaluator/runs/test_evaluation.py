@@ -1,9 +1,7 @@
 """What `evaluate` returns: numbers for programs, tables for people."""
 
-import json
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from evaluator import Evaluation, evaluate
@@ -15,14 +13,6 @@ from tests.evaluator.conftest import score_command
 def found(bags: None, drawn: Path, tmp_path: Path) -> Evaluation:
     """Everything that a model that binds got."""
     return evaluate(f"bag:sharp@{drawn}", drawn, out=tmp_path / "run")
-
-
-def test_the_rows_are_those_of_results_json(found: Evaluation) -> None:
-    rows = json.loads((found.folder / "results.json").read_text())["rows"]
-    table = found.to_pandas()
-    assert len(table) == len(rows)
-    expected = pd.DataFrame(rows)
-    pd.testing.assert_frame_equal(table[list(expected.columns)], expected)
 
 
 def test_the_table_is_the_one_that_the_command_prints(found: Evaluation) -> None:

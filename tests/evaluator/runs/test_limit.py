@@ -10,7 +10,7 @@ from evaluator import evaluate
 from evaluator.runs.parts import in_splits, limit_said, limited, what_is_left
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark
-from tests.evaluator.conftest import assert_one_sentence, score_command
+from tests.evaluator.conftest import score_command, succeed
 
 
 def test_a_limit_takes_some_items_of_each_protocol(benchmark: Benchmark) -> None:
@@ -50,8 +50,7 @@ def test_some_splits_alone_are_scored(bags: None, drawn: Path, benchmark: Benchm
 
 def test_results_say_the_limit_and_keep_it_when_measured_again(bags: None, drawn: Path, tmp_path: Path) -> None:
     spec, out = f"bag:sharp@{drawn}", tmp_path / "run"
-    done = score_command("run", drawn, "--model", spec, "--protocol", "binary", "--limit", 2, "--out", out)
-    assert done.exit_code == 0, done.stderr
+    done = succeed("run", drawn, "--model", spec, "--protocol", "binary", "--limit", 2, "--out", out)
     assert "(limit 2)" in done.stdout
     assert "The limit of 2 items left 'binary' none of" in done.stdout
     assert "The limit of 2 items left 'binary' none of" in done.stderr
@@ -68,4 +67,3 @@ def test_results_say_the_limit_and_keep_it_when_measured_again(bags: None, drawn
     refused = score_command("run", drawn, "--model", spec, "--protocol", "binary", "--out", out)
     assert refused.exit_code == 2
     assert "holds a run of another limit (2); choose another --out." in refused.stderr
-    assert_one_sentence(score_command("run", drawn, "--model", spec, "--protocol", "nonsense"), "Unknown protocol")

@@ -17,7 +17,7 @@ from evaluator.runs.measure import measure
 from evaluator.runs.parts import captions_digest, read_splits, splits_of
 from generator.base.errors import UserError
 from tests.evaluator.benchmarks.conftest import Colors, write_sugarcrepe, write_winoground
-from tests.evaluator.conftest import assert_one_sentence, score_command
+from tests.evaluator.conftest import assert_one_sentence, score_command, score_json, succeed
 from tests.evaluator.synthetic import find
 
 CORPUS = "a red car\na gray car\na blue dog\n"
@@ -36,10 +36,7 @@ def audited(benchmark: str, out: Path, corpus: str = CORPUS, *more: str) -> Path
     """The folder of `score familiarity` against some captions."""
     path = out.with_suffix(".txt")
     path.write_text(corpus)
-    done = score_command(
-        "familiarity", benchmark, "--reference", path, "--out", out, "--workers", 1, "--with-own", *more
-    )
-    assert done.exit_code == 0, done.output
+    succeed("familiarity", benchmark, "--reference", path, "--out", out, "--workers", 1, "--with-own", *more)
     return out
 
 
@@ -83,14 +80,13 @@ def test_an_empty_partition_has_a_row_without_a_mean(benchmark: str, tmp_path: P
     assert "No question is seen: that split has no mean." in caplog.text
     assert values(found.results)["unseen"] == (5, 0.8)
     assert not {"full - seen", "mixed - seen", "seen - unseen"} & set(values(found.results))
-    told = score_command("measure", tmp_path / "run", "--full")
-    assert told.exit_code == 0, told.output
+    told = succeed("measure", tmp_path / "run", "--full")
     assert "Splits are by familiarity with" in told.stdout
     for command in (
         ("report", tmp_path / "run", "--out", tmp_path / "page.html"),
         ("tables", "bindsplit2026", tmp_path / "run"),
     ):
-        assert score_command(*command).exit_code == 0
+        succeed(*command)
 
 
 def test_measure_gives_a_finished_run_other_splits_and_keeps_them(
@@ -99,15 +95,14 @@ def test_measure_gives_a_finished_run_other_splits_and_keeps_them(
     out = tmp_path / "run"
     plain = evaluate(Colors(), benchmark, out=out).results
     assert set(values(plain)) == {"all"}
-    done = score_command("measure", out, "--splits", partitions)
-    assert done.exit_code == 0, done.output
+    done = succeed("measure", out, "--splits", partitions)
     assert "seen 2, mixed 1, unseen 2" in done.stderr
     again = measure(out)
     assert set(values(again)) > {"full", "seen", "mixed", "unseen"}
     assert len(pool_runs([plain, again])) == 2, "results of other splits are not averaged"
     split_run(out, audited(benchmark, tmp_path / "other", "a green car\na blue car\n"))
     assert values(measure(out))["seen"] == (2, 1.0)
-    assert score_command("report", out, "--out", tmp_path / "page.html").exit_code == 0
+    succeed("report", out, "--out", tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert "Splits are by familiarity with" in page
     figures = json.loads(page.partition('id="figures-data">')[2].partition("</script>")[0])
@@ -143,9 +138,7 @@ def test_full_less_seen_has_the_interval_of_the_rest_against_the_seen(tmp_path: 
         json.dumps(dict.fromkeys(("benchmark", "reference", "captions", "extractor", "match"), "x"))
     )
     out = tmp_path / "run"
-    done = score_command("measure", "--items", tmp_path / "scores.csv", "--splits", folder, "--out", out, "--json")
-    assert done.exit_code == 0, done.output
-    results = json.loads(done.stdout)
+    results = score_json("measure", "--items", tmp_path / "scores.csv", "--splits", folder, "--out", out)
     gap = find(results, "binary", "full - seen")
     seen, rest = np.array(right["seen"]), np.array([*right["mixed"], *right["unseen"]])
     assert gap["value"] == pytest.approx(np.array([*seen, *rest]).mean() - seen.mean(), abs=1e-6)
@@ -154,7 +147,7 @@ def test_full_less_seen_has_the_interval_of_the_rest_against_the_seen(tmp_path: 
     assert gap["p"] == pytest.approx(find(results, "binary", "full - seen")["p"])
     assert find(results, "binary", "full")["items"] == n
     # the same scores with splits of their own again
-    assert score_command("measure", "--items", tmp_path / "scores.csv", "--out", out).exit_code == 0
+    succeed("measure", "--items", tmp_path / "scores.csv", "--out", out)
     assert splits_of(out) is None
 
 

@@ -13,7 +13,7 @@ from evaluator.runs.measure import measure, measure_protocols, write_items
 from evaluator.runs.tables import COLUMNS, item_rows
 from generator.dataset import reader
 from generator.dataset.reader import Benchmark
-from tests.evaluator.conftest import score_command
+from tests.evaluator.conftest import succeed
 from tests.evaluator.encoders import Sharp, captions_by_image
 from tests.evaluator.synthetic import Builder, add_pair, one_of_each, write_run
 
@@ -47,9 +47,7 @@ def test_pairs_name_both_images_and_what_is_unscored_says_why(tmp_path: Path) ->
     run = open_run(folder)
     rows = {row["item_id"]: row for row in item_rows(run, measure_protocols(run))}
     assert len(rows) == run.benchmark.items.num_rows
-    scores = dict(
-        zip(range(run.benchmark.candidates.num_rows), np.linspace(0, 1, run.benchmark.candidates.num_rows), strict=True)
-    )
+    scores = np.linspace(0, 1, run.benchmark.candidates.num_rows)
     expected: dict[str, list[tuple[object, ...]]] = {}
     for i, row in enumerate(run.benchmark.candidates.to_pylist()):
         score = None if i == 0 else pytest.approx(scores[i], abs=1e-6)
@@ -64,8 +62,7 @@ def test_pairs_name_both_images_and_what_is_unscored_says_why(tmp_path: Path) ->
 
 
 def test_the_lines_of_items_jsonl_are_the_rows(bags: None, drawn: Path, tmp_path: Path) -> None:
-    done = score_command("run", drawn, "--model", f"bag:sharp@{drawn}", "--out", tmp_path / "run", "--jsonl")
-    assert done.exit_code == 0, done.stderr
+    succeed("run", drawn, "--model", f"bag:sharp@{drawn}", "--out", tmp_path / "run", "--jsonl")
     path = tmp_path / "run" / "items.jsonl"
     run = open_run(tmp_path / "run")
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
@@ -75,7 +72,7 @@ def test_the_lines_of_items_jsonl_are_the_rows(bags: None, drawn: Path, tmp_path
     assert write_items(tmp_path / "run") == path
     assert path.read_bytes() == first
     path.unlink()
-    assert score_command("measure", tmp_path / "run", "--jsonl").exit_code == 0
+    succeed("measure", tmp_path / "run", "--jsonl")
     assert path.read_bytes() == first
 
 
@@ -87,23 +84,18 @@ def test_the_best_three_texts_stand_best_first_and_a_tie_is_false_first(tmp_path
     run = write_run(root, tmp_path / "run", lambda n: given[:n], broken=[5])
     measure(run)
     found = pd.read_csv(run / "tables" / "top.csv")
-    order = reader.Dataset.open(root).benchmark("all").candidates.to_pylist()
-    score = {id(row): float(value) for row, value in zip(order, given, strict=True)}
-    items: dict[str, list[dict[str, object]]] = {}
-    for place, row in enumerate(order):
-        items.setdefault(str(row["item_id"]), []).append({**row, "score": score[id(row)], "broken": place == 5})
-    expected = {}
-    for item_id, rows in items.items():
-        compared = [row for row in rows if row["slot"] in ("c", "n")]
-        if len(compared) > 3 and not any(row["broken"] for row in rows):
-            best = sorted(compared, key=lambda row: (-float(str(row["score"])), bool(row["truth"])))[:3]
-            expected[item_id] = [(bool(row["truth"]), float(str(row["score"]))) for row in best]
+    items: dict[str, list[tuple[float, bool]]] = {}
+    candidates = reader.Dataset.open(root).benchmark("all").candidates.to_pylist()
+    for row, score in zip(candidates, given.tolist(), strict=True):
+        if row["slot"] in ("c", "n"):
+            items.setdefault(row["item_id"], []).append((-score, row["truth"]))
+    items.pop(candidates[5]["item_id"], None)
+    expected = {item: sorted(rows)[:3] for item, rows in items.items() if len(rows) > 3}
     assert set(found["item_id"]) == set(expected)
-    for item_id, rows in found.groupby("item_id"):
+    for item, rows in found.groupby("item_id"):
         assert rows["rank"].tolist() == [1, 2, 3]
-        told = list(zip(rows["truth"].tolist(), rows["score"].tolist(), strict=True))
-        assert [truth for truth, _ in told] == [truth for truth, _ in expected[str(item_id)]]
-        assert np.allclose([s for _, s in told], [s for _, s in expected[str(item_id)]])
+        assert rows["truth"].tolist() == [truth for _, truth in expected[str(item)]]
+        assert rows["score"].tolist() == pytest.approx([-score for score, _ in expected[str(item)]])
     assert (found.groupby("item_id")["score"].nunique() < 3).any()
 
 

@@ -15,7 +15,7 @@ from evaluator.training.session import train
 from evaluator.training.source import benchmark_source
 from generator.base.files import read_json
 from generator.dataset.reader import Benchmark, World
-from tests.evaluator.conftest import assert_one_sentence, score_command
+from tests.evaluator.conftest import assert_one_sentence, score_command, succeed
 
 
 def test_tensorboard_has_every_value(bags: None, drawn: Path, tmp_path: Path) -> None:
@@ -24,8 +24,7 @@ def test_tensorboard_has_every_value(bags: None, drawn: Path, tmp_path: Path) ->
 
     run = tmp_path / "run"
     spec = f"bag:sharp@{drawn}"
-    done = score_command("run", drawn, "--model", spec, "--limit", "20", "--out", run, "--log", "tensorboard")
-    assert done.exit_code == 0, done.output
+    succeed("run", drawn, "--model", spec, "--limit", "20", "--out", run, "--log", "tensorboard")
     events = EventAccumulator(f"{run}.tensorboard").Reload()
     rows = [row for row in read_json(run / "results.json")["rows"] if row["value"] is not None]
     scalars = {tag: events.Scalars(tag)[0].value for tag in events.Tags()["scalars"]}

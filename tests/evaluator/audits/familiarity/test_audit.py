@@ -1,4 +1,4 @@
-"""Labels, buckets, rates and figures of an audit against the published counts and plain loops; the files it writes."""
+"""Labels, buckets, rates and figures of an audit against the published counts; the files it writes."""
 
 from dataclasses import replace
 from itertools import product
@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 
-from evaluator.audits.familiarity.audit import BUCKETS, CLOSE, NONE, PERFECT, Overlap, audit, label, rates, shares
+from evaluator.audits.familiarity.audit import BUCKETS, CLOSE, NONE, PERFECT, Overlap, audit, label, rates
 from evaluator.audits.familiarity.counting import Counted, Shown
 from evaluator.audits.familiarity.samples import Sample
 
@@ -76,19 +74,6 @@ def test_the_published_counts_fit_together() -> None:
     assert round(100 * found["loose"]["seen"], 1) == 27.6
     assert round(100 * found["loose"]["unseen"], 1) == 1.2
     assert round(found["strict"]["unseen"] * 26_508) == 752 == 5 + 433 + 314
-
-
-@given(st.lists(st.tuples(*[st.sampled_from((PERFECT, CLOSE, NONE))] * 4), min_size=1, max_size=20))
-def test_rates_and_shares_are_those_of_a_plain_loop(rows: list[tuple[str, ...]]) -> None:
-    overlaps = [_overlap(row) for row in rows]
-    found = rates(overlaps)
-    assert found["strict"]["seen"] == sum(set(row) == {PERFECT} for row in rows) / len(rows)
-    assert found["strict"]["unseen"] == sum(PERFECT not in row for row in rows) / len(rows)
-    assert found["loose"]["seen"] == sum(NONE not in row for row in rows) / len(rows)
-    assert found["loose"]["unseen"] == sum(set(row) == {NONE} for row in rows) / len(rows)
-    for side, labels in (("positive", slice(2)), ("negative", slice(2, 4))):
-        flat = [each for row in rows for each in row[labels]]
-        assert shares(overlaps)[side] == {name: flat.count(name) / len(flat) for name in (PERFECT, CLOSE, NONE)}
 
 
 def test_the_summary_counts_everything_once() -> None:

@@ -5,8 +5,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from evaluator.audits.probe.pairs import ATTRIBUTE, BINDING, FACTORS, OBJECT, SAME, Pair, exchanged
-from evaluator.audits.probe.towers import bound, coordinates, geometry, moves, names_of, probe
+from evaluator.audits.probe.pairs import ATTRIBUTE, BINDING, FACTORS, OBJECT, SAME, Pair, exchanged, names_of
+from evaluator.audits.probe.towers import bound, coordinates, geometry, moves, probe
 
 VALUES = ["blue", "gray", "green", "pink", "red", "teal"]
 OBJECTS = ["ball", "cone", "cube", "disc", "ring", "star"]
