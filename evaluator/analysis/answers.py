@@ -17,16 +17,16 @@ from evaluator.protocols.records import ResultsRecord, RunRecord
 from evaluator.provenance.contamination import marks_said
 from evaluator.statistics.clusters import Clusters
 from generator.base.csv_tables import read_csv
-from generator.base.errors import UserError
+from generator.base.errors import UserError, did_you_mean
 from generator.base.files import read_json
 from generator.base.limits import MOST_LIST, check_file
 from generator.base.parquet import read_table
 from generator.base.paths import split_name
 
 logger = logging.getLogger(__name__)
-LABELS = ("protocol", "metric", "kind", "split", "cluster", "bindings", "scene")
+LABELS = ("protocol", "metric", "kind", "skill", "split", "cluster", "bindings", "scene")
 _NEEDED = ("item", "correct", "cluster")
-_OPTIONAL = ("split", "model", "protocol", "metric", "kind", "bindings", "scene")
+_OPTIONAL = ("split", "model", "protocol", "metric", "kind", "skill", "bindings", "scene")
 _MEANINGS = {"1": 1.0, "1.0": 1.0, "true": 1.0, "0": 0.0, "0.0": 0.0, "false": 0.0, "": np.nan}
 _NAMED = 3
 
@@ -68,16 +68,17 @@ class Matched:
     partitioned: bool = False
 
 
-def read_answers(source: str) -> list[Answers]:
+def read_answers(source: str, metric: str | None = None) -> list[Answers]:
     """The answers in a run's folder, a .csv or a .parquet; of a table with the column `model` one for each model.
 
-    `source` is a path, or NAME=PATH to give the model a name. Raises UserError for anything else, with what is wrong.
+    `source` is a path, or NAME=PATH to give the model a name. metric: of which items are right or wrong, None for the
+    main one of each protocol. Raises UserError for anything else, with what is wrong.
     """
     name, path = split_name(source)
     if path.is_dir():
-        found = [_read_run(path)]
+        found = [_read_run(path, metric)]
     elif path.suffix in (".csv", ".parquet") and path.exists():
-        found = _read_table(path)
+        found = _read_table(path, metric)
     else:
         raise UserError(f"Expected the folder of a run, a .csv or a .parquet, got {path}; give one that exists.")
     if name and len(found) > 1:
@@ -166,8 +167,9 @@ def match(answers: Sequence[Answers]) -> Matched:
     )
 
 
-def _read_run(folder: Path) -> Answers:
-    """The main metric of every protocol of a run, from its tables; needs neither dataset nor model."""
+def _read_run(folder: Path, metric: str | None) -> Answers:
+    """A metric of every protocol of a run, by default the main one, from its tables; needs neither dataset nor
+    model."""
     if not (folder / "run.json").exists():
         raise UserError(f"{folder} is no finished run; give a folder written by `score run`.")
     path = folder / "tables" / "items.csv"
@@ -184,17 +186,21 @@ def _read_run(folder: Path) -> Answers:
     chosen = np.zeros(len(table["item_id"]), dtype=bool)
     for protocol in dict.fromkeys(table["protocol"].tolist()):
         of = table["protocol"] == protocol
-        main = of & (table["metric"] == table["metric"][of.argmax()])  # the first metric is the main one
-        if set(table["value"][main].tolist()) <= set(_MEANINGS):
-            chosen |= main
+        wanted = of & (table["metric"] == (metric or table["metric"][of.argmax()]))  # the first metric is the main one
+        if set(table["value"][wanted].tolist()) <= set(_MEANINGS):
+            chosen |= wanted
         else:
-            logger.info(f"{folder}: '{protocol}' is not compared, because its main metric is not right or wrong.")
+            what = f"'{metric}'" if metric else "its main metric"
+            logger.info(f"{folder}: '{protocol}' is not compared, because {what} is not right or wrong.")
+    if metric and metric not in table["metric"]:
+        raise UserError(f"{folder} has no metric '{metric}'; {did_you_mean(metric, sorted(set(table['metric'])))}")
     if not chosen.any():
-        raise UserError(f"{folder} has no items that are right or wrong; compare runs of another protocol.")
+        raise UserError(f"{folder} has no items that are right or wrong; compare runs of another protocol or metric.")
     table = {name: values[chosen] for name, values in table.items()}
     labels = {name: table[name] for name in LABELS if name in table}
     labels["scene"] = table["scene_id"]
-    labels["kind"] = np.where(table["kind"] == "", table["skill"], table["kind"])
+    no_kind = table["kind"] == ""
+    labels |= {"kind": np.where(no_kind, table["skill"], table["kind"]), "skill": np.where(no_kind, "", table["skill"])}
     model = record["model"] if channel == record.get("channels", [channel])[0] else f"{record['model']} ({channel})"
     benchmark = (record["benchmark_name"], record["benchmark"], record["world"])
     return Answers(
@@ -211,9 +217,14 @@ def _read_run(folder: Path) -> Answers:
     )
 
 
-def _read_table(path: Path) -> list[Answers]:
+def _read_table(path: Path, metric: str | None) -> list[Answers]:
     """The answers in a table that another program wrote, by model."""
     columns = {name: strings(column) for name, column in _read_columns(path, _NEEDED, _OPTIONAL).items()}
+    if metric is not None:
+        chosen = columns.get("metric", np.array([], dtype=object)) == metric
+        if not chosen.any():
+            raise UserError(f"{path} has no rows of the metric '{metric}'; name it in a column 'metric'.")
+        columns = {name: values[chosen] for name, values in columns.items()}
     correct = _correct(columns["correct"], columns["item"], path)
     for name in ("item", "cluster"):
         if (columns[name] == "").any():

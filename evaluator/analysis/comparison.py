@@ -1,7 +1,9 @@
 """Comparison of models on the same items: which is better, on which split the lead changes, what the benchmark can
 tell."""
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -28,7 +30,11 @@ from generator.base.errors import UserError
 from generator.base.progress import SILENT, Progress
 
 Q = 0.05
-_QUESTION = ("protocol", "metric", "kind", "split")
+LESS_IS_BETTER = ("brittleness",)
+"""Metrics of which the model with less leads."""
+_QUESTION = ("protocol", "metric", "kind", "skill", "split")
+Key = tuple[str, ...]
+"""The labels of a question, as _QUESTION names them."""
 Row = dict[str, Any]
 Comparison = dict[str, Any]
 """What `compare` returns."""
@@ -36,29 +42,33 @@ Asked = list[tuple[Matched, np.ndarray]]
 """The answers of each block, with a mask (n,) of the items of a question."""
 
 
-def compare(sources: Sequence[str], detect: float | None = None, progress: Progress = SILENT) -> Comparison:
+def compare(
+    sources: Sequence[str], detect: float | None = None, progress: Progress = SILENT, metric: str | None = None
+) -> Comparison:
     """Compare the models of runs and tables (see `read_answers`) on the items that all of them answered.
 
-    detect: a difference (0..1) for which the rows say what it needs. Returns
+    detect: a difference (0..1) for which the rows say what it needs. metric: the metric to compare, None for the main
+    one of each protocol. Returns
 
     - `models`: the sources of each model, several where it was trained with several seeds or has runs on several
       blocks.
     - `marks`: what stands beside every number of a model that is contaminated or a stand-in.
     - `items`: what is compared and what is left out (see `match`), a dict for each block.
-    - `rows`: one for each pair of models and each question, which is a protocol, kind and split. Shares are 0..1;
+    - `rows`: one for each pair of models and each question, which is a protocol, kind and split, and each skill of a
+      kind that has several. Shares are 0..1;
       `difference` is `first` − `second`, means over trainings and blocks. `low`, `high`, `p` and `detectable` come from
       one model of the difference (evaluator.statistics.difference); `speaks_of` says of what population. `q` is
       p after Benjamini and Hochberg over the pairs of models; `leader` is the model that leads with q of at most .05,
       else None. `p_mcnemar` takes items as independent, None where a model has several runs. `mark` has the
       marks of both.
-    - `flips`: for each pair of models the splits between which the lead changes, with `p_flip`, the larger p of the
-      two, and whether it is `significant`: the leads on both splits are.
+    - `flips`: for each pair of models the splits between which the lead changes, with the `leaders`, with `p_flip`,
+      the larger p of the two, and whether it is `significant`: the leads on both splits are.
     - `rankings`: the models of each question by rank, with intervals.
 
     Raises UserError when a source cannot be read, when there are fewer than two models, and as `match_blocks` does.
     """
     unique = {_resolved(source): source for source in sources}
-    answers = [each for source in unique.values() for each in read_answers(source)]
+    answers = [each for source in unique.values() for each in read_answers(source, metric)]
     blocks = match_blocks(answers)
     models: dict[str, list[str]] = {}
     said: dict[str, dict[str, None]] = {}
@@ -79,7 +89,7 @@ def compare(sources: Sequence[str], detect: float | None = None, progress: Progr
         clusters = shared(asked)
         found = {pair: model_difference(_sides(asked, *pair), clusters) for pair in combinations(models, 2)}
         rows += _rows(labels, asked, clusters, found, detect)
-        rankings.append({**labels, "models": _ranking(list(models), asked, found)})
+        rankings.append({**labels, "models": _ranking(labels, list(models), asked, found)})
     for row in rows:
         row["mark"] = " ".join(f"{name}: {marks[name]}" for name in (row["first"], row["second"]) if name in marks)
     return {
@@ -110,23 +120,35 @@ def _questions(blocks: Sequence[Matched]) -> list[tuple[Row, Asked]]:
     """The labels of each question, None for "", and its items in the blocks that have some; protocols in the order of
     their items. Of partitions there is one of all, FULL."""
     order: dict[str, int] = {}
-    asked: dict[tuple[str, ...], Asked] = {}
+    asked: dict[Key, Asked] = {}
     for block in blocks:
-        columns = [block.labels[name] for name in _QUESTION]
-        for protocol in dict.fromkeys(columns[0].tolist()):
+        for protocol in dict.fromkeys(block.labels["protocol"].tolist()):
             order.setdefault(protocol, len(order))
-        keys = set(zip(*(column.tolist() for column in columns), strict=True))
-        if block.partitioned:
-            keys |= {(*key[:3], FULL) for key in keys if key[3] != UNPARSED}
-        for key in keys:
-            masks = [column == label for column, label in zip(columns, key, strict=True)]
-            if key[3] == FULL and block.partitioned:
-                masks[3] = columns[3] != UNPARSED
-            asked.setdefault(key, []).append((block, np.all(masks, axis=0)))
+        for key in _keys(block):
+            asked.setdefault(key, []).append((block, _chosen(block, key)))
     return [
         ({name: label or None for name, label in zip(_QUESTION, key, strict=True)}, asked[key])
-        for key in sorted(asked, key=lambda key: (order[key[0]], *key[1:3], split_rank(key[3])))
+        for key in sorted(asked, key=lambda key: (order[key[0]], *key[1:4], split_rank(key[4])))
     ]
+
+
+def _keys(block: Matched) -> set[Key]:
+    """The questions of a block; without a skill a question is of all of them."""
+    found = set(zip(*(block.labels[name].tolist() for name in _QUESTION), strict=True))
+    skills = Counter(key[:3] for key in {key[:4] for key in found})
+    keys = {(*key[:3], "", key[4]) for key in found} | {key for key in found if skills[key[:3]] > 1}
+    return keys | {(*key[:4], FULL) for key in keys if block.partitioned and key[4] != UNPARSED}
+
+
+def _chosen(block: Matched, key: Key) -> np.ndarray:
+    """The items (n,) of a question."""
+    *labels, split = key
+    masks = [
+        block.labels[name] == label for name, label in zip(_QUESTION, labels, strict=False) if label or name != "skill"
+    ]
+    of_split = block.labels["split"]
+    masks.append(of_split != UNPARSED if block.partitioned and split == FULL else of_split == split)
+    return np.asarray(np.all(masks, axis=0))
 
 
 def _sides(asked: Asked, first: str, second: str) -> list[Sides]:
@@ -147,9 +169,14 @@ def _rows(
     ]
     for row, q in zip(rows, benjamini_hochberg([row["p"] for row in rows]), strict=True):
         row["q"] = q
-        leader = row["first"] if row["difference"] > 0 else row["second"]
+        leader = row["first"] if _better(labels, row["difference"]) > 0 else row["second"]
         row["leader"] = leader if q <= Q else None
     return rows
+
+
+def _better(labels: Row, value: float) -> float:
+    """A value of a question's metric, of which more is better."""
+    return -value if labels["metric"] in LESS_IS_BETTER else value
 
 
 def _row(sides: Sequence[Sides], clusters: Clusters, found: Difference, detect: float | None) -> Row:
@@ -199,16 +226,20 @@ def _mcnemar(sides: Sequence[Sides]) -> Row:
     }
 
 
-def _ranking(models: Sequence[str], asked: Asked, found: dict[tuple[str, str], Difference]) -> list[Row]:
+def _ranking(labels: Row, models: Sequence[str], asked: Asked, found: dict[tuple[str, str], Difference]) -> list[Row]:
     """The models by rank on one question."""
     means = [
         float(np.mean([block.correct[block.models[name]][:, chosen].mean() for block, chosen in asked]))
         for name in models
     ]
-    pairs = {(models.index(a), models.index(b)): each for (a, b), each in found.items()}
+    pairs = {
+        (models.index(a), models.index(b)): replace(each, value=_better(labels, each.value))
+        for (a, b), each in found.items()
+    }
+    placed = ranks([_better(labels, mean) for mean in means], pairs)
     rows = [
         {"model": name, "mean": _number(mean), "rank": each.rank, "low": each.low, "high": each.high}
-        for name, mean, each in zip(models, means, ranks(means, pairs), strict=True)
+        for name, mean, each in zip(models, means, placed, strict=True)
     ]
     return sorted(rows, key=lambda row: row["rank"])
 
@@ -216,7 +247,7 @@ def _ranking(models: Sequence[str], asked: Asked, found: dict[tuple[str, str], D
 def _flips(rows: Sequence[Row]) -> list[Row]:
     """Every two splits of a protocol and kind, but for val, between which the lead of one model over another changes
     sides."""
-    same = ("protocol", "metric", "kind", "first", "second")
+    same = (*_QUESTION[:-1], "first", "second")
     over_splits: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         if row["split"] != "val":
@@ -226,6 +257,7 @@ def _flips(rows: Sequence[Row]) -> list[Row]:
             **dict(zip(same, labels, strict=True)),
             "splits": [one["split"], other["split"]],
             "differences": [one["difference"], other["difference"]],
+            "leaders": [one["leader"], other["leader"]],
             "p_flip": max(one["p"], other["p"]),
             "significant": one["leader"] is not None and other["leader"] is not None,
         }

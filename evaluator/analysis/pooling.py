@@ -10,7 +10,7 @@ import numpy as np
 
 from evaluator.protocols.compass import pooled_loads
 from evaluator.protocols.items import COUNTS
-from evaluator.protocols.records import Results, Row
+from evaluator.protocols.records import STATISTICS, Results, Row
 from evaluator.provenance.contamination import mark_of
 from evaluator.statistics.clusters import ALL_LIKE_THESE, NOT_OF_BINDINGS
 from evaluator.statistics.mixed import SMALLEST_P
@@ -180,15 +180,12 @@ def _pooled_row(members: Sequence[tuple[str, Row]], level: float, runs: int) -> 
     )
     least, most = _BOUNDS[row["unit"]]
     chances = [each["chance"] for each in rows if each["chance"] is not None]
+    of_one = {name: None for name in STATISTICS if name in row and name not in ("unit", "blocks", "runs")}
     row |= {
+        **of_one,  # a number of one run is none of all
         "value": _number(found.value),
-        "sd": None,
         "low": _number(max(found.low, least)),
         "high": _number(min(found.high, most)),
-        "low_fixed": None,
-        "high_fixed": None,
-        "low_drawn": None,
-        "high_drawn": None,
         "speaks_of": ALL_LIKE_THESE if drawn and NOT_OF_BINDINGS not in row["speaks_of"] else row["speaks_of"],
         "chance": _number(float(np.mean(chances))) if chances else None,
         **_spread("blocks", found.over_blocks),

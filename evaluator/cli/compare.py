@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 SHORT = 10
-_LABELS = ("protocol", "metric", "kind", "split")
+_LABELS = ("protocol", "metric", "kind", "skill", "split")
 Row = dict[str, Any]
 
 
@@ -26,10 +26,13 @@ Row = dict[str, Any]
     metavar="POINTS",
     help="Also say how many block seeds or items a difference of POINTS percentage points needs.",
 )
+@click.option("--metric", help="Compare this metric, such as 'brittleness'.  [default: the main one of each protocol]")
 @click.option("--full", is_flag=True, help="Print every row, and the rankings of two models too.")
 @click.option("--out", type=NEW_FILE, help="CSV file to write all rows to.")
 @JSON
-def compare(runs: tuple[str, ...], detect: float | None, full: bool, out: Path | None, as_json: bool) -> None:
+def compare(
+    runs: tuple[str, ...], detect: float | None, metric: str | None, full: bool, out: Path | None, as_json: bool
+) -> None:
     """Compare models on the same items and say which differences hold.
 
     Each of RUNS is a folder written by `score run`, or a .csv or .parquet with the columns item, correct and cluster,
@@ -39,7 +42,7 @@ def compare(runs: tuple[str, ...], detect: float | None, full: bool, out: Path |
     from evaluator.analysis.comparison import compare as compute
     from evaluator.analysis.comparison import write_rows
 
-    comparison = compute(runs, None if detect is None else detect / 100, Bar())
+    comparison = compute(runs, None if detect is None else detect / 100, Bar(), metric)
     if out:
         write_rows(comparison, out)
         say(f"The rows are in {out}.")
@@ -168,11 +171,8 @@ def _rankings_table(rankings: Sequence[Row], letters: dict[str, str]) -> "Table"
 
 def _flip(flip: Row, letters: dict[str, str]) -> str:
     """A sentence on a flip."""
-    first, second = letters[flip["first"]], letters[flip["second"]]
-    leads = [
-        f"{first if difference > 0 else second} leads on {split} by {100 * abs(difference):.1f}"
-        for split, difference in zip(flip["splits"], flip["differences"], strict=True)
-    ]
+    found = zip(flip["leaders"], flip["splits"], flip["differences"], strict=True)
+    leads = [f"{letters[leader]} leads on {split} by {100 * abs(points):.1f}" for leader, split, points in found]
     where = ", ".join(flip[name] for name in _LABELS[:-1] if flip[name])
     return f"Flip{f' in {where}' if where else ''}: {', '.join(leads)}; p_flip {_p(flip['p_flip'])}."
 

@@ -1,5 +1,7 @@
 """Hard positives: other words, the same meaning (protocols, section 5; Kamath et al. 2024)."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from evaluator.metrics.comparison import best_score
@@ -23,14 +25,16 @@ class HardPositives(Protocol):
     """Original and augmented accuracy and their difference, brittleness and mean scores, by kind; by skill too where
     a kind has several.
 
-    `replace` is the mean over items of attributes and relations, as published. Objects replaced have rows of their
-    own. Of benchmarks whose authors average over categories, over all kinds too, and over categories.
+    `replace` is the mean over items of attributes and relations, as published. Objects replaced are a kind of their
+    own, `replace object`. Of benchmarks whose authors average over categories, over all kinds too, and over categories.
     """
 
     name = "hard_positives"
 
     def measure(self, scores: Scores) -> ProtocolResults:
         items = scores.items(self.name)
+        apart = (items.kind == REPLACE) & (items.skill == OBJECT)
+        items = replace(items, kind=np.where(apart, f"{REPLACE} {OBJECT}", items.kind))
         c, n, p = (best_score(items.scores, items.slot == slot) for slot in ("c", "n", "p"))
         original = right("original accuracy", 1 / 2, all_won([(c, n)], items.tolerance))
         augmented = right("augmented accuracy", 1 / 3, augmented_accuracy(c, n, p, items.tolerance))
@@ -42,11 +46,10 @@ class HardPositives(Protocol):
         ]
         if items.graded:
             outcomes += [_score(f"mean score {slot}", score) for slot, score in (("c", c), ("n", n), ("p", p))]
-        apart = (items.kind == REPLACE) & (items.skill == OBJECT)
-        rows = tabulate(items, outcomes, ["kind"], where=~apart)
+        rows = tabulate(items, outcomes, ["kind"])
         for kind in sorted(set(items.kind.tolist())):
             inside = items.kind == kind
-            if len(set(items.skill[inside])) > 1 or apart[inside].any():
+            if len(set(items.skill[inside])) > 1:
                 rows += tabulate(items, outcomes, ["kind", "skill"], gaps=False, where=inside)
         if scores.averages_categories:
             rows += tabulate(items, outcomes) + category_means(items, outcomes, kinds_and_skills(items))

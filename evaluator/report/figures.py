@@ -270,10 +270,10 @@ def differences(comparison: Mapping[str, Any]) -> list[Figure]:
     pair of models, with its splits."""
     of_splits: dict[str, list[Spec]] = {}
     of_flips: dict[str, list[Spec]] = {}
-    same = ("protocol", "metric", "kind", "first", "second")
-    flipped = {tuple(flip[name] for name in same) for flip in comparison.get("flips", ())}
+    same = ("protocol", "metric", "kind", "skill", "first", "second")
+    flipped = {tuple(flip.get(name) for name in same) for flip in comparison.get("flips", ())}
     for row in comparison["rows"]:
-        question = ", ".join(str(row[name]) for name in ("protocol", "kind") if row[name])
+        question = ", ".join(str(row[name]) for name in ("protocol", "kind", "skill") if row.get(name))
         told, pair = {**row, "value": row["difference"], "unit": "difference"}, f"{row['first']} − {row['second']}"
         of_splits.setdefault(row["split"] or "all items", []).append(_record(told, pair, question))
         if row["split"] != "val" and tuple(row.get(name) for name in same) in flipped:

@@ -179,11 +179,12 @@ _SECTIONS = {
 
 
 def _sections(made: Sequence[Figure]) -> list[tuple[str, str, list[Figure]]]:
-    """The name, the title and the figures of each section below the gallery."""
-    found = [
-        (name, title, [each for each in made if each.name.split("-")[0] == name]) for name, title in _SECTIONS.items()
-    ]
-    return [section for section in found if section[2]]
+    """The name, the title and the figures of each section below the gallery. Figures of an unknown name come last, in
+    sections with the title of the first of them."""
+    of_section: dict[str, list[Figure]] = {name: [] for name in _SECTIONS}
+    for each in made:
+        of_section.setdefault(each.name.split("-")[0], []).append(each)
+    return [(name, _SECTIONS.get(name, of[0].title), of) for name, of in of_section.items() if of]
 
 
 def _sort_key(cell: Cell) -> str:

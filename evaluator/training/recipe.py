@@ -139,13 +139,16 @@ def from_preset(
 ) -> tuple[R, Origin]:
     """The recipe of a preset of a method, by default its first, with the values that are given in place of its own.
 
-    matching: for cross encoders. Raises UserError where there is no preset of that name.
+    matching: for cross encoders. A method without presets has the defaults of its options. Raises UserError where
+    there is no preset of that name.
     """
     of_method = {
         name: each
         for name, each in presets().items()
         if (each["method"], each.get("matching", False)) == (method.name, matching)
     }
+    if preset is None and not of_method:
+        return method(**given), Origin(preset="", source="", published=[], chosen=[], given=sorted(given))
     name = preset or next(iter(of_method))
     if name not in of_method:
         of = f"`score train {method.name}`{' for cross encoders' if matching else ''}"
@@ -170,4 +173,5 @@ def origin_said(origin: Origin) -> str:
         "Given by you": origin["given"],
     }
     said = [f"{group}: {', '.join(names).replace('_', ' ')}." for group, names in groups.items() if names]
-    return " ".join([f"Preset {origin['preset']}.", *said])
+    preset = [f"Preset {origin['preset']}."] if origin["preset"] else []
+    return " ".join([*preset, *said])

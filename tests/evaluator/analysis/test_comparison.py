@@ -18,6 +18,7 @@ from generator.base.files import read_json, write_json
 from tests.evaluator.synthetic import Builder, one_of_each, planted, write_run
 from tests.paths import CHECKOUT
 
+QUESTION = ("protocol", "kind", "skill", "split")
 UNKNOWN = "groups like these; the bindings are not known; "
 
 
@@ -66,8 +67,9 @@ def test_every_question_and_pair_has_the_row_that_its_tables_give(runs: list[Pat
     whole = pd.DataFrame({name: table["value"] for name, table in tables.items()})
     labels = (
         tables["x"]
-        .assign(kind=lambda t: t["kind"].fillna(t["skill"]).fillna(""))[
-            ["protocol", "kind", "split", "cluster", "bindings", "scene_id"]
+        .assign(known=lambda t: t["kind"].notna(), kind=lambda t: t["kind"].fillna(t["skill"]))
+        .assign(skill=lambda t: t["skill"].where(t["known"]))[
+            ["protocol", "kind", "skill", "split", "cluster", "bindings", "scene_id"]
         ]
         .fillna("")
     )
@@ -76,12 +78,18 @@ def test_every_question_and_pair_has_the_row_that_its_tables_give(runs: list[Pat
     assert counts["compared"] == whole.notna().all(axis=1).sum() < len(whole)
     assert set(counts["unscored"]) == {str(run) for run in runs}
     whole = whole.dropna().join(labels)
-    questions = whole.groupby(["protocol", "kind", "split"])
-    assert len(comparison["rows"]) == 3 * questions.ngroups
-    assert len(comparison["rankings"]) == questions.ngroups
-    for (protocol, kind, split), part in questions:
-        asked = (protocol, kind or None, split)
-        rows = [row for row in comparison["rows"] if (row["protocol"], row["kind"], row["split"]) == asked]
+    skills = whole.groupby(["protocol", "kind"])["skill"].transform("nunique")
+    parts = [whole.assign(skill=""), whole[skills > 1]]  # all skills of a kind, and each where there are several
+    questions = [each for part in parts for each in part.groupby(["protocol", "kind", "skill", "split"])]
+    assert {key[:3] for key, _ in questions} >= {
+        ("hard_positives", "replace", "relation"),
+        ("hard_positives", "replace object", ""),
+    }
+    assert len(comparison["rows"]) == 3 * len(questions)
+    assert len(comparison["rankings"]) == len(questions)
+    for key, part in questions:
+        asked = tuple(label or None for label in key)
+        rows = [row for row in comparison["rows"] if tuple(row[name] for name in QUESTION) == asked]
         assert [(row["first"], row["second"]) for row in rows] == list(combinations("xyz", 2))
         clusters = Clusters.of(part["cluster"], part["bindings"], part["scene_id"])
         for row in rows:
@@ -96,12 +104,42 @@ def test_every_question_and_pair_has_the_row_that_its_tables_give(runs: list[Pat
                 None if detectable(found) is None else pytest.approx(detectable(found), abs=1e-6)
             )
         assert [row["q"] for row in rows] == multipletests([row["p"] for row in rows], method="fdr_bh")[1].tolist()
-        (ranked,) = [
-            each for each in comparison["rankings"] if (each["protocol"], each["kind"], each["split"]) == asked
-        ]
+        (ranked,) = [each for each in comparison["rankings"] if tuple(each[name] for name in QUESTION) == asked]
         ranks = part[list("xyz")].mean().rank(method="min", ascending=False)
         assert {row["model"]: row["rank"] for row in ranked["models"]} == ranks.to_dict()
         assert all(row["low"] <= row["rank"] <= row["high"] for row in ranked["models"])
+
+
+def test_a_metric_is_compared_in_place_of_the_main_one_and_less_brittleness_leads(tmp_path: Path) -> None:
+    for name, brittle in (("a", 10), ("b", 60)):
+        write(tmp_path / f"{name}.csv", {"seen": share(brittle), "unseen": share(70 - brittle)})
+        table = pd.read_csv(tmp_path / f"{name}.csv").assign(metric="brittleness")
+        other = table.assign(item="other " + table["item"], metric="accuracy", correct=1)
+        pd.concat([table, other]).to_csv(tmp_path / f"{name}.csv", index=False)
+    tables = [str(tmp_path / f"{name}.csv") for name in "ab"]
+    found = compare(tables, metric="brittleness")
+    assert [(row["metric"], row["split"], row["leader"]) for row in found["rows"]] == [
+        ("brittleness", "seen", "a"),
+        ("brittleness", "unseen", "b"),
+    ]
+    (flip,) = found["flips"]
+    assert (flip["leaders"], flip["significant"]) == (["a", "b"], True)
+    assert [each["models"][0]["model"] for each in found["rankings"]] == ["a", "b"]
+    assert {row["metric"] for row in compare(tables)["rows"]} == {"brittleness", "accuracy"}
+    with pytest.raises(UserError, match=r"a.csv has no rows of the metric 'britleness'"):
+        compare(tables, metric="britleness")
+
+
+def test_a_metric_of_runs_is_compared_where_its_items_are_right_or_wrong(runs: list[Path]) -> None:
+    named = [f"{run.name}={run}" for run in runs[:2]]
+    rows = compare(named, metric="brittleness")["rows"]
+    assert {row["protocol"] for row in rows} == {"hard_positives"}
+    for row in rows:
+        assert row["leader"] in (None, row["first"] if row["difference"] < 0 else row["second"])
+    with pytest.raises(UserError, match="has no metric 'britleness'; did you mean 'brittleness'"):
+        compare(named, metric="britleness")
+    with pytest.raises(UserError, match="no items that are right or wrong; compare runs of another protocol or metric"):
+        compare(named, metric="augmented - original")
 
 
 def test_rows_are_in_the_order_of_results(runs: list[Path]) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from evaluator.analysis.pooling import differences, pool_runs, spread_notes
+from evaluator.protocols.records import STATISTICS
 from evaluator.provenance.contamination import unknown_training
 from evaluator.statistics.clusters import ALL_LIKE_THESE, NOT_OF_BINDINGS
 from evaluator.statistics.pooled import pool
@@ -59,6 +60,15 @@ def test_blocks_and_training_seeds_are_told_apart() -> None:
     assert (row["items"], row["clusters"], row["ties"]) == (6 * 1200, 3 * 30, 18)
     assert row["p"] == pytest.approx(expected.p(row["chance"]), abs=1e-6)
     assert row["low_fixed"] is None
+
+
+def test_a_statistic_that_pooling_does_not_know_is_that_of_one_run_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evaluator.analysis.pooling.STATISTICS", (*STATISTICS, "iqr"))
+    runs = [trained(0.5, block, 0) for block in "ab"]
+    for run, iqr in zip(runs, (0.1, 0.9), strict=True):
+        run["rows"][0]["iqr"] = iqr
+    assert pool_runs(runs)[0]["rows"][0]["iqr"] is None
+    assert pool_runs(runs[1:])[0]["rows"][0]["iqr"] == 0.9
 
 
 def test_loads_are_pooled_too() -> None:

@@ -106,13 +106,12 @@ def check_rows(
     asked: Iterable[PlainItem],
     results: Row,
     grouped_by_skill: Sequence[str] = (),
-    apart: tuple[str, str] | None = None,
 ) -> None:
     """Every row of a protocol (micro averages) is what a plain loop over its items gives, and gaps are differences of
     rows.
 
     groupings: the labels by which rows are grouped. grouped_by_skill: where not empty, the only kinds with rows by
-    skill. apart: a kind and skill whose items are in no row of all skills.
+    skill.
     """
     values: dict[Key, list[Value]] = defaultdict(list)
     clusters, unscored = defaultdict(set), defaultdict(int)
@@ -121,8 +120,6 @@ def check_rows(
             continue
         for by in groupings:
             if grouped_by_skill and "skill" in by and q.item["kind"] not in grouped_by_skill:
-                continue
-            if "skill" not in by and apart == (q.item["kind"], q.item["skill"]):
                 continue
             place = (*labels(q, by), q.item["split"])
             if q.reason:

@@ -2,6 +2,7 @@
 
 import statistics
 from collections.abc import Callable
+from copy import copy
 
 import pytest
 
@@ -113,8 +114,11 @@ def test_every_row_is_the_definition_in_a_plain_loop(
 
 def test_replaced_objects_of_hard_positives_are_apart(asked: list[PlainItem], results: Row) -> None:
     """`replace` is the mean over items of attributes and relations, as published."""
-    groupings = [("kind",), ("kind", "skill")]
-    check_rows("hard_positives", hard_positives, groupings, asked, results, ["replace"], ("replace", "object"))
+    named = [copy(q) for q in asked]
+    for q in named:
+        if (q.item["kind"], q.item["skill"]) == ("replace", "object"):
+            q.item = {**q.item, "kind": "replace object"}
+    check_rows("hard_positives", hard_positives, [("kind",), ("kind", "skill")], named, results, ["replace"])
 
 
 @pytest.mark.parametrize(

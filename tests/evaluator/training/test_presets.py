@@ -41,6 +41,15 @@ def test_the_first_preset_of_a_method_is_its_default() -> None:
         from_preset(Labclip, {}, "pearson2025")
 
 
+def test_a_method_without_presets_has_the_defaults_of_its_options() -> None:
+    class New(Labclip):
+        name = "new"
+
+    recipe, origin = from_preset(New, {"rate": 1e-2})
+    assert (recipe.rate, recipe.epochs) == (1e-2, New().epochs)
+    assert origin_said(origin) == "Given by you: rate."
+
+
 def test_each_value_is_published_chosen_or_given() -> None:
     recipe, origin = from_preset(Finetune, {"negatives": "none", "rate": 1e-3}, "hard-positives2024")
     assert (recipe.negatives, recipe.rate, recipe.negative_loss) == ("none", 1e-3, "svlc")
