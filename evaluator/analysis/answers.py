@@ -29,6 +29,7 @@ _NEEDED = ("item", "correct", "cluster")
 _OPTIONAL = ("split", "model", "protocol", "metric", "kind", "bindings", "scene")
 _MEANINGS = {"1": 1.0, "1.0": 1.0, "true": 1.0, "0": 0.0, "0.0": 0.0, "false": 0.0, "": np.nan}
 _NAMED = 3
+_COMPARE = "compare runs on one benchmark, or on benchmarks that differ in their block seed alone."
 
 
 @dataclass(frozen=True)
@@ -117,8 +118,7 @@ def match_blocks(answers: Sequence[Answers]) -> list[Matched]:
             if model not in {each.model for each in block}:
                 raise UserError(
                     f"'{model}' has no run on the benchmark of {block[0].source}; give every model a run on each "
-                    f"block, or "
-                    "leave that block out."
+                    "block, or leave that block out."
                 )
     return [match(block) for block in blocks.values()]
 
@@ -173,10 +173,7 @@ def _read_run(folder: Path) -> Answers:
     path = folder / "tables" / "items.csv"
     if not (path.exists() and (folder / "results.json").exists()):
         raise UserError(f"{folder} has no results; write them with `score measure {folder}`.")
-    record, results = (
-        read_json(folder / "run.json", RunRecord),
-        read_json(folder / "results.json", ResultsRecord),
-    )
+    record, results = read_json(folder / "run.json", RunRecord), read_json(folder / "results.json", ResultsRecord)
     channel = results["channel"]
     columns = ("item_id", "value", "protocol", "metric", "kind", "skill", "split", "cluster", "scene_id", "bindings")
     found = read_csv(path, dict.fromkeys(columns, pa.string()))
@@ -213,7 +210,7 @@ def _read_run(folder: Path) -> Answers:
 
 def _read_table(path: Path) -> list[Answers]:
     """The answers in a table that another program wrote, by model."""
-    columns = {name: strings(column) for name, column in _read_columns(path, _NEEDED, _OPTIONAL).items()}
+    columns = _read_columns(path)
     correct = _correct(columns["correct"], columns["item"], path)
     for name in ("item", "cluster"):
         if (columns[name] == "").any():
@@ -229,8 +226,7 @@ def _read_table(path: Path) -> list[Answers]:
         if counts.max() > 1:
             raise UserError(
                 f"{path} has the item '{first[counts > 1][0]}' {counts.max()} times for the model '{model}'; give "
-                f"each item once, "
-                f"and name several models in a column 'model'."
+                "each item once, and name several models in a column 'model'."
             )
         source = str(path) if len(set(models.tolist())) == 1 else f"{path} ({model})"
         labels = {name: columns[name][of] for name in LABELS if name in columns}
@@ -238,8 +234,8 @@ def _read_table(path: Path) -> list[Answers]:
     return found
 
 
-def _read_columns(path: Path, needed: Sequence[str], optional: Sequence[str] = ()) -> dict[str, pa.ChunkedArray]:
-    """Columns of a CSV or Parquet file as strings. Raises UserError when it cannot be read, lacks one, or has no
+def _read_columns(path: Path) -> dict[str, np.ndarray]:
+    """The columns of a CSV or Parquet file as strings. Raises UserError when it cannot be read, lacks one, or has no
     rows."""
     try:
         table = read_table(path) if path.suffix == ".parquet" else _read_csv(path)
@@ -247,15 +243,16 @@ def _read_columns(path: Path, needed: Sequence[str], optional: Sequence[str] = (
         raise UserError(
             f"{path} is no table that can be read ({str(error).splitlines()[0].rstrip('.')}); write it again."
         ) from error
-    if lacking := [name for name in needed if name not in table.column_names]:
+    if lacking := [name for name in _NEEDED if name not in table.column_names]:
         raise UserError(
-            f"{path} lacks the column '{lacking[0]}'; expected {', '.join(needed)}"
-            f"{' and, where there are several, ' + ', '.join(optional) if optional else ''}."
+            f"{path} lacks the column '{lacking[0]}'; expected {', '.join(_NEEDED)} and, where there are several, "
+            f"{', '.join(_OPTIONAL)}."
         )
     if not table.num_rows:
         raise UserError(f"{path} has no rows; give a table with a row for each item.")
     try:
-        return {name: pc.cast(table[name], pa.string()) for name in (*needed, *optional) if name in table.column_names}
+        known = [name for name in (*_NEEDED, *_OPTIONAL) if name in table.column_names]
+        return {name: strings(pc.cast(table[name], pa.string())) for name in known}
     except pa.ArrowException as error:
         raise UserError(f"{path} has a column that is no text ({error}); write it again.") from None
 
@@ -275,8 +272,7 @@ def _correct(values: np.ndarray, items: np.ndarray, path: Path) -> np.ndarray:
         row = int(np.isinf(meanings).argmax())
         raise UserError(
             f"{path}: expected 'correct' to be 0, 1, true, false, or empty for an unscored item, got '{values[row]}' "
-            f"for the "
-            f"item '{items[row]}'."
+            f"for the item '{items[row]}'."
         )
     return meanings
 
@@ -286,15 +282,12 @@ def _check_designs(first: Answers, other: Answers) -> None:
     if first.block is None or other.block is None or first.block == other.block:
         raise UserError(
             f"{first.source} and {other.source} were scored on two benchmarks that are not blocks of one design; "
-            f"compare "
-            "runs on one benchmark, or on benchmarks that differ in their block seed alone."
+            f"{_COMPARE}"
         )
     differing = [name for name in {**first.design, **other.design} if first.design.get(name) != other.design.get(name)]
     if differing:
         raise UserError(
-            f"{first.source} and {other.source} were scored on benchmarks that differ in '{differing[0]}'; compare "
-            f"runs on "
-            "one benchmark, or on benchmarks that differ in their block seed alone."
+            f"{first.source} and {other.source} were scored on benchmarks that differ in '{differing[0]}'; {_COMPARE}"
         )
 
 
@@ -303,8 +296,7 @@ def _refuse_nothing(answers: Sequence[Answers], present: np.ndarray) -> None:
     if present.all(axis=0).any():
         raise UserError(
             "No item can be compared: each one is unscored in a run, or has another cluster, split, kind or metric in "
-            "another; "
-            "score them again or mend these columns."
+            "another; score them again or mend these columns."
         )
     lacks = next(i for i in range(1, len(answers)) if not present[: i + 1].all(axis=0).any())
     first, other = answers[0], answers[lacks]

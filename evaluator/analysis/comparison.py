@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from evaluator.analysis.answers import Matched, match_blocks, read_answers, shared
 from evaluator.protocols.items import FULL, UNPARSED, split_rank
+from evaluator.protocols.records import rounded
 from evaluator.statistics.clusters import Clusters
 from evaluator.statistics.difference import (
     Difference,
@@ -154,6 +155,7 @@ def _rows(
 
 def _row(sides: Sequence[Sides], clusters: Clusters, found: Difference, detect: float | None) -> Row:
     """The numbers of two models."""
+    trainings = "these trainings" if found.of_trainings is None else "trainings like these"
     row: Row = {
         "blocks": found.blocks,
         "items": len(clusters),
@@ -162,15 +164,15 @@ def _row(sides: Sequence[Sides], clusters: Clusters, found: Difference, detect: 
         **clusters.levels(),
         "first_runs": sum(len(first) for first, _ in sides),
         "second_runs": sum(len(second) for _, second in sides),
-        "first_mean": _number(float(np.mean([first.mean() for first, _ in sides]))),
-        "second_mean": _number(float(np.mean([second.mean() for _, second in sides]))),
-        "difference": _number(found.value),
-        "low": _number(found.low),
-        "high": _number(found.high),
+        "first_mean": rounded(np.mean([first.mean() for first, _ in sides])),
+        "second_mean": rounded(np.mean([second.mean() for _, second in sides])),
+        "difference": rounded(found.value),
+        "low": rounded(found.low),
+        "high": rounded(found.high),
         "p": 1.0 if np.isnan(found.p) else found.p,
-        "speaks_of": _speaks_of(clusters, found),
+        "speaks_of": f"{clusters.speaks_of()}; {trainings}",
         **_mcnemar(sides),
-        "detectable": _number(detectable(found)),
+        "detectable": rounded(detectable(found)),
     }
     if detect is not None:
         row |= {
@@ -178,12 +180,6 @@ def _row(sides: Sequence[Sides], clusters: Clusters, found: Difference, detect: 
             "items_needed": items_needed(found, detect, len(clusters)),
         }
     return row
-
-
-def _speaks_of(clusters: Clusters, found: Difference) -> str:
-    """The population of which the interval speaks."""
-    trainings = "these trainings" if found.of_trainings is None else "trainings like these"
-    return f"{clusters.speaks_of()}; {trainings}"
 
 
 def _mcnemar(sides: Sequence[Sides]) -> Row:
@@ -207,7 +203,7 @@ def _ranking(models: Sequence[str], asked: Asked, found: dict[tuple[str, str], D
     ]
     pairs = {(models.index(a), models.index(b)): each for (a, b), each in found.items()}
     rows = [
-        {"model": name, "mean": _number(mean), "rank": each.rank, "low": each.low, "high": each.high}
+        {"model": name, "mean": rounded(mean), "rank": each.rank, "low": each.low, "high": each.high}
         for name, mean, each in zip(models, means, ranks(means, pairs), strict=True)
     ]
     return sorted(rows, key=lambda row: row["rank"])
@@ -233,7 +229,3 @@ def _flips(rows: Sequence[Row]) -> list[Row]:
         for one, other in combinations(of_splits, 2)
         if one["difference"] * other["difference"] < 0
     ]
-
-
-def _number(value: float | None) -> float | None:
-    return None if value is None or np.isnan(value) else round(float(value), 6)

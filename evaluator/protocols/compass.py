@@ -59,12 +59,8 @@ class Skill(Protocol):
         first = recall(items, items.false)
         rows = tabulate(items, [first], ["skill", "level"])
         cells = tabulate(items, [first], ["skill", "level", *COUNTS], gaps=False)
-        return ProtocolResults(items, [first], rows, loads(*_first(items, first)), cells)
-
-
-def _first(items: Items, outcome: Outcome) -> tuple[Items, Outcome]:
-    items, (first, *_) = per_item(items, [outcome])
-    return items, first
+        whole, (majority, *_) = per_item(items, [first])
+        return ProtocolResults(items, [first], rows, loads(whole, majority), cells)
 
 
 def _decomposed(items: Items) -> Outcome:
@@ -106,12 +102,17 @@ def pooled_loads(fits: Sequence[Sequence[Fit]], blocks: Sequence[str], level: fl
     return _corrected([_pooled(members, level) for members in groups.values()])
 
 
+def clusters_of(members: Sequence[tuple[str, Any]]) -> int:
+    """The number of clusters of rows or fits of several runs, each with its block, whose clusters its runs share."""
+    found: dict[str, int] = {}
+    for block, each in members:
+        found[block] = max(found.get(block, 0), each["clusters"])
+    return sum(found.values())
+
+
 def _pooled(members: Sequence[tuple[str, Fit]], level: float) -> Fit:
     blocks, fits = zip(*members, strict=True)
     first, each = fits[0], [fit["coefficients"] for fit in fits]
-    clusters = {
-        block: max(fit["clusters"] for of, fit in members if of == block) for block in blocks
-    }  # runs of a block share them
     shared = {name: one for name, one in each[0].items() if all(name in other for other in each)}
     found = {
         name: {**_pooled_load([other[name] for other in each], blocks, level), "load": one["load"]}
@@ -121,7 +122,7 @@ def _pooled(members: Sequence[tuple[str, Fit]], level: float) -> Fit:
     return {
         **first,
         "errors": POOLED,
-        "clusters": sum(clusters.values()),
+        "clusters": clusters_of(members),
         "items": sum(fit["items"] for fit in fits),
         "df": None,
         "coefficients": found,

@@ -1,5 +1,6 @@
 """What run.json and results.json hold: the long table of results and what is recorded beside it."""
 
+from math import isnan
 from typing import Annotated, Any, NotRequired
 
 from pydantic import Field
@@ -221,6 +222,15 @@ LABELS = ("protocol", "metric", "error", "kind", "skill", "level")
 """The columns that name a line of a table, whose cells are splits and gaps."""
 STATISTICS = tuple(Row.__annotations__)[tuple(Row.__annotations__).index("unit") :]
 """The columns with numbers, and their unit."""
+
+
+def rounded(value: float | None) -> float | None:
+    """A number as results have it; None where there is none.
+
+    >>> rounded(0.12345678), rounded(float("nan"))
+    (0.123457, None)
+    """
+    return None if value is None or isnan(value) else round(float(value), 6)
 
 
 def split_of(row: Row) -> str:
