@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from evaluator.protocols.items import strings
-from evaluator.protocols.records import ResultsRecord, RunRecord
+from evaluator.protocols.records import ResultsRecord, RunRecord, by_key
 from evaluator.provenance.contamination import marks_said
 from evaluator.statistics.clusters import Clusters
 from generator.base.csv_tables import read_csv
@@ -104,9 +104,7 @@ def match_blocks(answers: Sequence[Answers]) -> list[Matched]:
 
     Raises UserError when designs differ, when a model has no run on a block, and as `match` does.
     """
-    blocks: dict[tuple[str, ...] | None, list[Answers]] = {}
-    for each in answers:
-        blocks.setdefault(each.benchmark, []).append(each)
+    blocks = by_key((each.benchmark, each) for each in answers)
     if len(blocks) == 2 and None in blocks:  # a table beside runs of one benchmark
         return [match(answers)]
     firsts = [each[0] for each in blocks.values()]
@@ -154,11 +152,8 @@ def match(answers: Sequence[Answers]) -> Matched:
     }
     if not kept.any():
         _refuse_nothing(answers, present)
-    models: dict[str, list[int]] = {}
-    for i, each in enumerate(answers):
-        models.setdefault(each.model, []).append(i)
     return Matched(
-        models,
+        by_key((each.model, i) for i, each in enumerate(answers)),
         correct[:, kept],
         {name: values[kept] for name, values in labels.items()},
         left_out,
@@ -177,7 +172,7 @@ def _read_run(folder: Path) -> Answers:
     channel = results["channel"]
     columns = ("item_id", "value", "protocol", "metric", "kind", "skill", "split", "cluster", "scene_id", "bindings")
     found = read_csv(path, dict.fromkeys(columns, pa.string()))
-    table = {name: strings(found[name]) for name in columns if name in found.column_names}
+    table = {name: strings(found[name]) for name in columns}
     chosen = np.zeros(len(table["item_id"]), dtype=bool)
     for protocol in dict.fromkeys(table["protocol"].tolist()):
         of = table["protocol"] == protocol

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from evaluator.analysis.answers import Matched, match_blocks, read_answers, shared
 from evaluator.protocols.items import FULL, UNPARSED, split_rank
-from evaluator.protocols.records import rounded
+from evaluator.protocols.records import by_key, rounded
 from evaluator.statistics.clusters import Clusters
 from evaluator.statistics.difference import (
     Difference,
@@ -61,13 +61,9 @@ def compare(sources: Sequence[str], detect: float | None = None, progress: Progr
     unique = {_resolved(source): source for source in sources}
     answers = [each for source in unique.values() for each in read_answers(source)]
     blocks = match_blocks(answers)
-    models: dict[str, list[str]] = {}
-    said: dict[str, dict[str, None]] = {}
-    for each in answers:
-        models.setdefault(each.model, []).append(each.source)
-        if each.mark:
-            said.setdefault(each.model, {})[each.mark] = None
-    marks = {model: " ".join(found) for model, found in said.items()}
+    models = by_key((each.model, each.source) for each in answers)
+    said = by_key((each.model, each.mark) for each in answers if each.mark)
+    marks = {model: " ".join(dict.fromkeys(found)) for model, found in said.items()}
     if len(models) < 2:
         (only,) = models
         raise UserError(
@@ -213,10 +209,7 @@ def _flips(rows: Sequence[Row]) -> list[Row]:
     """Every two splits of a protocol and kind, but for val, between which the lead of one model over another changes
     sides."""
     same = ("protocol", "metric", "kind", "first", "second")
-    over_splits: dict[tuple[str, ...], list[Row]] = {}
-    for row in rows:
-        if row["split"] != "val":
-            over_splits.setdefault(tuple(row[name] for name in same), []).append(row)
+    over_splits = by_key((tuple(row[name] for name in same), row) for row in rows if row["split"] != "val")
     return [
         {
             **dict(zip(same, labels, strict=True)),

@@ -10,7 +10,7 @@ import numpy as np
 
 from evaluator.protocols.compass import clusters_of, pooled_loads
 from evaluator.protocols.items import COUNTS
-from evaluator.protocols.records import Results, Row, rounded
+from evaluator.protocols.records import Results, Row, by_key, rounded
 from evaluator.provenance.contamination import mark_of
 from evaluator.statistics.clusters import ALL_LIKE_THESE, NOT_OF_BINDINGS
 from evaluator.statistics.mixed import SMALLEST_P
@@ -148,10 +148,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _pooled_rows(runs: Sequence[Results], part: str) -> list[Row]:
-    groups: dict[tuple[Any, ...], list[tuple[str, Row]]] = {}
-    for run in runs:
-        for row in run[part]:
-            groups.setdefault(tuple(row.get(name) for name in LABELS), []).append((_block(run), row))
+    groups = by_key((tuple(row.get(name) for name in LABELS), (_block(run), row)) for run in runs for row in run[part])
     level = runs[0]["rules"]["level"]
     return [_pooled_row(members, level, len(runs)) for members in groups.values()]
 

@@ -10,6 +10,7 @@ from scipy import stats
 from evaluator.metrics.comparison import best_score
 from evaluator.metrics.questions import decomposed_recall
 from evaluator.protocols.items import COUNTS, Items
+from evaluator.protocols.records import by_key
 from evaluator.protocols.results import (
     Outcome,
     Protocol,
@@ -95,10 +96,11 @@ def pooled_loads(fits: Sequence[Sequence[Fit]], blocks: Sequence[str], level: fl
     have is left out, with the reason where none is left. `p` is that of several blocks, None for one block, as in
     pooled results.
     """
-    groups: dict[tuple[Any, ...], list[tuple[str, Fit]]] = {}
-    for block, of_run in zip(blocks, fits, strict=True):
-        for fit in of_run:
-            groups.setdefault(tuple(fit[name] for name in _LABELS), []).append((block, fit))
+    groups = by_key(
+        (tuple(fit[name] for name in _LABELS), (block, fit))
+        for block, of_run in zip(blocks, fits, strict=True)
+        for fit in of_run
+    )
     return _corrected([_pooled(members, level) for members in groups.values()])
 
 

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 import pandas as pd
@@ -319,7 +319,7 @@ def result_row(
     found = mean.estimate
     if outcome.unit == "difference":
         found = found.moved(lambda low, high: (max(low, -1.0), min(high, 1.0)))
-    row: Any = {
+    row = {
         "metric": outcome.metric,
         "error": outcome.error or None,
         **{name: labels.get(name) for name in ("kind", "skill", "level", "n")},
@@ -340,8 +340,7 @@ def result_row(
         "unscored": unscored,
         "chance": rounded(mean.chance),
     }
-    made: Row = row
-    return made
+    return cast(Row, row)
 
 
 def atoms(items: Items) -> np.ndarray:
