@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from evaluator.protocols.items import strings
-from evaluator.protocols.records import ResultsRecord, RunRecord
+from evaluator.protocols.records import ResultsRecord, RunRecord, by_key
 from evaluator.provenance.contamination import marks_said
 from evaluator.statistics.clusters import Clusters
 from generator.base.csv_tables import read_csv
@@ -29,6 +29,7 @@ _NEEDED = ("item", "correct", "cluster")
 _OPTIONAL = ("split", "model", "protocol", "metric", "kind", "skill", "bindings", "scene")
 _MEANINGS = {"1": 1.0, "1.0": 1.0, "true": 1.0, "0": 0.0, "0.0": 0.0, "false": 0.0, "": np.nan}
 _NAMED = 3
+_COMPARE = "compare runs on one benchmark, or on benchmarks that differ in their block seed alone."
 
 
 @dataclass(frozen=True)
@@ -104,9 +105,7 @@ def match_blocks(answers: Sequence[Answers]) -> list[Matched]:
 
     Raises UserError when designs differ, when a model has no run on a block, and as `match` does.
     """
-    blocks: dict[tuple[str, ...] | None, list[Answers]] = {}
-    for each in answers:
-        blocks.setdefault(each.benchmark, []).append(each)
+    blocks = by_key((each.benchmark, each) for each in answers)
     if len(blocks) == 2 and None in blocks:  # a table beside runs of one benchmark
         return [match(answers)]
     firsts = [each[0] for each in blocks.values()]
@@ -118,8 +117,7 @@ def match_blocks(answers: Sequence[Answers]) -> list[Matched]:
             if model not in {each.model for each in block}:
                 raise UserError(
                     f"'{model}' has no run on the benchmark of {block[0].source}; give every model a run on each "
-                    f"block, or "
-                    "leave that block out."
+                    "block, or leave that block out."
                 )
     return [match(block) for block in blocks.values()]
 
@@ -155,11 +153,8 @@ def match(answers: Sequence[Answers]) -> Matched:
     }
     if not kept.any():
         _refuse_nothing(answers, present)
-    models: dict[str, list[int]] = {}
-    for i, each in enumerate(answers):
-        models.setdefault(each.model, []).append(i)
     return Matched(
-        models,
+        by_key((each.model, i) for i, each in enumerate(answers)),
         correct[:, kept],
         {name: values[kept] for name, values in labels.items()},
         left_out,
@@ -175,14 +170,11 @@ def _read_run(folder: Path, metric: str | None) -> Answers:
     path = folder / "tables" / "items.csv"
     if not (path.exists() and (folder / "results.json").exists()):
         raise UserError(f"{folder} has no results; write them with `score measure {folder}`.")
-    record, results = (
-        read_json(folder / "run.json", RunRecord),
-        read_json(folder / "results.json", ResultsRecord),
-    )
+    record, results = read_json(folder / "run.json", RunRecord), read_json(folder / "results.json", ResultsRecord)
     channel = results["channel"]
     columns = ("item_id", "value", "protocol", "metric", "kind", "skill", "split", "cluster", "scene_id", "bindings")
     found = read_csv(path, dict.fromkeys(columns, pa.string()))
-    table = {name: strings(found[name]) for name in columns if name in found.column_names}
+    table = {name: strings(found[name]) for name in columns}
     chosen = np.zeros(len(table["item_id"]), dtype=bool)
     for protocol in dict.fromkeys(table["protocol"].tolist()):
         of = table["protocol"] == protocol
@@ -219,7 +211,7 @@ def _read_run(folder: Path, metric: str | None) -> Answers:
 
 def _read_table(path: Path, metric: str | None) -> list[Answers]:
     """The answers in a table that another program wrote, by model."""
-    columns = {name: strings(column) for name, column in _read_columns(path, _NEEDED, _OPTIONAL).items()}
+    columns = _read_columns(path)
     if metric is not None:
         chosen = columns.get("metric", np.array([], dtype=object)) == metric
         if not chosen.any():
@@ -240,8 +232,7 @@ def _read_table(path: Path, metric: str | None) -> list[Answers]:
         if counts.max() > 1:
             raise UserError(
                 f"{path} has the item '{first[counts > 1][0]}' {counts.max()} times for the model '{model}'; give "
-                f"each item once, "
-                f"and name several models in a column 'model'."
+                "each item once, and name several models in a column 'model'."
             )
         source = str(path) if len(set(models.tolist())) == 1 else f"{path} ({model})"
         labels = {name: columns[name][of] for name in LABELS if name in columns}
@@ -249,8 +240,8 @@ def _read_table(path: Path, metric: str | None) -> list[Answers]:
     return found
 
 
-def _read_columns(path: Path, needed: Sequence[str], optional: Sequence[str] = ()) -> dict[str, pa.ChunkedArray]:
-    """Columns of a CSV or Parquet file as strings. Raises UserError when it cannot be read, lacks one, or has no
+def _read_columns(path: Path) -> dict[str, np.ndarray]:
+    """The columns of a CSV or Parquet file as strings. Raises UserError when it cannot be read, lacks one, or has no
     rows."""
     try:
         table = read_table(path) if path.suffix == ".parquet" else _read_csv(path)
@@ -258,15 +249,16 @@ def _read_columns(path: Path, needed: Sequence[str], optional: Sequence[str] = (
         raise UserError(
             f"{path} is no table that can be read ({str(error).splitlines()[0].rstrip('.')}); write it again."
         ) from error
-    if lacking := [name for name in needed if name not in table.column_names]:
+    if lacking := [name for name in _NEEDED if name not in table.column_names]:
         raise UserError(
-            f"{path} lacks the column '{lacking[0]}'; expected {', '.join(needed)}"
-            f"{' and, where there are several, ' + ', '.join(optional) if optional else ''}."
+            f"{path} lacks the column '{lacking[0]}'; expected {', '.join(_NEEDED)} and, where there are several, "
+            f"{', '.join(_OPTIONAL)}."
         )
     if not table.num_rows:
         raise UserError(f"{path} has no rows; give a table with a row for each item.")
     try:
-        return {name: pc.cast(table[name], pa.string()) for name in (*needed, *optional) if name in table.column_names}
+        known = [name for name in (*_NEEDED, *_OPTIONAL) if name in table.column_names]
+        return {name: strings(pc.cast(table[name], pa.string())) for name in known}
     except pa.ArrowException as error:
         raise UserError(f"{path} has a column that is no text ({error}); write it again.") from None
 
@@ -286,8 +278,7 @@ def _correct(values: np.ndarray, items: np.ndarray, path: Path) -> np.ndarray:
         row = int(np.isinf(meanings).argmax())
         raise UserError(
             f"{path}: expected 'correct' to be 0, 1, true, false, or empty for an unscored item, got '{values[row]}' "
-            f"for the "
-            f"item '{items[row]}'."
+            f"for the item '{items[row]}'."
         )
     return meanings
 
@@ -297,15 +288,12 @@ def _check_designs(first: Answers, other: Answers) -> None:
     if first.block is None or other.block is None or first.block == other.block:
         raise UserError(
             f"{first.source} and {other.source} were scored on two benchmarks that are not blocks of one design; "
-            f"compare "
-            "runs on one benchmark, or on benchmarks that differ in their block seed alone."
+            f"{_COMPARE}"
         )
     differing = [name for name in {**first.design, **other.design} if first.design.get(name) != other.design.get(name)]
     if differing:
         raise UserError(
-            f"{first.source} and {other.source} were scored on benchmarks that differ in '{differing[0]}'; compare "
-            f"runs on "
-            "one benchmark, or on benchmarks that differ in their block seed alone."
+            f"{first.source} and {other.source} were scored on benchmarks that differ in '{differing[0]}'; {_COMPARE}"
         )
 
 
@@ -314,8 +302,7 @@ def _refuse_nothing(answers: Sequence[Answers], present: np.ndarray) -> None:
     if present.all(axis=0).any():
         raise UserError(
             "No item can be compared: each one is unscored in a run, or has another cluster, split, kind or metric in "
-            "another; "
-            "score them again or mend these columns."
+            "another; score them again or mend these columns."
         )
     lacks = next(i for i in range(1, len(answers)) if not present[: i + 1].all(axis=0).any())
     first, other = answers[0], answers[lacks]

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from evaluator.analysis.answers import Matched, match_blocks, read_answers, shared
 from evaluator.protocols.items import FULL, UNPARSED, split_rank
+from evaluator.protocols.records import by_key, rounded
 from evaluator.statistics.clusters import Clusters
 from evaluator.statistics.difference import (
     Difference,
@@ -70,13 +71,9 @@ def compare(
     unique = {_resolved(source): source for source in sources}
     answers = [each for source in unique.values() for each in read_answers(source, metric)]
     blocks = match_blocks(answers)
-    models: dict[str, list[str]] = {}
-    said: dict[str, dict[str, None]] = {}
-    for each in answers:
-        models.setdefault(each.model, []).append(each.source)
-        if each.mark:
-            said.setdefault(each.model, {})[each.mark] = None
-    marks = {model: " ".join(found) for model, found in said.items()}
+    models = by_key((each.model, each.source) for each in answers)
+    said = by_key((each.model, each.mark) for each in answers if each.mark)
+    marks = {model: " ".join(dict.fromkeys(found)) for model, found in said.items()}
     if len(models) < 2:
         (only,) = models
         raise UserError(
@@ -181,6 +178,7 @@ def _better(labels: Row, value: float) -> float:
 
 def _row(sides: Sequence[Sides], clusters: Clusters, found: Difference, detect: float | None) -> Row:
     """The numbers of two models."""
+    trainings = "these trainings" if found.of_trainings is None else "trainings like these"
     row: Row = {
         "blocks": found.blocks,
         "items": len(clusters),
@@ -189,15 +187,15 @@ def _row(sides: Sequence[Sides], clusters: Clusters, found: Difference, detect: 
         **clusters.levels(),
         "first_runs": sum(len(first) for first, _ in sides),
         "second_runs": sum(len(second) for _, second in sides),
-        "first_mean": _number(float(np.mean([first.mean() for first, _ in sides]))),
-        "second_mean": _number(float(np.mean([second.mean() for _, second in sides]))),
-        "difference": _number(found.value),
-        "low": _number(found.low),
-        "high": _number(found.high),
+        "first_mean": rounded(np.mean([first.mean() for first, _ in sides])),
+        "second_mean": rounded(np.mean([second.mean() for _, second in sides])),
+        "difference": rounded(found.value),
+        "low": rounded(found.low),
+        "high": rounded(found.high),
         "p": 1.0 if np.isnan(found.p) else found.p,
-        "speaks_of": _speaks_of(clusters, found),
+        "speaks_of": f"{clusters.speaks_of()}; {trainings}",
         **_mcnemar(sides),
-        "detectable": _number(detectable(found)),
+        "detectable": rounded(detectable(found)),
     }
     if detect is not None:
         row |= {
@@ -205,12 +203,6 @@ def _row(sides: Sequence[Sides], clusters: Clusters, found: Difference, detect: 
             "items_needed": items_needed(found, detect, len(clusters)),
         }
     return row
-
-
-def _speaks_of(clusters: Clusters, found: Difference) -> str:
-    """The population of which the interval speaks."""
-    trainings = "these trainings" if found.of_trainings is None else "trainings like these"
-    return f"{clusters.speaks_of()}; {trainings}"
 
 
 def _mcnemar(sides: Sequence[Sides]) -> Row:
@@ -238,7 +230,7 @@ def _ranking(labels: Row, models: Sequence[str], asked: Asked, found: dict[tuple
     }
     placed = ranks([_better(labels, mean) for mean in means], pairs)
     rows = [
-        {"model": name, "mean": _number(mean), "rank": each.rank, "low": each.low, "high": each.high}
+        {"model": name, "mean": rounded(mean), "rank": each.rank, "low": each.low, "high": each.high}
         for name, mean, each in zip(models, means, placed, strict=True)
     ]
     return sorted(rows, key=lambda row: row["rank"])
@@ -248,10 +240,7 @@ def _flips(rows: Sequence[Row]) -> list[Row]:
     """Every two splits of a protocol and kind, but for val, between which the lead of one model over another changes
     sides."""
     same = (*_QUESTION[:-1], "first", "second")
-    over_splits: dict[tuple[str, ...], list[Row]] = {}
-    for row in rows:
-        if row["split"] != "val":
-            over_splits.setdefault(tuple(row[name] for name in same), []).append(row)
+    over_splits = by_key((tuple(row[name] for name in same), row) for row in rows if row["split"] != "val")
     return [
         {
             **dict(zip(same, labels, strict=True)),
@@ -265,7 +254,3 @@ def _flips(rows: Sequence[Row]) -> list[Row]:
         for one, other in combinations(of_splits, 2)
         if one["difference"] * other["difference"] < 0
     ]
-
-
-def _number(value: float | None) -> float | None:
-    return None if value is None or np.isnan(value) else round(float(value), 6)

@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from evaluator.protocols.compass import pooled_loads
+from evaluator.protocols.compass import clusters_of, pooled_loads
 from evaluator.protocols.items import COUNTS
-from evaluator.protocols.records import STATISTICS, Results, Row
+from evaluator.protocols.records import STATISTICS, Results, Row, by_key, rounded
 from evaluator.provenance.contamination import mark_of
 from evaluator.statistics.clusters import ALL_LIKE_THESE, NOT_OF_BINDINGS
 from evaluator.statistics.mixed import SMALLEST_P
@@ -124,15 +124,14 @@ def _pooled(members: dict[int, Results], name: str) -> Results:
         "runs": len(runs),
         "blocks": len(set(blocks)),
         "members": list(members),
-        "rows": _pooled_rows(runs, "rows"),
-        "cells": _pooled_rows(runs, "cells"),
         "fits": first["fits"]
         if len(runs) == 1
         else pooled_loads([run["fits"] for run in runs], blocks, first["rules"]["level"]),
     }
     entry["training"] = next((run["training"] for run in runs if mark_of(run)), first["training"])
+    named = {"model": name, "benchmark": entry["benchmark"]}
     for part in ("rows", "cells"):
-        entry[part] = [{**row, "model": name, "benchmark": entry["benchmark"]} for row in entry[part]]
+        entry[part] = [{**row, **named} for row in _pooled_rows(runs, part)]
     for part in ("unknown_protocols", "not_asked"):
         entry[part] = {key: value for run in runs for key, value in run.get(part, {}).items()}
     return entry
@@ -149,10 +148,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _pooled_rows(runs: Sequence[Results], part: str) -> list[Row]:
-    groups: dict[tuple[Any, ...], list[tuple[str, Row]]] = {}
-    for run in runs:
-        for row in run[part]:
-            groups.setdefault(tuple(row.get(name) for name in LABELS), []).append((_block(run), row))
+    groups = by_key((tuple(row.get(name) for name in LABELS), (_block(run), row)) for run in runs for row in run[part])
     level = runs[0]["rules"]["level"]
     return [_pooled_row(members, level, len(runs)) for members in groups.values()]
 
@@ -183,39 +179,28 @@ def _pooled_row(members: Sequence[tuple[str, Row]], level: float, runs: int) -> 
     of_one = {name: None for name in STATISTICS if name in row and name not in ("unit", "blocks", "runs")}
     row |= {
         **of_one,  # a number of one run is none of all
-        "value": _number(found.value),
-        "low": _number(max(found.low, least)),
-        "high": _number(min(found.high, most)),
+        "value": rounded(found.value),
+        "low": rounded(max(found.low, least)),
+        "high": rounded(min(found.high, most)),
         "speaks_of": ALL_LIKE_THESE if drawn and NOT_OF_BINDINGS not in row["speaks_of"] else row["speaks_of"],
-        "chance": _number(float(np.mean(chances))) if chances else None,
+        "chance": rounded(np.mean(chances)) if chances else None,
         **_spread("blocks", found.over_blocks),
         **_spread("runs", found.over_runs),
     }
     tested = [each for each in rows if each["p"] is not None]
     null = 0.0 if row["unit"] == "difference" else row["chance"]
-    row["p"] = _p(found.p(null)) if len(tested) == len(rows) and null is not None else None
+    row["p"] = rounded(max(found.p(null), SMALLEST_P)) if len(tested) == len(rows) and null is not None else None
     every: list[Any] = [each for _, each in members]
     for name in _SUMS:
         counts = [each[name] for each in every if each[name] is not None]
         row[name] = sum(counts) if counts else None
-    clusters: dict[str, int] = {}
-    for block, each in members:  # the runs of a block share its clusters
-        clusters[block] = max(clusters.get(block, 0), each["clusters"])
-    return cast(Row, {**row, "clusters": sum(clusters.values())})
+    return cast(Row, {**row, "clusters": clusters_of(members)})
 
 
 def _spread(over: str, found: Spread | None) -> dict[str, float | None]:
-    numbers = (None, None, None) if found is None else map(_number, (found.sd, found.least, found.greatest))
+    numbers = (None, None, None) if found is None else map(rounded, (found.sd, found.least, found.greatest))
     return dict(zip((f"sd_{over}", f"min_{over}", f"max_{over}"), numbers, strict=True))
-
-
-def _p(p: float) -> float | None:
-    return _number(max(p, SMALLEST_P))
 
 
 def _numbers(rows: Sequence[Any], name: str) -> list[float]:
     return [np.nan if row[name] is None else row[name] for row in rows]
-
-
-def _number(value: float) -> float | None:
-    return None if np.isnan(value) else round(float(value), 6)

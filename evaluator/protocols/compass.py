@@ -10,6 +10,7 @@ from scipy import stats
 from evaluator.metrics.comparison import best_score
 from evaluator.metrics.questions import decomposed_recall
 from evaluator.protocols.items import COUNTS, Items
+from evaluator.protocols.records import by_key
 from evaluator.protocols.results import (
     Outcome,
     Protocol,
@@ -59,12 +60,8 @@ class Skill(Protocol):
         first = recall(items, items.false)
         rows = tabulate(items, [first], ["skill", "level"])
         cells = tabulate(items, [first], ["skill", "level", *COUNTS], gaps=False)
-        return ProtocolResults(items, [first], rows, loads(*_first(items, first)), cells)
-
-
-def _first(items: Items, outcome: Outcome) -> tuple[Items, Outcome]:
-    items, (first, *_) = per_item(items, [outcome])
-    return items, first
+        whole, (majority, *_) = per_item(items, [first])
+        return ProtocolResults(items, [first], rows, loads(whole, majority), cells)
 
 
 def _decomposed(items: Items) -> Outcome:
@@ -99,19 +96,25 @@ def pooled_loads(fits: Sequence[Sequence[Fit]], blocks: Sequence[str], level: fl
     have is left out, with the reason where none is left. `p` is that of several blocks, None for one block, as in
     pooled results.
     """
-    groups: dict[tuple[Any, ...], list[tuple[str, Fit]]] = {}
-    for block, of_run in zip(blocks, fits, strict=True):
-        for fit in of_run:
-            groups.setdefault(tuple(fit[name] for name in _LABELS), []).append((block, fit))
+    groups = by_key(
+        (tuple(fit[name] for name in _LABELS), (block, fit))
+        for block, of_run in zip(blocks, fits, strict=True)
+        for fit in of_run
+    )
     return _corrected([_pooled(members, level) for members in groups.values()])
+
+
+def clusters_of(members: Sequence[tuple[str, Any]]) -> int:
+    """The number of clusters of rows or fits of several runs, each with its block, whose clusters its runs share."""
+    found: dict[str, int] = {}
+    for block, each in members:
+        found[block] = max(found.get(block, 0), each["clusters"])
+    return sum(found.values())
 
 
 def _pooled(members: Sequence[tuple[str, Fit]], level: float) -> Fit:
     blocks, fits = zip(*members, strict=True)
     first, each = fits[0], [fit["coefficients"] for fit in fits]
-    clusters = {
-        block: max(fit["clusters"] for of, fit in members if of == block) for block in blocks
-    }  # runs of a block share them
     shared = {name: one for name, one in each[0].items() if all(name in other for other in each)}
     found = {
         name: {**_pooled_load([other[name] for other in each], blocks, level), "load": one["load"]}
@@ -121,7 +124,7 @@ def _pooled(members: Sequence[tuple[str, Fit]], level: float) -> Fit:
     return {
         **first,
         "errors": POOLED,
-        "clusters": sum(clusters.values()),
+        "clusters": clusters_of(members),
         "items": sum(fit["items"] for fit in fits),
         "df": None,
         "coefficients": found,

@@ -7,7 +7,7 @@ import numpy as np
 
 from evaluator.metrics.ranking import ranks
 from evaluator.protocols.pools import RAW, Fold, make_folds
-from evaluator.protocols.records import Row
+from evaluator.protocols.records import Row, by_key
 from evaluator.protocols.results import (
     Mean,
     Outcome,
@@ -82,9 +82,7 @@ def retrieval_rows(scores: Scores, protocol: str) -> list[Row]:
     Mean over items, interval by cluster, standard deviation over the folds. A tie is never correct. A query is unscored
     when one of its scores is not a number, or when the model reads its caption as another one of the fold.
     """
-    groups: dict[tuple[str, int | None], list[Fold]] = {}
-    for fold in scores.folds.get(protocol, ()):
-        groups.setdefault((fold.split, fold.n), []).append(fold)
+    groups = by_key(((fold.split, fold.n), fold) for fold in scores.folds.get(protocol, ()))
     rows = []
     for transposed, metric in enumerate(RAW_METRICS):
         run = scores.between_images or scores if transposed else scores

@@ -55,22 +55,19 @@ def error_directions(
     """
     texts = np.broadcast_to(texts, scores.shape)
     own = texts[np.arange(len(texts)), truth.argmax(axis=1)]
-    more = None if said.held_out is None else said.held_out[texts] - said.held_out[own][:, None]
+    familiar = [np.zeros_like(false)] * len(FAMILIARITY)
+    if said.held_out is not None:
+        more = np.sign(said.held_out[texts] - said.held_out[own][:, None])
+        familiar = [more == sign for sign in (-1, 0, 1)]
     code = ((said.atoms[texts] != said.atoms[own][:, None]) << np.arange(len(ATOMS))).sum(axis=2)
     chosen, _ = wrong_choices(scores, truth, false, tolerance)
     drawn = false / np.maximum(false.sum(axis=1, keepdims=True), 1)
     found = np.zeros((len(scores), 2, N_DIRECTIONS))
-    for i in range(N_DIRECTIONS):
-        if i >= len(FAMILIARITY):
-            found[:, :, i] = _weigh(code == i - len(FAMILIARITY), chosen, drawn)
-        elif more is not None:
-            found[:, :, i] = _weigh(np.sign(more) == i - 1, chosen, drawn)
+    for i, of in enumerate([*familiar, *(code == each for each in range(len(WRONG)))]):
+        for j, weights in enumerate((chosen, drawn)):
+            found[:, j, i] = (weights * of).sum(axis=1)
     found[chosen.sum(axis=1) == 0] = 0
     return found
-
-
-def _weigh(of: np.ndarray, chosen: np.ndarray, drawn: np.ndarray) -> np.ndarray:
-    return np.stack([(weights * of).sum(axis=1) for weights in (chosen, drawn)], axis=1)
 
 
 def candidate_errors(scores: Scores, items: Items) -> list[Row]:

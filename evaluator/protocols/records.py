@@ -1,9 +1,14 @@
 """What run.json and results.json hold: the long table of results and what is recorded beside it."""
 
-from typing import Annotated, Any, NotRequired
+from collections.abc import Iterable
+from math import isnan
+from typing import Annotated, Any, NotRequired, TypeVar
 
 from pydantic import Field
 from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
 
 class LimitRecord(TypedDict):
@@ -221,6 +226,27 @@ LABELS = ("protocol", "metric", "error", "kind", "skill", "level")
 """The columns that name a line of a table, whose cells are splits and gaps."""
 STATISTICS = tuple(Row.__annotations__)[tuple(Row.__annotations__).index("unit") :]
 """The columns with numbers, and their unit."""
+
+
+def by_key(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
+    """The second of each pair by the first, in their order.
+
+    >>> by_key([("a", 1), ("b", 2), ("a", 3)])
+    {'a': [1, 3], 'b': [2]}
+    """
+    found: dict[Key, list[Value]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return found
+
+
+def rounded(value: float | None) -> float | None:
+    """A number as results have it; None where there is none.
+
+    >>> rounded(0.12345678), rounded(float("nan"))
+    (0.123457, None)
+    """
+    return None if value is None or isnan(value) else round(float(value), 6)
 
 
 def split_of(row: Row) -> str:

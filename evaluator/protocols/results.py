@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 import pandas as pd
@@ -14,13 +14,14 @@ from evaluator.metrics.comparison import chance, recall_at_k, wrong_choices
 from evaluator.metrics.questions import Won
 from evaluator.protocols.items import ASYMMETRIC, COUNTS, FULL, MIXED, PARTITIONS, UNPARSED, Items, split_rank
 from evaluator.protocols.pools import Fold
-from evaluator.protocols.records import Row
+from evaluator.protocols.records import Row, rounded
 from evaluator.protocols.scores import Scores
 from evaluator.statistics.clusters import Clusters
 from evaluator.statistics.intervals import (
+    INTERVALS,
+    NOTHING,
     Estimate,
     cluster_means,
-    paired_difference,
     parts_differences,
     scaled,
     subtract,
@@ -193,41 +194,45 @@ def over_n(items: Items) -> Categories:
     return Categories("macro (over n)", [(str(n),) for n in atoms(items)])
 
 
-def _mean_over_items(outcomes: Sequence[Outcome], kept: np.ndarray, clusters: Clusters, level: float) -> list[Mean]:
-    values = np.stack([outcome.value[kept] for outcome in outcomes], axis=1)
-    chances = [float(outcome.chance[kept].mean()) for outcome in outcomes]
-    estimates = cluster_means(values, clusters, level, [outcome.unit == "share" for outcome in outcomes], chances)
-    for i, outcome in enumerate(outcomes):
-        if outcome.unit == "score":
-            estimates[i] = replace(estimates[i], p=np.nan)  # nothing says what a score is by chance
-        if outcome.parts is not None and np.isnan(estimates[i].low):
-            first, second = outcome.parts
-            estimates[i] = paired_difference(first[kept], second[kept], clusters, level)
-    return [Mean(*each) for each in zip(estimates, chances, strict=True)]
-
-
-def _mean_over_categories(
-    outcomes: Sequence[Outcome], kept: np.ndarray, clusters: Clusters, level: float, categories: Categories
+def _means(
+    outcomes: Sequence[Outcome], kept: np.ndarray, clusters: Clusters, level: float, over: Categories | None
 ) -> list[Mean]:
-    """The mean over categories and the standard deviation over the first names of their paths."""
-    paths = [categories.paths[i] for i in kept]
-    weights = category_weights(paths)
-    of_category = np.unique([path[0] for path in paths], return_inverse=True)[1]
-    sizes = np.bincount(of_category)
+    """The mean of each outcome over some items, by their row numbers; or over categories, with the standard deviation
+    over the first names of their paths.
+
+    Where the differences of items give no interval, it is combined from those of the two means.
+    """
+    if not len(kept):
+        return [Mean(NOTHING)] * len(outcomes)
+    paths = [over.paths[i] for i in kept] if over else []
+    weights = category_weights(paths) if over else np.full(len(kept), 1 / len(kept))
+    chances = [float(weights @ outcome.chance[kept]) for outcome in outcomes]
 
     def estimates(values: Sequence[np.ndarray], shares: Sequence[bool]) -> list[Estimate]:
-        return weighted_means(np.stack([each[kept] for each in values], axis=1), clusters, weights, shares, level)
+        columns = np.stack([each[kept] for each in values], axis=1)
+        if over:
+            return weighted_means(columns, clusters, weights, shares, level)
+        return cluster_means(columns, clusters, level, shares, chances)
 
     found = []
     shares = [outcome.unit == "share" for outcome in outcomes]
-    for outcome, estimate in zip(outcomes, estimates([each.value for each in outcomes], shares), strict=True):
+    each_found = zip(outcomes, estimates([each.value for each in outcomes], shares), chances, strict=True)
+    for outcome, estimate, by_chance in each_found:
+        if outcome.unit == "score":
+            estimate = replace(estimate, p=np.nan)  # nothing says what a score is by chance
         if outcome.parts is not None and np.isnan(estimate.low):
             first, second = estimates(outcome.parts, (True, True))
             estimate = subtract(first, second, estimate.n_items, estimate.n_clusters, level)
-        means = np.bincount(of_category, weights=outcome.value[kept]) / sizes
-        sd = float(np.std(means, ddof=1)) if len(sizes) > 1 else np.nan
-        found.append(Mean(estimate, float(weights @ outcome.chance[kept]), sd))
+        found.append(Mean(estimate, by_chance, _deviation(outcome.value[kept], paths)))
     return found
+
+
+def _deviation(values: np.ndarray, paths: Sequence[tuple[str, ...]]) -> float:
+    """The standard deviation of the means of values (n,) over the first names of their paths; nan for one or none."""
+    if not paths:
+        return np.nan
+    means = pd.Series(values).groupby([path[0] for path in paths]).mean()
+    return float(np.std(means, ddof=1)) if len(means) > 1 else np.nan
 
 
 def category_means(
@@ -278,12 +283,7 @@ def tabulate(
     average = over.name if over else "micro (over items)"
 
     def means(kept: np.ndarray) -> list[Mean]:
-        if not len(kept):
-            return [Mean(Estimate(np.nan, np.nan, np.nan, 0, 0))] * len(outcomes)
-        inside, level = clusters.take(kept), items.confidence
-        if over is None:
-            return _mean_over_items(outcomes, kept, inside, level)
-        return _mean_over_categories(outcomes, kept, inside, level, over)
+        return _means(outcomes, kept, clusters.take(kept), items.confidence, over)
 
     for labels, members in groupby(_groups(items, [*by, "split"], where), lambda group: {**group[0], "split": None}):
         chosen_of = {named["split"]: chosen for named, chosen in members}
@@ -319,7 +319,7 @@ def result_row(
     found = mean.estimate
     if outcome.unit == "difference":
         found = found.moved(lambda low, high: (max(low, -1.0), min(high, 1.0)))
-    row: Any = {
+    row = {
         "metric": outcome.metric,
         "error": outcome.error or None,
         **{name: labels.get(name) for name in ("kind", "skill", "level", "n")},
@@ -329,24 +329,18 @@ def result_row(
         "is_gap": "minus" in labels,
         "unit": outcome.unit,
         "average": average,
-        "value": _number(found.value),
-        "sd": _number(mean.sd),
-        "low": _number(found.low),
-        "high": _number(found.high),
-        "low_fixed": _number(found.low_fixed),
-        "high_fixed": _number(found.high_fixed),
-        "low_drawn": _number(found.low_drawn),
-        "high_drawn": _number(found.high_drawn),
+        "value": rounded(found.value),
+        "sd": rounded(mean.sd),
+        **{end: rounded(getattr(found, end)) for ends in INTERVALS for end in ends},
         "speaks_of": found.speaks_of,
-        "p": _number(found.p),
+        "p": rounded(found.p),
         "items": found.n_items,
         "clusters": found.n_clusters,
         "ties": ties,
         "unscored": unscored,
-        "chance": _number(mean.chance),
+        "chance": rounded(mean.chance),
     }
-    made: Row = row
-    return made
+    return cast(Row, row)
 
 
 def atoms(items: Items) -> np.ndarray:
@@ -422,7 +416,3 @@ def _difference(
         scaled(subtract(a, b, a.n_items + b.n_items, a.n_clusters + b.n_clusters, level), share)
         for a, b in zip(*sides, strict=True)
     ]
-
-
-def _number(value: float) -> float | None:
-    return None if np.isnan(value) else round(float(value), 6)

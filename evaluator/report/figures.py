@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evaluator.protocols.items import COUNTS, reported_splits
-from evaluator.protocols.records import LABELS, Results, split_of
+from evaluator.protocols.records import LABELS, Results, by_key, split_of
 from evaluator.provenance.contamination import marked
 from evaluator.report.overview import Line, main_lines, varying
 from evaluator.report.table import interval, number
@@ -169,12 +169,15 @@ def _of_splits(name: str, title: str, lines: Sequence[Line], labels: Sequence[st
 def by_complexity(entries: Sequence[Results], protocol: str) -> list[Figure]:
     """Every share by the number of atoms n: a panel for each kind or level and split, a line for each model and
     metric (CREPE, COMPASS)."""
-    panels: dict[str, list[Spec]] = {}
-    for entry in entries:
-        for row in entry["rows"]:
-            if (row["protocol"], row["unit"]) == (protocol, "share") and row["n"] is not None and _reported(row):
-                panel = ", ".join(filter(None, (row["kind"] or row["level"], row["split"])))
-                panels.setdefault(panel, []).append(_record(row, entry["model"], row["n"], row["metric"]))
+    panels = by_key(
+        (
+            ", ".join(filter(None, (row["kind"] or row["level"], row["split"]))),
+            _record(row, entry["model"], row["n"], row["metric"]),
+        )
+        for entry in entries
+        for row in entry["rows"]
+        if (row["protocol"], row["unit"]) == (protocol, "share") and row["n"] is not None and _reported(row)
+    )
     about = "By the number of atoms (objects, attributes, relations) of a caption; dashes tell metrics apart."
     return _some(f"complexity-{protocol}", f"{protocol} by complexity", about, "atoms", panels)
 
@@ -291,9 +294,7 @@ def grid(title: str, cells: Sequence[Mapping[str, Any]]) -> list[Figure]:
 
     cells: `model`, `value`, `object`, `share` (0..1), `items`, `held_out` of each.
     """
-    panels: dict[str, list[Spec]] = {}
-    for cell in cells:
-        panels.setdefault(cell["model"], []).append({**cell, "percent": round(100 * cell["share"])})
+    panels = by_key((cell["model"], {**cell, "percent": round(100 * cell["share"])}) for cell in cells)
     about = "Percent right of the items whose scene shows the value with the object. Framed: held out of training."
     return _some(f"grid-{title}", f"Values and objects, {title}", about, "grid", panels)
 
@@ -355,11 +356,11 @@ def embedding_maps(title: str, record: Mapping[str, Any]) -> list[Figure]:
 def by_probe(record: Mapping[str, Any]) -> list[Figure]:
     """What images, texts and their alignment tell of each factor by split (probe.json of `score probe`), a panel for
     each factor and model."""
-    panels: dict[str, list[Spec]] = {}
-    for model, found in record["models"].items():
-        for row in found["rows"]:
-            mark = _record({**row, "unit": "share"}, row["place"], row["split"])
-            panels.setdefault(f"{row['factor']}, {model}", []).append(mark)
+    panels = by_key(
+        (f"{row['factor']}, {model}", _record({**row, "unit": "share"}, row["place"], row["split"]))
+        for model, found in record["models"].items()
+        for row in found["rows"]
+    )
     about = "How often a linear probe of each tower, and the alignment of both, tells a factor. Dashed: chance."
     return _some("probe", f"Probes, {record['name']}", about, "splits", panels)
 

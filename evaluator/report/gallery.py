@@ -15,6 +15,7 @@ from PIL import Image
 from evaluator.benchmarks.pictures import Pictures
 from evaluator.benchmarks.registry import Source, read_external
 from evaluator.protocols.items import split_rank
+from evaluator.protocols.records import by_key
 from evaluator.protocols.registry import find_protocol
 from evaluator.runs.folder import NamedRun, Run
 from evaluator.statistics.clusters import OF, SEPARATOR
@@ -87,10 +88,11 @@ def grid_cells(
     the share of right answers, on items whose scene shows both. model_of: the model of each run of `data`."""
     labels = data["labels"]
     names, splits, bindings = (_labels(each) for each in (labels["protocol"], labels["split"], data["bindings"]))
-    shown: dict[str, list[int]] = {}
-    for row in np.flatnonzero((names == protocol) & (splits != "val")):
-        for binding in {each for each in bindings[row].split(SEPARATOR) if OF in each}:
-            shown.setdefault(binding, []).append(row)
+    shown = by_key(
+        (binding, row)
+        for row in np.flatnonzero((names == protocol) & (splits != "val"))
+        for binding in {each for each in bindings[row].split(SEPARATOR) if OF in each}
+    )
     values, objects = ({each[i] for each in held_out} for i in (0, 1))
     cells = []
     for model in dict.fromkeys(model_of):
@@ -115,10 +117,7 @@ def _outcomes(run: Run) -> pd.DataFrame:
     columns |= {"tie": pa.bool_(), "true_text": pa.string(), "false_text": pa.string()}
     found = read_csv(run.folder / "tables" / "items.csv", columns).to_pandas()
     found = found[found["metric"] == found.groupby("protocol")["metric"].transform("first")]
-    if "bindings" not in found:
-        found["bindings"] = ""
-    labels = [name for name in (*_LABELS, "true_text", "false_text") if name in found]
-    return found.fillna(dict.fromkeys(labels, "")).reset_index(drop=True)
+    return found.fillna(dict.fromkeys((*_LABELS, "true_text", "false_text"), "")).reset_index(drop=True)
 
 
 def failures(run: Run, most: int) -> list[tuple[Image.Image, str]]:

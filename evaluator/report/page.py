@@ -10,7 +10,7 @@ from typing import Any
 import vl_convert
 
 from evaluator.analysis.pooling import pool_runs
-from evaluator.protocols.records import LABELS, Results
+from evaluator.protocols.records import LABELS, Results, by_key
 from evaluator.provenance.contamination import CLEAN, mark_of, marked, training_said
 from evaluator.report.figures import Figure, by_overlap, by_probe, differences, embedding_maps, figures, grid
 from evaluator.report.files import write_pooled
@@ -124,21 +124,20 @@ def _galleries(
     runs: Sequence[NamedRun], entries: Sequence[Results], out: Path, inline: bool
 ) -> tuple[list[dict[str, Any]], list[Figure]]:
     """The items of each benchmark, and its grids of values and objects."""
-    of_benchmark: dict[tuple[str, str], list[tuple[str, NamedRun]]] = {}
+    named = []
     for entry in entries:
         for i, place in enumerate(entry["members"]):
             label = entry["model"] if len(entry["members"]) == 1 else f"{entry['model']}, run {i + 1}"
             each = runs[place]
             key = (each.results["benchmark"], f"{each.run.benchmark.digest} {each.run.record['world']}")
-            of_benchmark.setdefault(key, []).append((label, each))
+            named.append((key, (label, each, entry["model"])))
+    of_benchmark = by_key(named)
     galleries, grids = [], []
     for (name, _), own in of_benchmark.items():
-        data = benchmark_items(own, out, inline)
+        data = benchmark_items([(label, each) for label, each, _ in own], out, inline)
         galleries.append(data)
         held_out = (own[0][1].run.benchmark.holdout or {}).get("bindings") or []
-        model_of = [
-            entry["model"] for _, each in own for entry in entries if each in [runs[i] for i in entry["members"]]
-        ]
+        model_of = [model for *_, model in own]
         for protocol in data["labels"]["protocol"]["names"]:
             title = protocol if len(of_benchmark) == 1 else f"{protocol}, {name}"
             grids += grid(title, grid_cells(data, model_of, held_out, protocol))

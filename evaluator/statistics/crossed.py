@@ -28,33 +28,21 @@ class MeanEstimate:
         return sum(self.parts)
 
     @property
-    def of_scenes(self) -> float:
-        """What new scenes of the same clusters contribute."""
-        return self.parts[-1]
+    def known(self) -> bool:
+        """Whether anything can be said: the variance is above 0, and degrees of freedom are left."""
+        return self.variance > TINY and self.freedom > 0
 
     def interval(self, level: float) -> tuple[float, float]:
         """Mean ± t · standard error."""
-        return t_interval(self.value, self.variance, self.freedom, level)
+        if not self.known:
+            return np.nan, np.nan
+        half = float(stats.t.ppf((1 + level) / 2, self.freedom) * np.sqrt(self.variance))
+        return self.value - half, self.value + half
 
     @property
     def p(self) -> float:
-        """The two-sided p against a mean of 0, of the same t."""
-        return t_p(self.value, self.variance, self.freedom)
-
-
-def t_interval(value: float, variance: float, freedom: float, level: float) -> tuple[float, float]:
-    """value ± t · standard error; nan where the variance is 0 or no degrees of freedom are left."""
-    if not variance > TINY or not freedom > 0:
-        return np.nan, np.nan
-    half = float(stats.t.ppf((1 + level) / 2, freedom) * np.sqrt(variance))
-    return value - half, value + half
-
-
-def t_p(value: float, variance: float, freedom: float) -> float:
-    """The two-sided p of a value against 0, at which `t_interval` ends there; nan where that is."""
-    if not variance > TINY or not freedom > 0:
-        return np.nan
-    return float(2 * stats.t.sf(abs(value) / np.sqrt(variance), freedom))
+        """The two-sided p against a mean of 0, of the same t: the interval of level 1 − p ends there."""
+        return float(2 * stats.t.sf(abs(self.value) / np.sqrt(self.variance), self.freedom)) if self.known else np.nan
 
 
 def satterthwaite(parts: np.ndarray, freedom: np.ndarray) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import stats
 
 from evaluator.statistics.clusters import Clusters
-from evaluator.statistics.crossed import TINY, CrossedMeans, MeanEstimate, satterthwaite, t_interval, t_p
+from evaluator.statistics.crossed import TINY, CrossedMeans, MeanEstimate, satterthwaite
 from evaluator.statistics.intervals import LEVEL, difference_of_means
 
 POWER = 0.8
@@ -64,8 +64,8 @@ def model_difference(blocks: Sequence[Sides], clusters: Clusters, level: float =
     of_trainings, freedom = _of_trainings(blocks, clusters)
     parts = np.array([items.variance, of_trainings or 0])
     df = satterthwaite(np.where(parts > TINY, parts, 0), np.array([items.freedom, freedom]))
-    low, high = t_interval(items.value, parts.sum(), df, level)
-    p = t_p(items.value, parts.sum(), df)
+    whole = MeanEstimate(items.value, tuple(parts.tolist()), df)
+    (low, high), p = whole.interval(level), whole.p
     if np.isnan(low) and b == 1:
         found = difference_of_means(first, second, clusters, level)
         low, high, p = found.low, found.high, found.p
@@ -129,7 +129,7 @@ def items_needed(found: Difference, difference: float, items: int, level: float 
 
     More renders lower the variance by scenes alone.
     """
-    of_scenes = found.of_items.of_scenes
+    of_scenes = found.of_items.parts[-1]
     rest = found.variance - of_scenes
 
     def shown(times: int) -> bool:

@@ -51,8 +51,8 @@ class Estimate:
 
 
 INTERVALS = (("low", "high"), ("low_fixed", "high_fixed"), ("low_drawn", "high_drawn"))
-
-_NOTHING = Estimate(np.nan, np.nan, np.nan, 0, 0)
+NOTHING = Estimate(np.nan, np.nan, np.nan, 0, 0)
+"""The estimate of no items."""
 Grouping = Clusters | np.ndarray
 """Clusters of items with their bindings, or names (n,) of clusters alone."""
 
@@ -75,7 +75,7 @@ def cluster_means(
     Others have one of Student's t, none where nothing varies. chance (k,): the values by chance of the shares, for p.
     """
     if len(outcomes) == 0:
-        return [_NOTHING] * outcomes.shape[1]
+        return [NOTHING] * outcomes.shape[1]
     clusters = _grouped(clusters)
     every = (ENOUGH, _ANY) if clusters.main_effects()[1].shape[1] else (ENOUGH,)
     models = [MixedLogistic(clusters, enough) for enough in every]
@@ -87,27 +87,6 @@ def cluster_means(
         else:
             found.append(_score(means, column, clusters, level))
     return found
-
-
-def cluster_difference(
-    first: tuple[np.ndarray, Grouping], second: tuple[np.ndarray, Grouping], level: float = LEVEL
-) -> Estimate:
-    """Difference of two means of shares, first − second, each of (outcomes, clusters), its interval combined from
-    both."""
-    a, b = (cluster_mean(*side, level) for side in (first, second))
-    return subtract(a, b, a.n_items + b.n_items, a.n_clusters + b.n_clusters, level)
-
-
-def paired_difference(first: np.ndarray, second: np.ndarray, clusters: Grouping, level: float = LEVEL) -> Estimate:
-    """Difference of the means of two outcomes (n,) in 0..1 of the same items, first − second.
-
-    Student's t over the differences of items. Where all are equal, the interval is combined from those of the two
-    means.
-    """
-    difference = first.astype(float) - second
-    if len(difference) and np.ptp(difference) > 0:
-        return cluster_means(difference[:, None], clusters, level, (False,))[0]
-    return difference_of_means(first, second, clusters, level)
 
 
 def parts_differences(
@@ -133,20 +112,6 @@ def difference_of_means(first: np.ndarray, second: np.ndarray, clusters: Groupin
     both."""
     a, b = cluster_means(np.stack([first, second], axis=1), clusters, level)
     return subtract(a, b, a.n_items, a.n_clusters, level)
-
-
-def means_over_strata(
-    outcomes: np.ndarray, clusters: Grouping, strata: np.ndarray, shares: Sequence[bool], level: float = LEVEL
-) -> tuple[list[Estimate], np.ndarray]:
-    """For each column of outcomes (n, k): the unweighted mean over strata (macro), with the intervals of
-    `weighted_means`, and the means (strata, k) themselves."""
-    k = outcomes.shape[1]
-    if len(outcomes) == 0:
-        return [_NOTHING] * k, np.empty((0, k))
-    names, codes = np.unique(strata, return_inverse=True)
-    sizes = np.bincount(codes)
-    means = np.stack([np.bincount(codes, weights=column) / sizes for column in outcomes.T.astype(float)], axis=1)
-    return weighted_means(outcomes, clusters, 1 / (len(names) * sizes[codes]), shares, level), means
 
 
 def weighted_means(

@@ -31,8 +31,6 @@ class Pooled:
     value: float
     low: float
     high: float
-    blocks: int
-    runs: int
     over_blocks: Spread
     over_runs: Spread
     level: float
@@ -89,8 +87,6 @@ def pool(
         mean,
         mean - reach[0],
         mean + reach[1],
-        b,
-        r,
         Spread(sd_blocks, float(means.min()), float(means.max())) if b > 1 else _ALONE,
         Spread(sd_runs, float(around.min()), float(around.max())) if r > b else _ALONE,
         level,

@@ -231,6 +231,14 @@ def write_run(
     folder.mkdir()
     write_table(folder / "scores.parquet", table.filter(pa.array(~np.isin(np.arange(n), absent))), SCORES)
     protocols = sorted(set(benchmark.items["protocol"].to_pylist()) - {"train", "unheard-of"})
+    write_record(folder, root, "all", protocols=protocols, indistinct_texts=indistinct or {})
+    return folder
+
+
+def write_record(folder: Path, root: Path, name: str | None = None, **more: object) -> None:
+    """Write run.json of a run of a benchmark of the dataset `root`."""
+    dataset = Dataset.open(root)
+    benchmark = dataset.benchmark(name)
     write_json(
         folder / "run.json",
         {
@@ -238,13 +246,12 @@ def write_run(
             "benchmark": benchmark.digest,
             "world": dataset.world.digest,
             "dataset": str(root),
-            "benchmark_name": "all",
-            "protocols": protocols,
+            "benchmark_name": benchmark.name,
             "certificate": "not verified",
-            "indistinct_texts": indistinct or {},
+            "indistinct_texts": {},
             "info": {},
             "python": "",
             "versions": {},
+            **more,
         },
     )
-    return folder

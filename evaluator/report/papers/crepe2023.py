@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from evaluator.protocols.crepe import RAW_METRICS
 from evaluator.protocols.pools import RAW
+from evaluator.protocols.records import by_key
 from evaluator.report.figures import Figure, by_complexity, by_frequency
 from evaluator.report.papers.counts import DATASET, captions_by_atom, datasets
 from evaluator.report.papers.given import Given, Label
@@ -106,8 +107,6 @@ def _raw_by_n(given: Given) -> Table:
 SHOWN = 3
 """How many items of each split table 13 shows, by a hash of their names."""
 _COLUMNS = {**dict.fromkeys(("protocol", "item_id", "kind", "split", "text"), pa.string()), "truth": pa.bool_()}
-_Top = dict[str, list[dict[str, Any]]]
-"""By item, its best texts in their order."""
 
 
 def _top_captions(given: Given) -> Table:
@@ -132,14 +131,11 @@ def _top_captions(given: Given) -> Table:
     return Table(["split", "image", "caption"], columns, lines)
 
 
-def _top(run: Run) -> _Top:
-    found: _Top = {}
+def _top(run: Run) -> dict[str, list[dict[str, Any]]]:
+    """By item, its best texts in their order."""
     path = run.folder / "tables" / "top.csv"
     rows = read_csv(path, _COLUMNS).to_pylist() if path.exists() else []
-    for row in rows:
-        if (row["protocol"], row["kind"]) == ("systematicity", "both"):
-            found.setdefault(row["item_id"], []).append(row)
-    return found
+    return by_key((row["item_id"], row) for row in rows if (row["protocol"], row["kind"]) == ("systematicity", "both"))
 
 
 def _best(label: Label, texts: list[dict[str, Any]] | None) -> list[Cell]:

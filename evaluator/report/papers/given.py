@@ -4,14 +4,14 @@ commands wrote."""
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
 
 from evaluator.analysis.pooling import differences, pool_runs
 from evaluator.protocols.items import FULL, PARTITIONS
 from evaluator.protocols.pools import RAW
-from evaluator.protocols.records import Results, Row
+from evaluator.protocols.records import Results, Row, by_key
 from evaluator.runs.folder import NamedRun, read_named
 from generator.base.errors import UserError
 from generator.base.files import read_json
@@ -161,18 +161,8 @@ def has(row: Row, labels: Labels) -> bool:
 
 def told(metric: str, value: float | None, unit: str = "count", **labels: Any) -> Row:
     """A row of what is no result of a run: a number of a dataset or of an audit."""
-    row: Any = {
-        **DEFAULTS,
-        "split": None,
-        "metric": metric,
-        "value": value,
-        "unit": unit,
-        "sd": None,
-        "low": None,
-        **labels,
-    }
-    made: Row = row
-    return made
+    numbers = {"value": value, "unit": unit, "sd": None, "low": None}
+    return cast(Row, {**DEFAULTS, "split": None, "metric": metric, **numbers, **labels})
 
 
 def splits_of(entry: Results) -> set[str]:
@@ -206,9 +196,8 @@ def read_given(
     not the model that `after` started from.
     """
     audits = {run: audit for run in runs if (audit := read_audit(run)) is not None}
-    of_label: dict[str, list[NamedRun]] = {}
-    for each in (read_named(run) for run in runs if run not in audits):
-        of_label.setdefault(each.results["factors"]["model"], []).append(each)
+    named = (read_named(run) for run in runs if run not in audits)
+    of_label = by_key((each.results["factors"]["model"], each) for each in named)
     reasons: dict[str, str] = {}
     for text in missing:
         label, equals, reason = text.partition("=")

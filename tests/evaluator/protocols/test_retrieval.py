@@ -12,12 +12,11 @@ from evaluator.protocols.items import NOT_A_NUMBER, TRUNCATED
 from evaluator.protocols.pools import Pool, item_pools, sampled_columns, true_texts
 from evaluator.runs.folder import open_run
 from evaluator.runs.measure import measure, measure_protocols
-from generator.base.files import write_json
 from generator.base.parquet import write_table
-from generator.dataset.reader import Benchmark, Dataset
+from generator.dataset.reader import Benchmark
 from generator.dataset.records import SCORES
 from tests.evaluator.protocols.plain import tie, wins
-from tests.evaluator.synthetic import Row, find, planted
+from tests.evaluator.synthetic import Row, find, planted, write_record
 
 SPLITS = ("val", "seen", "partial", "unseen")
 
@@ -41,25 +40,10 @@ def matrix(pool: Pool, benchmark: Benchmark) -> np.ndarray:
 
 def write(drawn: Path, folder: Path, pool: Pool, matrix: np.ndarray, **more: object) -> Path:
     """A run of retrieval alone, whose pool has these scores."""
-    dataset = Dataset.open(drawn)
-    benchmark = dataset.benchmark()
     (folder / "pools").mkdir(parents=True)
     np.save(folder / "pools" / f"{pool.name}.npy", matrix)
     write_table(folder / "scores.parquet", SCORES.empty_table(), SCORES)
-    write_json(
-        folder / "run.json",
-        {
-            "model": "random",
-            "benchmark": benchmark.digest,
-            "world": dataset.world.digest,
-            "dataset": str(drawn),
-            "benchmark_name": benchmark.name,
-            "protocols": ["retrieval"],
-            "certificate": "not verified",
-            "indistinct_texts": {},
-            **more,
-        },
-    )
+    write_record(folder, drawn, protocols=["retrieval"], **more)
     return folder
 
 

@@ -21,6 +21,7 @@ from generator.dataset.reader import Dataset
 from generator.dataset.records import SCORES
 from generator.dataset.writer import WorldWriter, write_benchmark
 from tests.evaluator.report.conftest import GAP, ROW
+from tests.evaluator.synthetic import write_record
 
 MODELS = {"scratch": 0.5, "finetuned": 0.8, "hard negatives": 1.4}
 """How far each model tells a true text from a false one, in standard deviations of its scores."""
@@ -142,22 +143,8 @@ def _write_run(root: Path, folder: Path, tables: dict[str, Any], rng: np.random.
     rows.to_csv(folder / "tables" / "items.csv", index=False)
     about = {"model": "given", "benchmark": "many", "certificate": "verified", "channel": "cosine"}
     training = unknown_training()
-    write_json(
-        folder / "run.json",
-        {
-            **about,
-            "benchmark": benchmark.digest,
-            "world": dataset.world.digest,
-            "dataset": str(root),
-            "benchmark_name": "many",
-            "protocols": list(FALSE),
-            "training": training,
-            "indistinct_texts": {},
-            "info": {"weights": folder.name},
-            "python": "3",
-            "versions": {"numpy": np.__version__},
-        },
-    )
+    of_run = {"protocols": list(FALSE), "training": training, "info": {"weights": folder.name}}
+    write_record(folder, root, "many", **{**about, "benchmark": benchmark.digest, **of_run})
     factors = {"model": "given", "treatment": {}, "training_seed": int(folder.name[-1]), "design": {}, "block": "k"}
     write_json(
         folder / "results.json",

@@ -1,11 +1,11 @@
 """Figures: every protocol is drawn, as whole specifications and files, the same each time, with the numbers of the
 results."""
 
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import altair
-import numpy as np
 import pytest
 
 from evaluator.analysis.comparison import _flips
@@ -22,15 +22,14 @@ from evaluator.report.figures import (
     gaps,
     grid,
 )
-from evaluator.runs.measure import measure
-from tests.evaluator.synthetic import Builder, Row, one_of_each, planted, write_run
+from generator.base.files import read_json
+from tests.evaluator.report.conftest import ROW
+from tests.evaluator.synthetic import Row
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> Row:
-    root = one_of_each(Builder(0, 240), 60).write(tmp_path_factory.mktemp("all") / "dataset")
-    rng = np.random.default_rng(1)
-    return measure(write_run(root, tmp_path_factory.mktemp("runs") / "run", lambda n: planted(rng, n)))
+def results(measured: Path) -> Row:
+    return read_json(measured / "results.json")
 
 
 def words_of(figure: Figure) -> set[str]:
@@ -117,10 +116,8 @@ def test_atoms_are_drawn_by_how_often_training_and_splits_name_them() -> None:
     assert {"seen", "unseen", "captions of train"} <= words_of(figure)
 
 
-def test_figures_of_several_runs_name_the_models(results: Row) -> None:
+def test_each_model_has_a_figure_of_its_loads(results: Row) -> None:
     two = [{**results, "model": name} for name in ("first model", "second model")]
-    (figure,) = by_complexity(two, "integration")
-    assert {"first model", "second model"} <= words_of(figure)
     assert [figure.title for figure in by_count(two, "skill")] == [
         "Skill loads of skill, first model",
         "Skill loads of skill, second model",
@@ -161,29 +158,8 @@ def test_no_numbers_give_no_figure(results: Row) -> None:
 
 
 def _results(value: float | None) -> dict[str, Any]:
-    row = {
-        "protocol": "binary",
-        "metric": "accuracy",
-        "error": None,
-        "kind": "swap",
-        "skill": None,
-        "level": None,
-        "n": None,
-        "unit": "share",
-        "value": value,
-        "low": value and value - 0.1,
-        "high": value and value + 0.05,
-        "chance": 0.5,
-        "items": 10,
-    }
-    return {
-        "model": "m",
-        "cells": [],
-        "rows": [
-            {**row, "split": s, "minus": None, "is_gap": False, "is_main": True}
-            for s in ("val", "seen", "partial", "unseen")
-        ],
-    }
+    row = {**ROW, "kind": "swap", "value": value, "low": value and value - 0.1, "high": value and value + 0.05}
+    return {"model": "m", "rows": [{**row, "split": split} for split in ("val", "seen", "partial", "unseen")]}
 
 
 @pytest.mark.parametrize("value", [0.8, None])

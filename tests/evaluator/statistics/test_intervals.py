@@ -9,14 +9,13 @@ from scipy.special import expit
 
 from evaluator.statistics.clusters import Clusters
 from evaluator.statistics.intervals import (
-    cluster_difference,
     cluster_mean,
     cluster_means,
-    means_over_strata,
+    difference_of_means,
     p_from_interval,
-    paired_difference,
     parts_differences,
     subtract,
+    weighted_means,
 )
 from tests.evaluator.statistics.designs import block_clusters, outcomes_of
 
@@ -84,11 +83,11 @@ def test_a_higher_level_has_a_wider_interval() -> None:
 
 
 def test_no_item_gives_no_number() -> None:
-    nothing = (np.array([], dtype=bool), np.array([], dtype=str))
-    some = (np.array([True, False, True]), np.array(["a", "b", "c"]))
-    for estimate in (cluster_mean(*nothing), cluster_difference(nothing, some), cluster_difference(some, nothing)):
+    nothing = cluster_mean(np.array([], dtype=bool), np.array([], dtype=str))
+    some = cluster_mean(np.array([True, False, True]), np.array(["a", "b", "c"]))
+    for estimate in (nothing, subtract(nothing, some, 3, 3), subtract(some, nothing, 3, 3)):
         assert np.isnan([estimate.value, estimate.low, estimate.high]).all()
-    assert (cluster_mean(*nothing).n_items, cluster_mean(*nothing).n_clusters) == (0, 0)
+    assert (nothing.n_items, nothing.n_clusters) == (0, 0)
 
 
 def test_the_order_of_items_makes_no_difference() -> None:
@@ -100,21 +99,12 @@ def test_the_order_of_items_makes_no_difference() -> None:
 
 @pytest.mark.parametrize(("right", "n", "other_right", "m"), [(20, 20, 15, 30), (0, 12, 5, 9), (8, 16, 14, 14)])
 def test_a_difference_is_combined_from_both_intervals(right: int, n: int, other_right: int, m: int) -> None:
-    sides = [(np.arange(size) < k, np.arange(size)) for k, size in ((right, n), (other_right, m))]
-    estimate = cluster_difference(*sides)
-    a, b = (cluster_mean(*side) for side in sides)
-    value = right / n - other_right / m
+    a, b = (cluster_mean(np.arange(size) < k, np.arange(size)) for k, size in ((right, n), (other_right, m)))
+    estimate, value = subtract(a, b, n + m, n + m), right / n - other_right / m
     assert estimate.value == pytest.approx(value)
     assert estimate.low == pytest.approx(value - ((a.value - a.low) ** 2 + (b.high - b.value) ** 2) ** 0.5)
     assert estimate.high == pytest.approx(value + ((a.high - a.value) ** 2 + (b.value - b.low) ** 2) ** 0.5)
     assert subtract(b, a, 1, 1).value == pytest.approx(-value)
-
-
-def test_two_sides_without_a_mistake_differ_by_nothing_for_certain() -> None:
-    estimate = cluster_difference(*[(np.ones(n, dtype=bool), np.arange(n)) for n in (9, 30)])
-    assert estimate.value == 0
-    assert estimate.low < -0.1
-    assert estimate.high > 0.05
 
 
 def test_columns_are_estimated_as_if_alone() -> None:
@@ -129,41 +119,40 @@ def test_columns_are_estimated_as_if_alone() -> None:
 def test_a_paired_difference_with_many_clusters_has_the_interval_of_the_bootstrap(clusters: int) -> None:
     first, labels = _clustered(30, clusters, 0.7, (1, 6))
     second = np.random.default_rng(3).permutation(first) & first
-    estimate = paired_difference(first, second, labels)
-    low, high = _bootstrap(first.astype(float) - second, labels)
+    difference = first.astype(float) - second
+    (estimate,) = cluster_means(difference[:, None], labels, shares=[False])
+    low, high = _bootstrap(difference, labels)
     assert estimate.value == pytest.approx(first.mean() - second.mean(), abs=1e-12)
     assert (estimate.low, estimate.high) == pytest.approx((low, high), abs=0.15 * (high - low))
     assert estimate.p < 0.01
 
 
 def test_pairs_that_never_differ_are_no_certainty() -> None:
-    outcomes, labels = np.arange(20) < 15, np.arange(20)
-    estimate = paired_difference(outcomes, outcomes, labels)
+    outcomes = np.arange(20) < 15
+    estimate = difference_of_means(outcomes, outcomes, np.arange(20))
     assert estimate.value == 0
     assert -0.4 < estimate.low < -0.1
     assert estimate.high == pytest.approx(-estimate.low)
 
 
-def test_a_mean_over_strata_weighs_them_alike() -> None:
+def test_unequal_weights_widen_the_interval() -> None:
     outcomes, labels = _clustered(40, 80, 0.4, (1, 6))
-    strata = np.where(np.arange(len(outcomes)) < 20, 4, 5)
-    scores = np.random.default_rng(1).normal(size=len(outcomes))
-    (share, score), means = means_over_strata(np.stack([outcomes, scores], axis=1), labels, strata, [True, False])
-    assert means[:, 0] == pytest.approx([outcomes[strata == s].mean() for s in (4, 5)])
-    assert (share.value, score.value) == pytest.approx(tuple(means.mean(axis=0)))
+    rare = np.arange(len(outcomes)) < 20
+    weights = np.where(rare, 1 / 40, 0.5 / (len(outcomes) - 20))
+    columns = np.stack([outcomes, np.random.default_rng(1).normal(size=len(outcomes))], axis=1)
+    share, score = weighted_means(columns, labels, weights, [True, False])
+    assert (share.value, score.value) == pytest.approx((columns[rare].mean(axis=0) + columns[~rare].mean(axis=0)) / 2)
     plain = cluster_mean(outcomes, labels)
     assert share.high - share.low > 1.3 * (plain.high - plain.low)
     assert score.low < score.value < score.high
-    (perfect,), _ = means_over_strata(np.ones((9, 1)), np.arange(9), np.arange(9) % 3, [True])
-    assert (perfect.value, perfect.high) == (1, 1)
-    assert 0.5 < perfect.low < 0.9
 
 
-def test_equal_strata_change_nothing() -> None:
-    outcomes = np.arange(40) % 3 > 0
-    (estimate,), _ = means_over_strata(outcomes[:, None], np.arange(40), np.arange(40) % 2, [True])
-    plain = cluster_mean(outcomes, np.arange(40))
-    assert (estimate.low, estimate.high) == pytest.approx((plain.low, plain.high), abs=1e-9)
+def test_equal_weights_change_nothing() -> None:
+    for outcomes in (np.arange(40) % 3 > 0, np.ones(40)):
+        (estimate,) = weighted_means(outcomes[:, None], np.arange(40), np.full(40, 1 / 40), [True])
+        plain = cluster_mean(outcomes, np.arange(40))
+        found, expected = ((each.value, each.low, each.high) for each in (estimate, plain))
+        assert found == pytest.approx(expected, abs=1e-9)
 
 
 def test_a_p_value_belongs_to_its_interval() -> None:

@@ -96,15 +96,11 @@ def test_items_that_share_nothing_have_the_posterior_of_a_binomial_share(right: 
 
 def test_bindings_make_the_interval_wider_when_they_decide() -> None:
     clusters = block_clusters(3, 3, 11)
-    hard = np.array(["0 0" in row for row in np.repeat(_names(3, 3), 11)])
+    hard = np.array(["0 0" in row for row in np.repeat([bindings for _, bindings in block_cells(3, 3)], 11)])
     outcomes = np.where(hard, 0.0, 1.0)
     alone = Clusters.of(clusters.codes)
     crossed, by_cluster = interval(clusters, outcomes), interval(alone, outcomes)
     assert crossed[1] - crossed[0] > by_cluster[1] - by_cluster[0]
-
-
-def _names(values: int, objects: int) -> list[str]:
-    return [bindings for _, bindings in block_cells(values, objects)]
 
 
 @settings(max_examples=40, deadline=None)
