@@ -58,8 +58,8 @@ class Exposure:
     def to_dict(self) -> dict[str, Any]:
         """The exposure as JSON-ready data."""
         return {
-            "objects": sorted(self.objects, key=json.dumps),
-            "triples": sorted(self.triples),
+            "objects": sorted(map(list, self.objects), key=json.dumps),
+            "triples": sorted(map(list, self.triples)),
             "scenes": sorted(self.scenes),
             "described": self.described,
             "complete": self.complete,

@@ -22,6 +22,7 @@ from evaluator.report.table import (
     population,
     result_cell,
     spread,
+    value_text,
 )
 from evaluator.report.table import Line as TableLine
 from evaluator.runs.parts import splits_said
@@ -121,9 +122,8 @@ def every_row(entry: Results, protocol: str, by_n: bool = True, decimals: int = 
     heads += ["p", "items", "groups", "ties", "unscored", "chance %", "average", "interval speaks of"]
     lines = []
     for i, row in enumerate(rows):
-        sd = f" ± {number(row['sd'], 'share', decimals)}" if row["sd"] is not None else ""
         texts = [
-            number(row["value"], row["unit"], decimals) + sd,
+            value_text(row, decimals=decimals),
             interval(row, decimals) or "–",
             *(spread(row, over, decimals) for over in spreads),
             p_value(row["p"]),

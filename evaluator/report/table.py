@@ -93,11 +93,19 @@ def result_cell(row: Row | None, of: Mapping[str, Any] | None = None, decimals: 
     if row["value"] is None:
         lacking = f"none of {row['unscored']:,} items has a score" if row["unscored"] else "this split has no items"
         return Cell(reason=row.get("reason") or lacking, numbers=row, of=of or {})
-    sd = next((sd for sd in (row["sd"], row.get("sd_blocks"), row.get("sd_runs")) if sd is not None), None)
-    text = number(row["value"], row["unit"], decimals)
-    if sd is not None:
-        text += f" ± {_deviation(sd, row, decimals)}"
+    text = value_text(row, ("sd", "sd_blocks", "sd_runs"), decimals)
     return Cell(text, interval(row, decimals), numbers=row, of=of or {})
+
+
+def value_text(row: Row, deviations: Sequence[str] = ("sd",), decimals: int = 1) -> str:
+    """The value of a row with the first standard deviation that it has of some columns.
+
+    >>> value_text({"value": 0.5, "unit": "share", "sd": 0.1})
+    '50.0 ± 10.0'
+    """
+    text = number(row["value"], row["unit"], decimals)
+    sd = next((row[name] for name in deviations if row.get(name) is not None), None)
+    return text if sd is None else f"{text} ± {_deviation(sd, row, decimals)}"
 
 
 def interval(row: Row, decimals: int = 1) -> str:

@@ -214,7 +214,7 @@ def test_differences_are_drawn_first_minus_second() -> None:
 
 
 def test_flips_are_drawn_over_the_splits_between_which_the_lead_changes() -> None:
-    row = {"protocol": "binary", "metric": "accuracy", "kind": "swap", "first": "a", "second": "b"}
+    row = {"protocol": "binary", "metric": "accuracy", "kind": "swap", "skill": None, "first": "a", "second": "b"}
     row |= {"low": None, "high": None, "items": 9, "p": 0.5, "leader": None}
     rows = [{**row, "split": split, "difference": by} for split, by in (("val", 0.2), ("seen", 0.1), ("unseen", -0.1))]
     rows += [{**row, "kind": "flip", "split": split, "difference": 0.1} for split in ("seen", "unseen")]
