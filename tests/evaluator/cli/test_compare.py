@@ -36,6 +36,10 @@ def test_two_runs_are_compared_for_people_for_machines_and_as_csv(
     assert [leaders[split] for split in ("seen", "partial", "unseen")] == [sharp] * 3
     assert comparison["flips"] == []
     assert len(pd.read_csv(out)) == len(comparison["rows"])
+    assert (
+        "has no metric 'acuracy'; did you mean 'accuracy'"
+        in score_command("compare", *runs, "--metric", "acuracy").stderr
+    )
     people = succeed("compare", *runs)
     for part in (f"A = {sharp}", f"B = {bag}", "binary", "retrieval", "unseen", "+100.0*", "A − B", "Ranks"):
         assert (part in people.stdout) == (part != "Ranks"), part

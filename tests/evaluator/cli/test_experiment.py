@@ -10,6 +10,9 @@ import click
 import pytest
 
 from evaluator.experiments.lab import RECIPES
+from evaluator.experiments.recipes.bindsplit2026 import SCALES
+from generator.holdout.request import HoldoutRequest, design_of
+from generator.vocabulary.schema import read_vocabulary
 from tests.conftest import MODULES
 from tests.evaluator.conftest import score_command, succeed
 
@@ -86,6 +89,13 @@ def test_what_is_trained_from_a_model_is_measured_elsewhere(name: str, tmp_path:
     )
     assert {base_of[model_of[run]] for run in after} == {model_of[run] for run in before}
     assert len({world_of[run] for run in (*before, *after)}) == 1
+
+
+def test_the_benchmarks_of_bindsplit_have_the_names_that_their_worlds_give_them() -> None:
+    for at in SCALES.values():
+        asked = tuple(value for option, value in pairwise(at.world.split()) if option == "--holdout") or ("3x3",)
+        (holdout,) = HoldoutRequest("bindsplit", asked, (0,), True, None).holdouts(read_vocabulary("clevr"))
+        assert design_of(holdout).benchmark_name(holdout) == f"{at.benchmark}-b0"
 
 
 @pytest.fixture

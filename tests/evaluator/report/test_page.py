@@ -16,7 +16,8 @@ from PIL import Image
 
 from evaluator.api import evaluate
 from evaluator.protocols.records import split_of
-from evaluator.report.page import write_page
+from evaluator.report.figures import Figure
+from evaluator.report.page import _sections, write_page
 from evaluator.report.table import interval, number, p_value
 from evaluator.runs.folder import read_named
 from evaluator.runs.measure import measure
@@ -287,3 +288,13 @@ def test_names_from_outside_are_text_whose_control_characters_are_shown(half_rig
     assert "<script>alert(1)</script>&\\u202etxt\\x1b[2J" in page.words
     assert "<script>alert" not in text
     assert not {"\u202e", "\x1b"} & {*text}
+
+
+def test_a_figure_of_an_unknown_name_has_a_section_at_the_end() -> None:
+    made = [Figure(name, f"About {name}", "", "bars", {}, {}) for name in ("novel-a", "gaps", "novel-b", "split-x")]
+    found = [(name, title, [each.name for each in of]) for name, title, of in _sections(made)]
+    assert found == [
+        ("split", "Accuracy by split", ["split-x"]),
+        ("gaps", "Gaps between splits", ["gaps"]),
+        ("novel", "About novel-a", ["novel-a", "novel-b"]),
+    ]
