@@ -39,6 +39,7 @@ def test_an_exposure_survives_json(
 ) -> None:
     exposure = Exposure(objects, triples, scenes, described, complete)
     text = json.dumps(exposure.to_dict())
+    assert json.loads(text) == exposure.to_dict()  # lists, as they are read again
     assert Exposure.from_dict(json.loads(text)) == exposure
     assert json.dumps(Exposure.from_dict(json.loads(text)).to_dict()) == text
 
