@@ -40,6 +40,13 @@ if TYPE_CHECKING:
     help="Folder of all stages. Experiments with the same folder share stages.",
 )
 @click.option("--allow-code", is_flag=True, help="Let --models name code (python:) and hosts (api:). Read it first.")
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Stages at the same time here; they share the cores and the GPU.",
+)
 @click.option("--dry-run", is_flag=True, help="Print the commands of all stages and run nothing.")
 @job_options
 @JSON
@@ -51,6 +58,7 @@ def experiment(
     models: Path | None,
     out: Path,
     allow_code: bool,
+    workers: int,
     dry_run: bool,
     as_json: bool,
     **options: Any,
@@ -62,9 +70,9 @@ def experiment(
     is stopped, run it again to continue. With --farm slurm each stage is a job, as soon as what it reads is there.
     """
     from evaluator.experiments.lab import Lab, find_experiment, read_models
-    from evaluator.experiments.stages import is_done, run_stages
+    from evaluator.experiments.stages import Place, is_done, run_stages
 
-    slurm = take_slurm(options)
+    place = Place(workers, take_slurm(options))
     if experiment.endswith(".py"):
         say(f"A recipe is code: this runs that of {experiment}.")
     found = find_experiment(experiment)
@@ -83,9 +91,9 @@ def experiment(
     def tell(stage: "Stage", number: int) -> None:
         say(f"[{number}/{len(stages)}] {_command(stage, out)}")
 
-    lab = Lab(out, given, scale, tell=tell, slurm=slurm)
+    lab = Lab(out, given, scale, tell=tell, place=place)
     found.make(lab, settings)
-    failures = run_stages(lab.needed, out, tell, slurm)
+    failures = run_stages(lab.needed, out, tell, place)
     tables = lab.tables(found.paper, failures)
     if tables:
         failures |= run_stages([tables], out, lambda stage, _: tell(stage, len(stages)))

@@ -9,20 +9,17 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from pydantic import Field, ValidationError
 
-from evaluator.experiments.stages import Failure, Stage, Stages, in_order, run_stages
+from evaluator.experiments.stages import Failure, Place, Stage, Stages, in_order, run_stages
 from evaluator.runs.folder import open_run
 from evaluator.runs.measure import measure_protocols
 from generator.base.declarations import Declared, sentence_of
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import read_toml
-
-if TYPE_CHECKING:
-    from generator.base.slurm import Slurm
 
 RECIPES = {
     "bindsplit2026": "bindsplit2026:EXPERIMENT",
@@ -58,10 +55,10 @@ class Experiment:
 
 class Model(Declared):
     """A model that rows start from. run, train: further options of `score run` and of `score train`. missing: why there
-    is none.
+    is none, in place of a spec.
     """
 
-    spec: str
+    spec: str = ""
     run: str = ""
     train: str = ""
     missing: str = ""
@@ -87,6 +84,8 @@ def read_models(path: Path, allow_code: bool = False) -> dict[str, Model]:
     except ValidationError as error:
         raise UserError(f"{path}: {sentence_of(error.errors()[0])}") from None
     for name, model in models.items():
+        if not (model.spec or model.missing):
+            raise UserError(f"{path}: models.{name}.spec is missing.")
         if not allow_code and (found := _REACHES.search(f"{model.spec} {model.run} {model.train}")):
             raise UserError(
                 f"{path}: the model '{name}' has '{found[0].strip()}', which can run code, reach a host or write "
@@ -121,8 +120,8 @@ class Lab:
     """What a recipe says: stages, and the rows of its tables. A stage that no row needs is not run.
 
     root: the folder of all stages. given: models of the user, in place of the recipe's. dry: run nothing. tell: called
-    before a stage that `best` runs, with its number. slurm: the jobs that its stages are, None to run them here.
-    missing, not_shown: the reasons, by label.
+    before a stage that `best` runs, with its number. place: where its stages run. missing, not_shown: the reasons, by
+    label.
     """
 
     root: Path
@@ -130,7 +129,7 @@ class Lab:
     scale: str = ""
     dry: bool = False
     tell: Callable[[Stage, int], object] = lambda stage, number: None
-    slurm: "Slurm | None" = None
+    place: Place = field(default_factory=Place)
     missing: dict[str, str] = field(default_factory=dict)
     not_shown: dict[str, str] = field(default_factory=dict)
     _stages: Stages = field(default_factory=Stages)
@@ -160,11 +159,11 @@ class Lab:
                 raise UserError(f"The experiment has no model '{name}'; {did_you_mean(name, list(known))}")
         found = {}
         for name, model in known.items():
-            if name in self.given:
-                own = self.given[name]
-                model = Model(spec=own.spec, run=f"{model.run} {own.run}", train=f"{model.train} {own.train}")
+            if own := self.given.get(name):
+                options = {"run": f"{model.run} {own.run}", "train": f"{model.train} {own.train}"}
+                model = Model(spec=own.spec, missing=own.missing, **options)
             elif chosen is not None and name not in chosen:
-                model = Model(spec="", missing=self._left_out)
+                model = Model(missing=self._left_out)
             found[name] = model
         return found
 
@@ -200,7 +199,7 @@ class Lab:
         """
         if self.dry:
             return trained[0]
-        failures = run_stages(in_order(runs), self.root, self.tell, self.slurm)
+        failures = run_stages(in_order(runs), self.root, self.tell, self.place)
         scores = [-1.0 if run.name in failures else _validated(run.out(self.root), splits) for run in runs]
         if max(scores) < 0:
             raise UserError(

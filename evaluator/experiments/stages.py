@@ -1,7 +1,7 @@
 """A stage: one command, the stages that it reads, and the folder that is named after both.
 
-Stages run in order, each in a process of its own, or as jobs of Slurm. What is done is not done again; what fails stops
-only what reads it.
+Each runs in a process of its own, or as a job of Slurm, when what it reads has ended. What is done is not done again;
+what fails stops only what reads it.
 """
 
 import hashlib
@@ -15,10 +15,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from threading import BoundedSemaphore, Event
 from typing import TYPE_CHECKING
 
 import evaluator
@@ -48,7 +49,7 @@ from {}.cli.main import main
 with locked(Path(sys.argv.pop(1))):
     main(prog_name={!r})
 """
-_LINES, _SECONDS = 5, 10
+_LINES, _SECONDS, _LOOK = 5, 10, 0.2
 _SUFFIXES = (".py", ".toml", ".jinja")
 _DIGITS = 16
 _NAME = re.compile(rf"\b(?:gen|score)(?:-[a-z]+)+-[0-9a-f]{{{_DIGITS}}}\b")
@@ -175,14 +176,16 @@ def run_stages(
     stages: Sequence[Stage],
     root: Path,
     tell: Callable[[Stage, int], object] = lambda stage, number: None,
-    slurm: "Slurm | None" = None,
+    place: "Place | None" = None,
 ) -> dict[str, Failure]:
-    """Run those of `stages` (in order) that have not ended; `tell` is called before each, with its number among all
-    from 1.
+    """Run those of `stages` (each after those that it reads) that have not ended; `tell` is called before each, with
+    its number among all from 1.
 
-    With `slurm` each is a job of its own, and those that read nothing of one another run at the same time. Returns why
-    stages have not ended, by their names: their own failure, or that of a stage that they read.
+    Those that read nothing of one another run at the same time, as many as `place` has room for. Returns why stages
+    have not ended, by their names: their own failure, or that of a stage that they read.
     """
+    place = place or Place()
+    room = BoundedSemaphore(len(stages) or 1 if place.slurm else place.workers)
     ended: dict[str, Future[Failure | None]] = {}
 
     def end(number: int, stage: Stage) -> Failure | None:
@@ -191,21 +194,40 @@ def run_stages(
         for read in stage.reads:
             if read.name in ended and (cause := ended[read.name].result()):
                 return cause
-        tell(stage, number)
-        return run_stage(stage, root, slurm)
+        with room:
+            if place.stopped.is_set():
+                return None
+            tell(stage, number)
+            return run_stage(stage, root, place)
 
-    threads = ThreadPoolExecutor(max(1, len(stages))) if slurm else None
+    threads = ThreadPoolExecutor(max(1, len(stages)))
     try:
         for number, stage in enumerate(stages, 1):
-            if threads:
-                ended[stage.name] = threads.submit(end, number, stage)
-            else:
-                ended[stage.name] = Future()
-                ended[stage.name].set_result(end(number, stage))
+            ended[stage.name] = threads.submit(end, number, stage)
         return {name: failure for name, each in ended.items() if (failure := each.result())}
+    except BaseException:
+        place.stopped.set()
+        raise
     finally:
-        if threads:
-            threads.shutdown(wait=False, cancel_futures=True)
+        threads.shutdown(wait=not place.slurm, cancel_futures=True)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where stages run: here, `workers` at the same time, which share the cores; or as jobs of Slurm, each at once.
+
+    stopped: set when no further stage may begin and those that run here have to end.
+    """
+
+    workers: int = 1
+    slurm: "Slurm | None" = None
+    stopped: Event = field(default_factory=Event)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """That of a stage's process here."""
+        threads = {"OMP_NUM_THREADS": str(max(1, len(os.sched_getaffinity(0)) // self.workers))}
+        return {**(threads if self.workers > 1 else {}), **os.environ, "PYTHONUNBUFFERED": "1"}
 
 
 def is_done(stage: Stage, root: Path) -> bool:
@@ -213,8 +235,8 @@ def is_done(stage: Stage, root: Path) -> bool:
     return (root / stage.name / DONE).is_file()
 
 
-def run_stage(stage: Stage, root: Path, slurm: "Slurm | None" = None) -> Failure | None:
-    """Run a stage, or continue it, here or as a job; None once it has ended. Another process that works on it is waited
+def run_stage(stage: Stage, root: Path, place: Place | None = None) -> Failure | None:
+    """Run a stage, or continue it; None once it has ended. Another process that works on it is waited
     for.
 
     Its output is in `log.txt` of its folder, which has the empty file `done` once the stage has ended.
@@ -229,7 +251,7 @@ def run_stage(stage: Stage, root: Path, slurm: "Slurm | None" = None) -> Failure
         trained = (stage.out(root) / RECORD).exists()  # its process was killed before it could note so
         if stage.amended:
             _copy(stage.amended.out(root), stage.out(root))
-        if not trained and (code := _run(stage, root, slurm)):
+        if not trained and (code := _run(stage, root, place or Place())):
             return Failure(stage, code, folder / LOG)
         (folder / DONE).touch()
     return None
@@ -246,27 +268,27 @@ def _locked(path: Path, stage: Stage) -> Iterator[None]:
         yield
 
 
-def _run(stage: Stage, root: Path, slurm: "Slurm | None") -> int:
+def _run(stage: Stage, root: Path, place: Place) -> int:
     words = stage.arguments(root)
     main = _MAIN.format(_CODE[words[0]][0].name, words[0])
     arguments = ["-c", main, str(root / stage.name / ".command.lock"), *words[1:]]
-    if slurm:
+    if place.slurm:
         from generator.base.slurm import run_job
 
-        return run_job(arguments, root / stage.name / LOG, slurm)
+        return run_job(arguments, root / stage.name / LOG, place.slurm)
     with (root / stage.name / LOG).open("ab") as log:
         process = subprocess.Popen(
             [sys.executable, "-P", *arguments],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
-            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            env=place.environment,
         )
-        try:
-            return process.wait()
-        except BaseException:
-            _stop(process)
-            raise
+        while not place.stopped.is_set():
+            with suppress(subprocess.TimeoutExpired):
+                return process.wait(_LOOK)
+        _stop(process)
+        return process.returncode
 
 
 def _stop(process: "subprocess.Popen[bytes]") -> None:

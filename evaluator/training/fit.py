@@ -32,7 +32,7 @@ from generator.base.streams import Stream
 
 logger = logging.getLogger(__name__)
 _SECONDS = 60
-"""The state is kept at the end of each epoch, and when this much time has passed."""
+"""The state is kept when this much time has passed, and after the last step."""
 Log = Callable[[int], AbstractContextManager[LogStep]]
 """Opened with the number of steps that are done already."""
 
@@ -157,11 +157,11 @@ def fit(
             total += value
             advance(note=f"loss {value:.2f}")
             shown = step % steps.epoch + 1
-            ended = shown == steps.epoch or step + 1 == len(steps)
-            if ended:
+            last = step + 1 == len(steps)
+            if last or shown == steps.epoch:
                 losses.append(round(total / shown, 4))
                 total = 0.0
-            if process.is_main and (ended or time.monotonic() - kept > _SECONDS):
+            if process.is_main and (last or time.monotonic() - kept > _SECONDS):
                 checkpoint.keep(parts, step + 1, total, losses)
                 kept = time.monotonic()
     return losses

@@ -78,8 +78,8 @@ class Scratch(Method):
     size: Literal["tiny", "small"] = option("tiny", _SIZE)
     name = "scratch"
     options = (
-        *("epochs", "batch", "rate", "seed", "texts", "negatives", "positives", "images_per_class", "precision"),
-        *("architecture", "size"),
+        *("epochs", "steps", "batch", "rate", "seed", "texts", "negatives", "positives", "images_per_class"),
+        *("precision", "architecture", "size"),
     )
     further = False
 

@@ -29,7 +29,7 @@ class Recipe:
     name: ClassVar[str] = ""
 
     epochs: int = option(25, "Passes over the data.", least=1)
-    steps: int | None = option(None, "Steps of the training.", least=1)
+    steps: int | None = option(None, "Steps, in place of --epochs.", least=1)
     batch: int = option(96, "Images of a step.", least=1)
     rate: float = option(1e-3, "Learning rate.", least=0)
     decay: float = 0.05

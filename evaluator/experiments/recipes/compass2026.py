@@ -62,7 +62,7 @@ def make(lab: Lab, at: Scale) -> None:
         )
 
     why = "no weights of CLIP are at hand, and stand-ins read one or two objects; name some with --models"
-    for name, model in lab.models({"CLIP": Model(spec="", missing=why)}).items():
+    for name, model in lab.models({"CLIP": Model(missing=why)}).items():
         tuned = f"{name}, finetuned"
         if model.missing:
             lab.lacks(name, model.missing)

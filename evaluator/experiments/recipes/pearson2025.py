@@ -1,7 +1,7 @@
 """Pearson et al. 2025: single objects, two objects and relations, as class lists."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 
 from evaluator.experiments.lab import Experiment, Lab, Model
@@ -22,8 +22,9 @@ _ALLOWED = "--allow-contaminated"
 @dataclass(frozen=True)
 class Scale:
     """tasks, architectures: those that take part. rates: learning rates of fine-tuning, of which each task takes the
-    best one on both validation splits (appendix A); the paper's where there are none. The others are options of
-    commands, by what they are for.
+    best one on both validation splits (appendix A); the paper's where there are none. scratch: options of a training
+    from scratch, by architecture. denoised: those of `score run` for a diffusion model from scratch. The others are
+    options of commands, by what they are for.
     """
 
     tasks: Sequence[str] = _TASKS
@@ -38,7 +39,8 @@ class Scale:
     rates: Sequence[str] = ()
     dreambooth: str = ""
     elsewhere: str = ""
-    scratch: str = ""
+    scratch: Mapping[str, str] = field(default_factory=dict)
+    denoised: str = ""
 
 
 SCALES = {
@@ -53,7 +55,7 @@ SCALES = {
         finetune="--epochs 1 --rate 1e-5",
         dreambooth="--steps 2",
         elsewhere="--limit 5",
-        scratch="--epochs 1 --batch 32",
+        scratch={"dual": "--epochs 1 --batch 32"},
     ),
     "tiny": Scale(
         architectures=("CLIP",),
@@ -64,8 +66,17 @@ SCALES = {
         rates=("1e-5", "1e-4", "1e-3"),
         elsewhere="--limit 100",
     ),
-    "small": Scale(resolution="128x128", pretrain="--size small", finetune="--rate 1e-5", scratch="--size small"),
-    "paper": Scale(resolution="320x240", quality="standard", pretrain="--size small", scratch="--size small"),
+    "small": Scale(
+        rates=("1e-5", "1e-4", "1e-3"),
+        scratch={"dual": "--steps 4000", "cross": "--steps 12000", "diffusion": "--steps 12000"},
+        denoised="--limit 300",
+    ),
+    "paper": Scale(
+        resolution="320x240",
+        quality="standard",
+        pretrain="--size small",
+        scratch=dict.fromkeys(_ARCHITECTURES.values(), "--size small"),
+    ),
 }
 
 
@@ -79,8 +90,8 @@ def make(lab: Lab, at: Scale, preset: str) -> None:
     models = lab.models(
         {
             "CLIP": Model(spec=f"jackalope:{stand_in}"),
-            "ViLT": Model(spec="", missing="no weights of ViLT are at hand; name some with --models"),
-            "Diffusion": Model(spec="", missing="no weights of a diffusion model are at hand; name some with --models"),
+            "ViLT": Model(missing="no weights of ViLT are at hand; name some with --models"),
+            "Diffusion": Model(missing="no weights of a diffusion model are at hand; name some with --models"),
         }
     )
     for task in _TASKS:
@@ -122,9 +133,10 @@ def make(lab: Lab, at: Scale, preset: str) -> None:
                 lab.lacks(f"{name} / scratch")
                 continue
             for seed in at.seeds if task in at.tasks else ():
-                given = f"--seed {seed} --architecture {architecture} {at.scratch}"
+                given = f"--seed {seed} --architecture {architecture} {at.scratch.get(architecture, '')}"
                 trained = lab.stage(f"score train scratch {of_task} {given}")
-                lab.row(f"{name} / scratch", asked(f"jackalope:{trained}"))
+                how = at.denoised if architecture == "diffusion" else ""
+                lab.row(f"{name} / scratch", asked(f"jackalope:{trained}", how))
 
 
 _ABOUT = (

@@ -16,18 +16,21 @@ from tests.evaluator.synthetic import Builder, add_pair, one_of_each, write_run
 
 def test_models_of_the_user_take_the_place_of_the_recipes(tmp_path: Path) -> None:
     """Options of the recipe stay and come first; a model that the scale leaves out takes part when it is given."""
-    (tmp_path / "mine.toml").write_text('[models.b]\nspec = "open_clip:ViT-B-32@my weights"\ntrain = "--lora 8"\n')
+    (tmp_path / "mine.toml").write_text(
+        '[models.b]\nspec = "open_clip:ViT-B-32@my weights"\ntrain = "--lora 8"\n[models.d]\nmissing = "too large"\n'
+    )
     known = {
         "a": Model(spec="x:a"),
         "b": Model(spec="x:b", train="--rate 1"),
-        "c": Model(spec="", missing="no"),
+        "c": Model(missing="no"),
+        "d": Model(spec="x:d"),
     }
     lab = Lab(tmp_path, read_models(tmp_path / "mine.toml"), "smoke")
     found = lab.models(known, chosen=("c",))
     assert found["a"].missing == "left out at the scale smoke"
     assert found["b"].train.split() == ["--rate", "1", "--lora", "8"]
     assert lab.stage(f"score run --model {found['b']}").words[-1] == "open_clip:ViT-B-32@my weights"
-    assert found["c"].missing == "no"
+    assert (found["c"].missing, found["d"].missing) == ("no", "too large")
     with pytest.raises(UserError, match="The experiment has no model 'b'; expected one of: a"):
         lab.models({"a": Model(spec="x:a")})
 

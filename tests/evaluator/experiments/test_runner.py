@@ -1,13 +1,15 @@
 """Stages in real processes: what is done is skipped, what fails stops what reads it, what was killed is continued."""
 
+import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
-from evaluator.experiments.stages import DONE, LOG, Stages, in_order, is_done, run_stage, run_stages
+from evaluator.experiments.stages import DONE, LOG, Place, Stage, Stages, in_order, is_done, run_stage, run_stages
 from generator.base.files import locked
 from generator.base.slurm import Slurm
 
@@ -15,12 +17,15 @@ STAGES = Stages()
 PLAN = STAGES.add("gen plan --scenes train=12,val=1,seen=2,partial=2,unseen=2 --resolution 32x32")
 RENDERED = STAGES.add(f"gen render {PLAN} --quality draft --workers 1")
 WRONG = STAGES.add("gen plan --family clevrr")
+MANY = STAGES.add("gen plan --scenes train=1000,val=1,seen=2,partial=2,unseen=2 --resolution 32x32")
+LONG = STAGES.add(f"gen render {MANY} --quality draft --workers 1")
 RUNNER = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it
 from pathlib import Path
 from evaluator.experiments.stages import run_stages
-from tests.evaluator.experiments.test_runner import PLAN, RENDERED
-run_stages([PLAN, RENDERED], Path(sys.argv[1]))
+from tests.evaluator.experiments import test_runner
+run_stages([getattr(test_runner, name) for name in sys.argv[2:]], Path(sys.argv[1]))
 """
 
 
@@ -53,6 +58,32 @@ def test_a_failure_stops_what_reads_it_and_nothing_else_and_may_be_tried_again(t
     assert failure.code == 2
     assert "clevrr" in failure.said
     assert run_stage(WRONG, tmp_path) is not None
+
+
+def test_as_many_stages_run_at_the_same_time_as_there_are_workers(tmp_path: Path) -> None:
+    stages = [WRONG, STAGES.add("gen plan --family clevrs")]
+    both = Barrier(2)  # passed by two that begin before one has ended
+    assert len(run_stages(stages, tmp_path, lambda *_: both.wait(60), Place(workers=2))) == 2
+    begun: list[Stage] = []
+
+    def tell(stage: Stage, number: int) -> None:
+        assert all((tmp_path / before.name / LOG).read_text().count("Unknown family") == 2 for before in begun)
+        begun.append(stage)
+
+    assert len(run_stages(stages, tmp_path, tell)) == len(begun) == 2
+
+
+@pytest.mark.full
+def test_what_runs_ends_with_the_command_that_is_interrupted(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", RUNNER, str(tmp_path), "MANY", "LONG"]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as runner:
+        end = time.monotonic() + 120
+        while time.monotonic() < end and not list(LONG.out(tmp_path).glob("world/images/*.png")):
+            time.sleep(0.05)
+        runner.send_signal(signal.SIGINT)
+    assert runner.returncode == -signal.SIGINT
+    with locked(tmp_path / LONG.name / ".command.lock", "busy"):
+        assert not is_done(LONG, tmp_path)
 
 
 def test_a_training_that_ended_just_before_a_kill_counts(tmp_path: Path) -> None:
@@ -97,7 +128,7 @@ def test_what_is_amended_is_a_copy_and_the_same_after_a_kill(tmp_path: Path) -> 
 def test_a_killed_render_is_continued_to_the_same_bytes(tmp_path: Path) -> None:
     assert run_stages([PLAN, RENDERED], tmp_path / "whole") == {}
     root = tmp_path / "killed"
-    with subprocess.Popen([sys.executable, "-c", RUNNER, str(root)]) as runner:
+    with subprocess.Popen([sys.executable, "-c", RUNNER, str(root), "PLAN", "RENDERED"]) as runner:
         end = time.monotonic() + 120
         while time.monotonic() < end and not list(RENDERED.out(root).glob("world/images/*.png")):
             time.sleep(0.05)
@@ -115,7 +146,9 @@ def test_a_stage_is_a_job_of_slurm(slurm: Path, tmp_path: Path) -> None:
     reader, verified = STAGES.add(f"gen render {WRONG}"), STAGES.add(f"gen verify {RENDERED}")
     here, there = tmp_path / "here", tmp_path / "there"
     run_stages([PLAN, RENDERED], here)
-    failures = run_stages([PLAN, RENDERED, verified, WRONG, reader], there, slurm=Slurm(1, gpus=2, partition="long"))
+    failures = run_stages(
+        [PLAN, RENDERED, verified, WRONG, reader], there, place=Place(slurm=Slurm(1, gpus=2, partition="long"))
+    )
     assert {name: failure.code for name, failure in failures.items()} == {WRONG.name: 2, reader.name: 2}
     assert contents(RENDERED.out(there)) == contents(RENDERED.out(here))
     scripts = [script.read_text() for script in slurm.glob("script-*")]
@@ -123,5 +156,5 @@ def test_a_stage_is_a_job_of_slurm(slurm: Path, tmp_path: Path) -> None:
     for line in ("--partition=long", "--gpus-per-node=2", "--cpus-per-task=1"):
         assert all(f"#SBATCH {line}" in script for script in scripts)
     (there / RENDERED.name / DONE).unlink()
-    assert run_stages([PLAN, RENDERED], there, slurm=Slurm(1)) == {}
+    assert run_stages([PLAN, RENDERED], there, place=Place(slurm=Slurm(1))) == {}
     assert len(list(slurm.glob("script-*"))) == 5

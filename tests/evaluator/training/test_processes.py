@@ -143,6 +143,8 @@ def test_a_launched_training_that_is_killed_goes_on(drawn: Path, tmp_path: Path)
         "import os, pathlib\n"
         f"pathlib.Path({str(ranks)!r}, os.environ.get('RANK', 'alone')).write_text(str(os.getpid()))\n"
         "from evaluator.cli.main import main\n"
+        "from evaluator.training import fit\n"
+        "fit._SECONDS = -1\n"
         "main()\n"
     )
     launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]

@@ -25,6 +25,12 @@ QUICK = Finetune(epochs=1, batch=16, rate=1e-4)
 SCRATCH = Scratch(epochs=2, batch=48)
 
 
+@pytest.fixture(autouse=True)
+def _kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The state is kept after each step."""
+    monkeypatch.setattr("evaluator.training.fit._SECONDS", -1)
+
+
 def _stopped(trains: Trains, method: Method, monkeypatch: pytest.MonkeyPatch, times: int) -> None:
     """Train until the state is kept so many times."""
     keep, kept = Checkpoint.keep, []
@@ -52,8 +58,7 @@ def test_a_training_that_was_stopped_ends_in_the_same_model(
     little: None,
     architecture: Any,
 ) -> None:
-    """To the last byte, as the same seed does; the state of each step is kept here."""
-    monkeypatch.setattr("evaluator.training.fit._SECONDS", -1)
+    """To the last byte, as the same seed does."""
     method = Scratch(steps=3, batch=24, architecture=architecture)
     whole = trains(method, out="whole")
     _stopped(trains, method, monkeypatch, 2)
@@ -109,7 +114,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("writing", ["the state", "the model"])
-def test_a_disk_that_fills_loses_no_finished_epoch(
+def test_a_disk_that_fills_loses_no_state(
     drawn: Path, disk: Path, monkeypatch: pytest.MonkeyPatch, little: None, writing: str
 ) -> None:
     """The disk fills after the training began: after the first epoch, or before the model is written."""
