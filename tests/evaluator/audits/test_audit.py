@@ -71,7 +71,7 @@ def test_a_length_that_is_right_in_the_middle_is_found(tmp_path: Path) -> None:
     assert list(blind["learners"]) == ["trees"]
 
 
-@pytest.mark.parametrize("seeds", [range(5), pytest.param(range(20), marks=pytest.mark.full)])
+@pytest.mark.parametrize("seeds", [range(3), pytest.param(range(20), marks=pytest.mark.full)])
 def test_clean_benchmarks_are_not_accused(tmp_path: Path, seeds: range) -> None:
     accused = 0
     for seed in seeds:

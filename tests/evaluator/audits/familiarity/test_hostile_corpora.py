@@ -68,7 +68,7 @@ def test_small_files_that_state_much_are_refused_soon(tmp_path: Path, make: Call
 
 @pytest.mark.parametrize(
     "which",
-    [pytest.param(which, marks=[pytest.mark.full] * (which in (0, 4))) for which in range(5)],
+    [pytest.param(which, marks=[pytest.mark.full] * (which != 1)) for which in range(5)],
     ids=["dictionary", "page", "rows", "list", "prefix"],
 )
 def test_bombs_of_parquet_are_refused_soon(tmp_path: Path, which: int) -> None:
