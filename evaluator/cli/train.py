@@ -66,7 +66,7 @@ def _command(method: type[Method]) -> click.Command:
         _train(method, **given)
 
     command.__doc__ = method.__doc__
-    dataset = _DATASETS if method.name == "pretrain" else _DATASET
+    dataset = _DATASETS if method.every_split else _DATASET
     start = [_MODEL, _PRESET] if method.further else []
     own = options_of(method, *method.options, default="the preset's" if method.further else "")
     decorators: list[Callable[..., Any]] = [dataset, *start, _OUT, BENCHMARK, own, _LOG, DEVICE, JSON]
@@ -116,7 +116,7 @@ def _is_matching(method: type[Method], model: str, given: dict[str, Any]) -> boo
     """Whether a cross encoder is trained. Raises UserError for options that it has not."""
     from evaluator.models.jackalope import is_cross_encoder
 
-    if method.name != "finetune" or not is_cross_encoder(model):
+    if not method.matches or not is_cross_encoder(model):
         return False
     if given.keys() & {"negative_loss", "positive_weight"}:
         raise UserError(
@@ -127,8 +127,8 @@ def _is_matching(method: type[Method], model: str, given: dict[str, Any]) -> boo
 
 def _scored_on(method: type[Method], datasets: Sequence[Path], benchmark: str | None) -> list[str]:
     """The arguments by which `score run` scores a model on the dataset that it was trained for: a corpus has no
-    questions, and `pretrain` is not for its own.
+    questions, and what has learnt from every split is not for its own.
     """
-    if method.name == "pretrain" or datasets[0].is_file():
+    if method.every_split or datasets[0].is_file():
         return ["DATASET"]
     return [str(datasets[0]), *(["--benchmark", benchmark] if benchmark else [])]

@@ -10,7 +10,7 @@ texts. A negative that is a caption or a positive of its image, in any line, is 
 import hashlib
 from collections import defaultdict
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field, ValidationError
 
@@ -18,7 +18,7 @@ from evaluator.benchmarks.pictures import Picture, Pictures
 from evaluator.captions.reading import DEFAULT
 from evaluator.provenance.exposure import Exposure
 from evaluator.training.data import Described, TrainingData, collect
-from evaluator.training.recipe import Recipe
+from evaluator.training.recipe import Negative, Positive, Recipe
 from evaluator.training.source import Source
 from generator.base.declarations import Declared
 from generator.base.errors import UserError
@@ -33,8 +33,8 @@ _Text = Annotated[str, Field(min_length=1)]
 class _Line(Declared):
     image: _Text
     caption: _Text
-    negatives: dict[Literal["swap", "replace", "flip", "neg"], list[str]] = Field(default_factory=dict)
-    positives: dict[Literal["swap", "replace", "converse"], list[str]] = Field(default_factory=dict)
+    negatives: dict[Negative, list[str]] = Field(default_factory=dict)
+    positives: dict[Positive, list[str]] = Field(default_factory=dict)
 
 
 def corpus_source(path: Path, recipe: Recipe) -> Source:

@@ -37,11 +37,14 @@ class Training:
 @dataclass(frozen=True)
 class Method(Recipe, ABC):
     """A recipe of `score train NAME`. options: the fields that the command takes. further: whether it starts from a
-    model, and from a preset. The docstring of a method is the help of its command.
+    model, and from a preset. matches: whether it trains cross encoders too. every_split: whether it takes several
+    datasets, all splits of them. The docstring of a method is the help of its command.
     """
 
     options: ClassVar[tuple[str, ...]]
     further: ClassVar[bool] = True
+    matches: ClassVar[bool] = False
+    every_split: ClassVar[bool] = False
 
     def source(self, datasets: Sequence[Path], benchmark: str | None = None) -> "Source":
         """The train split of the one dataset, or the corpus in the one file. Raises UserError as either does."""
@@ -111,6 +114,7 @@ class Pretrain(Method):
     name = "pretrain"
     options = ("epochs", "batch", "rate", "seed", "precision", "architecture", "size")
     further = False
+    every_split = True
 
     def source(self, datasets: Sequence[Path], benchmark: str | None = None) -> "Source":
         """All splits of some datasets."""
@@ -180,6 +184,7 @@ class Finetune(_Further):
         *("epochs", "batch", "rate", "seed", "texts", "negatives", "negative_loss", "negative_weight", "positives"),
         *("positive_weight", "images_per_class", "precision", "lora"),
     )
+    matches = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

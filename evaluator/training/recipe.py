@@ -11,7 +11,9 @@ from evaluator.runs.request import option
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import read_toml
 
-HARD_KINDS = {"negatives": ("swap", "replace", "flip", "neg"), "positives": ("swap", "replace", "converse")}
+Negative = Literal["swap", "replace", "flip", "neg"]
+Positive = Literal["swap", "replace", "converse"]
+HARD_KINDS = {"negatives": get_args(Negative), "positives": get_args(Positive)}
 """The kinds of training negatives and positives (docs/language.md)."""
 NEGATIVES = "Kinds of negatives, one of which is drawn with each caption: swap, replace, flip, neg; or none."
 
