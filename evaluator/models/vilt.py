@@ -1,11 +1,13 @@
 """`vilt:` models: ViLT with its head for image–text retrieval (Kim et al. 2021, "ViLT: Vision-and-Language
 Transformer")."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Unpack
 
 import torch
 from PIL import Image
+from torch.nn import functional as F
 
 from evaluator.models.bases import CrossEncoder
 from evaluator.models.pretrained import TOKENIZER_AND_IMAGES, Precision, Pretrained, Wanted, load_pretrained
@@ -41,29 +43,46 @@ class ViltScorer(CrossEncoder):
 
     def match(self, images: Sequence[torch.Tensor], places: Sequence[int], texts: Sequence[str]) -> torch.Tensor:
         """Logits of a match (n,), with gradients, of n texts, each with the prepared image at its place in `images`."""
-        features = [self._embed_patches(pixels) for pixels in images]
+        features = self._embed_patches(images)
         return self._score([features[place] for place in places], texts)[:, 0]
 
     def _encode_images(self, images: Sequence[Image.Image]) -> list[torch.Tensor]:
-        return [self._embed_patches(self.prepare(image)) for image in images]
+        return self._embed_patches([self.prepare(image) for image in images])
 
-    def _embed_patches(self, image: torch.Tensor) -> torch.Tensor:
-        """The class token and the embedded patches of a prepared image with their positions, (1 + patches, d)."""
-        pixels = image[None].to(self._loaded.device, self._loaded.model.dtype)
-        mask = torch.ones(pixels.shape[0], *pixels.shape[2:], dtype=torch.long, device=pixels.device)
-        with torch.random.fork_rng(devices=[]):  # the library shuffles the patches
-            embedded, _, (cells, (_, width)) = self._loaded.model.vilt.embeddings.visual_embed(pixels, mask, -1)
-        order = torch.argsort(cells[0, :, 0] * width + cells[0, :, 1])
-        return torch.cat([embedded[0, :1], embedded[0, 1:][order]])
+    def _embed_patches(self, images: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+        """The class token and the embedded patches of each prepared image with their positions, (1 + patches, d).
+
+        As `visual_embed` of the library, which embeds the images of a batch one by one and shuffles their patches.
+        """
+        parts, size = self._loaded.model.vilt.embeddings, self._loaded.model.config
+        side = size.image_size // size.patch_size
+        square = parts.position_embeddings[:, 1:].transpose(1, 2).unflatten(2, (side, side))
+        first = parts.cls_token + parts.position_embeddings[:, :1]
+        of_shape: dict[torch.Size, list[int]] = defaultdict(list)
+        for place, image in enumerate(images):
+            of_shape[image.shape].append(place)
+        embedded: dict[int, torch.Tensor] = {}
+        for places in of_shape.values():
+            pixels = torch.stack([images[place] for place in places]).to(self.device, self.network.dtype)
+            patches = parts.patch_embeddings(pixels)
+            positions = F.interpolate(square, size=patches.shape[2:], mode="bilinear", align_corners=True)
+            patches = (patches + positions).flatten(2).transpose(1, 2)
+            whole = torch.cat([first.expand(len(patches), -1, -1), patches], 1)
+            embedded |= zip(places, parts.dropout(whole).unbind(), strict=True)
+        return [embedded[place] for place in range(len(images))]
 
     def _score(self, features: Sequence[torch.Tensor], texts: Sequence[str]) -> torch.Tensor:
         words = self._loaded.tokenizer(
             list(texts), padding=True, truncation=True, max_length=self._length, return_tensors="pt"
         )
-        patches = torch.nn.utils.rnn.pad_sequence(list(features), batch_first=True)
-        lengths = torch.tensor([len(each) for each in features], device=patches.device)
-        mask = (torch.arange(patches.shape[1], device=patches.device) < lengths[:, None]).long()
-        return self._loaded.model(**words.to(self._loaded.device), image_embeds=patches, pixel_mask=mask).logits
+        distinct = list({id(each): each for each in features}.values())
+        places = {id(each): place for place, each in enumerate(distinct)}
+        lengths = [len(each) for each in distinct]
+        rows = torch.tensor([places[id(each)] for each in features], device=self.device)
+        filled = [F.pad(each, (0, 0, 0, max(lengths) - n)) for each, n in zip(distinct, lengths, strict=True)]
+        there = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
+        seen = {"image_embeds": torch.stack(filled)[rows], "pixel_mask": there.long().to(self.device)[rows]}
+        return self._loaded.model(**words.to(self.device), **seen).logits
 
 
 def load_vilt(name: str, device: str | None, **how: Unpack[Precision]) -> ViltScorer:

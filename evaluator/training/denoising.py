@@ -65,10 +65,7 @@ class Denoising(Learner):
         ]
         levels = torch.cat([torch.rand(1, generator=each) for each in generators])
         told = [torch.rand(1, generator=each).item() >= self._untold for each in generators]
-        noises = [
-            torch.randn(latent.shape, generator=each).to(self.device)
-            for latent, each in zip(latents, generators, strict=True)
-        ]
+        noises = [torch.randn(latent.shape, generator=each) for latent, each in zip(latents, generators, strict=True)]
         captions = step.captions[share(n)]
         texts = [self._data.texts[caption] if told[i] else UNCONDITIONAL for i, caption in enumerate(captions)]
         of_shape: dict[torch.Size, list[int]] = defaultdict(list)
@@ -76,7 +73,7 @@ class Denoising(Learner):
             of_shape[latent.shape].append(i)
         losses = []
         for rows in of_shape.values():
-            latent, noise = (torch.stack([each[i] for i in rows]) for each in (latents, noises))
+            latent, noise = (torch.stack([each[i] for i in rows]).to(self.device) for each in (latents, noises))
             level = levels[rows]
             with autocast(self.device, self._precision):
                 condition = self._conditions([texts[i] for i in rows])
@@ -92,5 +89,8 @@ class Denoising(Learner):
     def _conditions(self, texts: list[str]) -> Condition:
         if self._frozen is not None:
             return self._frozen.stacked(texts, self.device)
+        distinct = {text: place for place, text in enumerate(dict.fromkeys(texts))}
         with quiet():
-            return self._adapter.encode_texts(texts)
+            encoded = self._adapter.encode_texts(list(distinct))
+        rows = torch.tensor([distinct[text] for text in texts], device=self.device)
+        return {name: states[rows] for name, states in encoded.items()}
