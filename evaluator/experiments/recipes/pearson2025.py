@@ -71,8 +71,8 @@ SCALES = {
         rates=("1e-5", "1e-4", "1e-3"),
         scratch={  # such small networks are faster without the casts of bfloat16
             "dual": "--steps 3000",
-            "cross": "--steps 3000 --precision float32",
-            "diffusion": "--steps 3000 --precision float32",
+            "cross": "--steps 1600 --precision float32",
+            "diffusion": "--steps 1600 --precision float32",
         },
         denoised="--limit 100 --batch-size 512",
     ),
