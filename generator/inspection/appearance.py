@@ -7,7 +7,7 @@ same object without it, which leaves the colours of the surface without light an
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -208,10 +208,12 @@ _PART = 0.2  # of the object may be plain, as between two marks
 _PLAIN = "plain surface"  # no word of a family
 
 
-def contrasts(vocabulary: Vocabulary, workers: int) -> Iterator[tuple[str, str, str, float]]:
+def contrasts(
+    vocabulary: Vocabulary, workers: int, known: Sequence[Vocabulary] = ()
+) -> Iterator[tuple[str, str, str, float]]:
     """Kind, category, value and contrast of each texture on each object, at the middle of its headings.
 
-    Raises UserError if Blender cannot render them.
+    known: families whose textures on their objects are left out. Raises UserError if Blender cannot render them.
     """
     for kind, values in vocabulary.attributes.items():
         textured = [name for name, value in values.items() if value.texture is not None]
@@ -220,7 +222,10 @@ def contrasts(vocabulary: Vocabulary, workers: int) -> Iterator[tuple[str, str, 
         compared = _with_plain(vocabulary, kind)
         usual = {each: compared.values(each)[0] for each in compared.attributes}
         place = next(iter(compared.environments))
-        shown = [(category, value) for category in compared.objects for value in (_PLAIN, *textured)]
+        shown: list[tuple[str, str]] = []
+        for category in compared.objects:
+            new = [each for each in textured if not any(_has(one, vocabulary, kind, category, each) for one in known)]
+            shown += [(category, value) for value in (_PLAIN, *new)] if new else []
         scenes = [
             single_scene(compared, category, {**usual, kind: value}, place, close=False) for category, value in shown
         ]
@@ -232,6 +237,12 @@ def contrasts(vocabulary: Vocabulary, workers: int) -> Iterator[tuple[str, str, 
                 plain, mask = light, outlines(scene, compared, (_TEXTURE_SIDE, _TEXTURE_SIDE))[0].visible
             else:
                 yield kind, category, value, contrast_of(light, plain, mask)
+
+
+def _has(known: Vocabulary, vocabulary: Vocabulary, kind: str, category: str, value: str) -> bool:
+    """Whether a family has the object and the value of another one."""
+    same_object = known.objects.get(category) == vocabulary.objects[category]
+    return same_object and known.attributes.get(kind, {}).get(value) == vocabulary.attributes[kind][value]
 
 
 def contrast_of(textured: NDArray[np.float64], plain: NDArray[np.float64], mask: Mask) -> float:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from generator.base.errors import UserError
 from generator.base.files import parse_toml
 from generator.inspection.appearance import LEAST_CONTRAST, alike, contrasts, too_close
-from generator.inspection.legibility import LEGIBLE, SIDES, illegible
+from generator.inspection.legibility import LEGIBLE, SIDES, illegible, stage_of
 from generator.inspection.outlines import outlines
 from generator.inspection.pixels import Colors
 from generator.inspection.swatches import rendered, single_scene
@@ -22,8 +22,8 @@ from generator.judge.text_reader import read_text
 from generator.language.form import Form, Link, Mention
 from generator.language.grammar import Grammar, plural_of
 from generator.render.farm import default_workers
-from generator.vocabulary.families import vocabulary_text
-from generator.vocabulary.schema import Vocabulary, mistakes_of
+from generator.vocabulary.families import shipped_families, vocabulary_text
+from generator.vocabulary.schema import Vocabulary, mistakes_of, read_vocabulary
 
 logger = logging.getLogger(__name__)
 
@@ -126,7 +126,9 @@ def _textures(vocabulary: Vocabulary) -> Iterator[Finding]:
     if textured and find_spec("bpy") is None:
         logger.warning("Blender is not installed, so nobody has looked whether textures can be seen.")
         return
-    for kind, category, value, contrast in contrasts(vocabulary, default_workers()):
+    shipped = [read_vocabulary(each) for each in shipped_families() if each != vocabulary.name] if textured else []
+    known = [each for each in shipped if stage_of(each) == stage_of(vocabulary)]
+    for kind, category, value, contrast in contrasts(vocabulary, default_workers(), known):
         if contrast >= LEAST_CONTRAST:
             continue
         message = (

@@ -66,11 +66,11 @@ def illegible(vocabulary: Vocabulary) -> Iterator[Legibility]:
             (family.objects if of_objects else family.attributes.get(each.kind, {})).get(each.name)
             for family in (vocabulary, shipped)
         ]
-        if told[0] == told[1] is not None and _stage(vocabulary) == _stage(shipped):
+        if told[0] == told[1] is not None and stage_of(vocabulary) == stage_of(shipped):
             yield each
 
 
-def _stage(vocabulary: Vocabulary) -> tuple[Any, ...]:
+def stage_of(vocabulary: Vocabulary) -> tuple[Any, ...]:
     """What decides how large and how bright everything is in an image, but for the places."""
     stage = vocabulary.model_dump(include={"camera", "lamps", "sky", "placement", "floor", "assets"})
     return stage, sorted(vocabulary.scales)

@@ -23,6 +23,8 @@ plain = { srgb = "#808080" }
 phrase = "with {value}"
 """
 
+TEXTURES = {"stripes", "dots", "alike", "fine"}
+
 
 @pytest.fixture(scope="module")
 def marked(tmp_path_factory: pytest.TempPathFactory) -> Vocabulary:
@@ -36,13 +38,22 @@ def marked(tmp_path_factory: pytest.TempPathFactory) -> Vocabulary:
 def test_stripes_and_dots_are_seen_on_flat_objects_and_small_or_pale_marks_are_not(marked: Vocabulary) -> None:
     found = {(value, category): contrast for _, category, value, contrast in contrasts(marked, 1)}
     assert {category for _, category in found} == {"cube", "star", "crescent"}
-    assert {value for value, _ in found} == {"stripes", "dots", "alike", "fine"}
+    assert {value for value, _ in found} == TEXTURES
     for (value, _), contrast in found.items():
         if value in ("stripes", "dots"):
             assert contrast > 15
         if value == "alike":
             assert contrast < LEAST_CONTRAST
     assert max(found["fine", each] for each in ("cube", "star")) < found["dots", "star"] / 2
+
+
+def test_what_a_known_family_has_is_not_rendered_again(marked: Vocabulary) -> None:
+    values = marked.attributes["marks"]
+    without = marked.model_copy(update={"objects": {"cube": marked.objects["cube"]}})
+    changed = without.model_copy(update={"attributes": {"marks": {**values, "dots": values["fine"]}}})
+    found = {(category, value) for _, category, value, _ in contrasts(marked, 1, [changed])}
+    assert found == {("cube", "dots"), *((each, value) for each in ("star", "crescent") for value in TEXTURES)}
+    assert list(contrasts(marked, 1, [changed, marked])) == []
 
 
 def test_a_family_without_textures_renders_nothing(marked: Vocabulary) -> None:
