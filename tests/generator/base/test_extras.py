@@ -125,8 +125,12 @@ def without_extras(*arguments: str | Path, cwd: Path) -> subprocess.CompletedPro
     ("arguments", "extra"),
     [
         (["score", "run", "{dataset}", "--model", "open_clip:ViT-B-32@openai", "--out", "run"], "score"),
-        (["score", "train", "scratch", "{dataset}", "--out", "model"], "score"),
-        (["score", "audit", "{dataset}", "--items", "5", "--sentence-encoder", "all-MiniLM-L6-v2"], "language"),
+        pytest.param(["score", "train", "scratch", "{dataset}", "--out", "model"], "score", marks=pytest.mark.full),
+        pytest.param(
+            ["score", "audit", "{dataset}", "--items", "5", "--sentence-encoder", "all-MiniLM-L6-v2"],
+            "language",
+            marks=pytest.mark.full,
+        ),
         (["gen", "render", "--out", "world", *FEWEST], "render"),
     ],
 )
