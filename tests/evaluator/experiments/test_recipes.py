@@ -48,3 +48,12 @@ def test_hard_positives_have_the_rows_of_the_papers_first_table(scale: str) -> N
         assert any(options in each for each in trained), options
     asked = [each for each in commands if each.startswith("score run") and "--benchmark converse" in each]
     assert len(asked) >= len(trained)
+
+
+@pytest.mark.parametrize("scale", ["small", "paper"])
+def test_pearson_trains_every_architecture_from_scratch_on_every_task(scale: str) -> None:
+    trained = [each for each in _commands("pearson2025", scale) if each.startswith("score train scratch")]
+    for task in ("single", "two-object", "relational"):
+        for architecture in ("dual", "cross", "diffusion"):
+            asked = [each for each in trained if f"-{task} " in each and f"--architecture {architecture} " in each]
+            assert len(asked) >= 2, (task, architecture)
