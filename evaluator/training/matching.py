@@ -57,10 +57,14 @@ class Matching(Learner):
     def _others(self, images: np.ndarray, number: int) -> np.ndarray:
         """For each image a caption of a random image that is not true of it; -1 where none is found."""
         stream = Stream(self._recipe.seed, "others", number)
-        drawn = np.array([[stream.below(len(self._captions)) for _ in range(_TRIES)] for _ in images])
-        texts = self._captions[drawn]
-        false = ~np.stack([self._facts.true(images[[i]], row)[0] for i, row in enumerate(texts)])
-        return np.where(false.any(1), texts[np.arange(len(texts)), false.argmax(1)], -1)
+        found = np.full(len(images), -1)
+        for _ in range(_TRIES):
+            if not len(missing := np.flatnonzero(found < 0)):
+                break
+            drawn = self._captions[[stream.below(len(self._captions)) for _ in missing]]
+            true = self._facts.true(images[missing], drawn).diagonal()
+            found[missing[~true]] = drawn[~true]
+        return found
 
 
 def _tensor(values: np.ndarray, like: Tensor) -> Tensor:
