@@ -311,7 +311,11 @@ def by_frequency(title: str, atoms: Sequence[Mapping[str, Any]], splits: Sequenc
         for split in splits
         if any(split in atom["captions"] for atom in atoms)
     }
-    symlog = {"type": "quantitative", "scale": {"type": "symlog"}}
+    symlog = {
+        "type": "quantitative",
+        "scale": {"type": "symlog"},
+        "axis": {"labelOverlap": "greedy", "labelSeparation": 6},
+    }
     encoding = {"x": {"field": "x", "title": "captions of train", **symlog}}
     encoding |= {"y": {"field": "y", "title": "captions of the split", **symlog}, "shape": {"value": "circle"}}
     about = "How often the captions of training and of a split name each atom."
