@@ -30,6 +30,7 @@ Panels = Mapping[str, list[dict[str, Any]]]
 """The records of each panel by its title: a mark each, with shares in percent."""
 COLUMN, TEXT = 238, 500
 """Widths of a paper's column and of its text, in points."""
+_MARK, _LETTER = 30, 4.6  # of an entry of the legend, points
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 
 
@@ -58,14 +59,20 @@ class Figure:
         """The specification of Vega-Lite: panels side by side, at most three, as wide as a column of a paper for one
         panel, else as its text."""
         columns = min(3, len(self.panels))
-        width = (COLUMN if columns == 1 else TEXT) / columns - 45
-        kind = _filled(_chart(self.kind), [record for records in self.panels.values() for record in records])
+        room = COLUMN if columns == 1 else TEXT
+        width = room / columns - 45
+        together = [record for records in self.panels.values() for record in records]
+        kind = _filled(_chart(self.kind), together)
         shared = {**kind, "width": width, "encoding": {**kind.get("encoding", {}), **self.encoding}}
         panels = [
             {"title": {"text": title.split("\n")}, "data": {"values": records}, **shared}
             for title, records in self.panels.items()
         ]
-        whole = {"config": _chart("config"), "columns": columns, "spacing": 14, "concat": panels}
+        longest = max((len(str(record.get("series"))) for record in together), default=0)
+        config = _chart("config")
+        legend = config["legend"] | {"columns": max(1, min(3, int(room / (_MARK + _LETTER * longest))))}
+        config = config | {"legend": legend}
+        whole = {"config": config, "columns": columns, "spacing": 14, "concat": panels}
         return {"$schema": _SCHEMA, **_shown(whole)}
 
     def chart(self) -> "altair.ConcatChart":

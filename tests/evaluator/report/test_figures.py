@@ -143,6 +143,17 @@ def test_control_characters_of_a_name_reach_no_warning(results: Row, recwarn: py
     assert not [each for each in recwarn if "\x1b" in str(each.message)]
 
 
+def test_long_names_of_models_stand_below_one_another(results: Row) -> None:
+    """Side by side they would make a figure several times as wide as a column."""
+
+    def width(length: int) -> float:
+        entries = [{**results, "model": letter * length} for letter in "abc"]
+        (figure,) = gap(entries)
+        return float(ElementTree.fromstring(figure.svg()).attrib["width"])
+
+    assert width(60) < 1.8 * width(5)
+
+
 def test_splits_of_other_designs_are_drawn_in_the_order_of_the_tables(results: Row) -> None:
     """Of class lists, and of tables of others; `val` is not drawn."""
     named = {"seen": "ood_test", "partial": "b", "unseen": "id_test"}
