@@ -236,8 +236,7 @@ def is_done(stage: Stage, root: Path) -> bool:
 
 
 def run_stage(stage: Stage, root: Path, place: Place | None = None) -> Failure | None:
-    """Run a stage, or continue it; None once it has ended. Another process that works on it is waited
-    for.
+    """Run a stage, or continue it; None once it has ended. Another process that works on it is waited for.
 
     Its output is in `log.txt` of its folder, which has the empty file `done` once the stage has ended.
     """

@@ -81,8 +81,8 @@ class ViltScorer(CrossEncoder):
         rows = torch.tensor([places[id(each)] for each in features], device=self.device)
         filled = [F.pad(each, (0, 0, 0, max(lengths) - n)) for each, n in zip(distinct, lengths, strict=True)]
         there = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
-        seen = {"image_embeds": torch.stack(filled)[rows], "pixel_mask": there.long().to(self.device)[rows]}
-        return self._loaded.model(**words.to(self.device), **seen).logits
+        images = {"image_embeds": torch.stack(filled)[rows], "pixel_mask": there.long().to(self.device)[rows]}
+        return self._loaded.model(**words.to(self.device), **images).logits
 
 
 def load_vilt(name: str, device: str | None, **how: Unpack[Precision]) -> ViltScorer:

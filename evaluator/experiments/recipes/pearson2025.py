@@ -69,7 +69,7 @@ SCALES = {
     "small": Scale(
         seeds=(0, 1),
         rates=("1e-5", "1e-4", "1e-3"),
-        scratch={  # such small networks are faster without the casts of bfloat16
+        scratch={
             "dual": "--steps 3000",
             "cross": "--steps 1600 --precision float32",
             "diffusion": "--steps 1600 --precision float32",

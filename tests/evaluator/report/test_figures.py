@@ -151,7 +151,7 @@ def test_long_names_of_models_stand_below_one_another(results: Row) -> None:
         (figure,) = gap(entries)
         return float(ElementTree.fromstring(figure.svg()).attrib["width"])
 
-    assert width(60) < 1.8 * width(5)
+    assert width(60) < 1.1 * width(5)
 
 
 def test_splits_of_other_designs_are_drawn_in_the_order_of_the_tables(results: Row) -> None:
