@@ -11,7 +11,7 @@ from bench.scale import alone, processor_seconds
 from evaluator.audits.familiarity.corpora import parts
 from evaluator.audits.familiarity.corpus_files import find_corpus
 from evaluator.audits.familiarity.counting import count_corpus, read_counts
-from evaluator.captions.noun_phrases import NounPhrases
+from evaluator.provenance.noun_phrases import NounPhrases
 
 CAPTIONS, PHRASES = 25_000, (100_000, 1_000_000, 10_000_000)
 BINDINGS, ANNOTATIONS = 4_000_000, 600_000

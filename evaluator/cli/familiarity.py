@@ -109,7 +109,7 @@ def familiarity(
     from evaluator.audits.familiarity.samples import read_samples
     from evaluator.benchmarks.reading import reading_said
     from evaluator.benchmarks.registry import Source, external_source
-    from evaluator.captions.reading import Reading, normalised, read_synonyms
+    from evaluator.provenance.captions import Reading, normalised, read_synonyms
     from generator.base.files import write_json
 
     source = external_source(benchmark, None, filters) or Source(Path(benchmark), filters=filters)

@@ -64,7 +64,7 @@ class PositionRecord(TypedDict):
 
 
 class AnswersRecord(TypedDict):
-    """The answers of a run in words (evaluator.words.answers): how many there are, how many say nothing and why."""
+    """The answers of a run (evaluator.scoring.words.answers): how many there are, how many say nothing and why."""
 
     answers: int
     refused: int

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from evaluator.captions.reading import normalised, singular
+from evaluator.provenance.captions import normalised, singular
 from evaluator.provenance.exposure import Exposure, began_here, scene_names
 from generator.dataset.reader import Benchmark, Images
 

@@ -18,9 +18,9 @@ from evaluator.protocols.items import split_rank
 from evaluator.protocols.records import by_key
 from evaluator.protocols.registry import find_protocol
 from evaluator.runs.folder import NamedRun, Run
+from evaluator.scoring.words.files import read_answers
+from evaluator.scoring.words.prompt import prompt_of
 from evaluator.statistics.clusters import OF, SEPARATOR
-from evaluator.words.files import read_answers
-from evaluator.words.prompt import prompt_of
 from generator.base.csv_tables import read_csv
 from generator.base.errors import UserError, visible
 from generator.base.pages import coded, thumbnails

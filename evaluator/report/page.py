@@ -20,7 +20,7 @@ from evaluator.report.papers.given import COMPARISON, FAMILIARITY, MAPS, PROBES,
 from evaluator.report.table import Cell, Column, Line, Table, loads, population
 from evaluator.runs.folder import NamedRun, Run
 from evaluator.runs.parts import splits_said
-from evaluator.words.answers import position_lines
+from evaluator.scoring.words.answers import position_lines
 from generator.base.errors import visible
 from generator.base.files import write_text
 from generator.base.pages import as_json, asset, page_environment

@@ -21,11 +21,11 @@ from evaluator.runs.measure import measure
 from evaluator.runs.request import AskRequest
 from evaluator.runs.run import CACHE, Begun, announce, begin, check_training, counted, finish, start
 from evaluator.scoring.store import Process
-from evaluator.words.answers import position_lines, read
-from evaluator.words.batch import read_batch, write_batch
-from evaluator.words.files import write_answers
-from evaluator.words.prompt import Prompt, read_prompt
-from evaluator.words.store import AnswerStore
+from evaluator.scoring.words.answers import position_lines, read
+from evaluator.scoring.words.batch import read_batch, write_batch
+from evaluator.scoring.words.files import write_answers
+from evaluator.scoring.words.prompt import Prompt, read_prompt
+from evaluator.scoring.words.store import AnswerStore
 from generator.base.errors import UserError
 from generator.base.progress import SILENT, Progress
 from generator.dataset.questions import Candidates, Question, make_questions

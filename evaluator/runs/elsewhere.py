@@ -21,9 +21,9 @@ from evaluator.runs.folder import BEGUN_ITEMS, folder_name, split_run
 from evaluator.runs.measure import check_level, measure
 from evaluator.runs.parts import forget_splits
 from evaluator.scoring.elsewhere import dataset_scores
+from evaluator.scoring.words.files import write_answers
+from evaluator.scoring.words.logs import Log, answered_in, read_log
 from evaluator.scoring.writing import pool_path, write_matrix, write_scores
-from evaluator.words.files import write_answers
-from evaluator.words.logs import Log, answered_in, read_log
 from generator.base.errors import UserError
 from generator.base.files import read_json, sha256, write_json
 from generator.dataset.certificates import found_certificate

@@ -22,12 +22,12 @@ from evaluator.protocols.scores import Scores
 from evaluator.provenance.contamination import unknown_training
 from evaluator.runs.folder import Run, factors_of, open_run
 from evaluator.runs.tables import item_rows, write_tables
+from evaluator.scoring.words.answers import summary
+from evaluator.scoring.words.files import read_answers, read_item_scores
+from evaluator.scoring.words.prompt import prompt_of
 from evaluator.scoring.writing import EMBEDDINGS, pool_path
 from evaluator.statistics.clusters import OF, SEPARATOR
 from evaluator.statistics.intervals import LEVEL
-from evaluator.words.answers import summary
-from evaluator.words.files import read_answers, read_item_scores
-from evaluator.words.prompt import prompt_of
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import draft_of, write_json
 from generator.base.limits import map_npy

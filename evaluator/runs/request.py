@@ -110,7 +110,7 @@ class AskRequest(Request):
     )
     prompt: Path | str | None = option(
         None,
-        "TOML file with the words of the questions and answers.  [default: evaluator/words/prompt.toml]",
+        "TOML file with the words of the questions and answers.  [default: evaluator/scoring/words/prompt.toml]",
         file=True,
     )
     orders: int | None = option(

@@ -15,7 +15,7 @@ from typing import Annotated
 from pydantic import Field, ValidationError
 
 from evaluator.benchmarks.pictures import Picture, Pictures
-from evaluator.captions.reading import DEFAULT
+from evaluator.provenance.captions import DEFAULT
 from evaluator.provenance.exposure import Exposure
 from evaluator.training.data import Described, TrainingData, collect
 from evaluator.training.recipe import Negative, Positive, Recipe

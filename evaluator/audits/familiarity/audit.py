@@ -15,7 +15,7 @@ from evaluator.audits.familiarity.corpora import CAPTIONS, Part, parts
 from evaluator.audits.familiarity.corpus_files import Corpus
 from evaluator.audits.familiarity.counting import Counted, Shown, count_texts, is_table
 from evaluator.audits.familiarity.samples import Sample
-from evaluator.captions.reading import Binding, Reading, Synonyms, normalised
+from evaluator.provenance.captions import Binding, Reading, Synonyms, normalised
 from evaluator.statistics.clusters import Clusters
 from evaluator.statistics.crossed import CrossedMeans
 from evaluator.statistics.intervals import LEVEL

@@ -22,8 +22,8 @@ import pyarrow.parquet as pq
 
 from evaluator.audits.familiarity.corpora import CAPTIONS, EMPTY, NAMES, PHRASES, Part, read_parts
 from evaluator.audits.familiarity.corpus_files import COUNTS_TAG, CSV, Corpus, by_number
-from evaluator.captions.noun_phrases import ENGLISH
-from evaluator.captions.reading import DEFAULT, Binding, Reading, normalised, unique
+from evaluator.provenance.captions import DEFAULT, Binding, Reading, normalised, unique
+from evaluator.provenance.noun_phrases import ENGLISH
 from generator.base.errors import UserError
 from generator.base.extras import check_installed, connecting
 from generator.base.files import locked, write_text

@@ -10,8 +10,8 @@ import pandas as pd
 
 from evaluator.benchmarks.registry import LAYOUTS, TABLE, Source, read_texts
 from evaluator.benchmarks.tables import read_table, require, texts, truths
-from evaluator.captions.reading import DEFAULT, FREE, STRICT, Binding, Reading
 from evaluator.protocols.items import COMPARED
+from evaluator.provenance.captions import DEFAULT, FREE, STRICT, Binding, Reading
 from evaluator.runs.parts import captions_digest
 from generator.base.errors import UserError
 from generator.dataset.reader import Dataset

@@ -30,8 +30,8 @@ from evaluator.audits.familiarity.counting import (
     read_counts,
     read_table,
 )
-from evaluator.captions.noun_phrases import NounPhrases
-from evaluator.captions.reading import DEFAULT, EXACT, Reading
+from evaluator.provenance.captions import DEFAULT, EXACT, Reading
+from evaluator.provenance.noun_phrases import NounPhrases
 from generator.base.errors import UserError
 from generator.base.parquet import write_table
 from generator.base.progress import Callback
@@ -255,7 +255,7 @@ from itertools import count
 from pathlib import Path
 from evaluator.audits.familiarity.corpora import PHRASES, Part
 from evaluator.audits.familiarity.counting import Farm
-from evaluator.captions.reading import DEFAULT
+from evaluator.provenance.captions import DEFAULT
 if __name__ == "__main__":
     for _ in Farm(2).count((Part(Path("x"), i, PHRASES, ["red car"]) for i in count()), DEFAULT):
         children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text()

@@ -9,8 +9,8 @@ import numpy as np
 
 from evaluator.models.contracts import FAILED, Answer
 from evaluator.protocols.scores import ItemScores
-from evaluator.words.prompt import Prompt
-from evaluator.words.reader import CUT_OFF, REFUSED, UNREAD, Reading, read_choice, read_yes_no
+from evaluator.scoring.words.prompt import Prompt
+from evaluator.scoring.words.reader import CUT_OFF, REFUSED, UNREAD, Reading, read_choice, read_yes_no
 from generator.dataset.questions import CHOICE, IMAGES, YES_NO, Candidates, Question
 
 _TIE = -1

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from tests.evaluator.chat import Server, serving
-from tests.evaluator.words.rules import Rules, captions_of_items
+from tests.evaluator.scoring.words.rules import Rules, captions_of_items
 
 _CODE = "from evaluator.cli.main import main; main()"
 CONCURRENCY = 32

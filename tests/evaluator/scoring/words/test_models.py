@@ -16,7 +16,7 @@ from generator.base.files import read_json
 from tests.conftest import succeed
 from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command
 from tests.evaluator.models.test_vqa import make_llava
-from tests.evaluator.words.rules import captions_of_items, every_protocol, say
+from tests.evaluator.scoring.words.rules import captions_of_items, every_protocol, say
 
 
 def stubborn(folder: Path, *answer: str, ends: bool = True) -> Path:

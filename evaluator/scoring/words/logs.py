@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from evaluator.benchmarks.tables import read_table, texts
 from evaluator.models.contracts import FAILED, Answer
-from evaluator.words.answers import Answered, read
-from evaluator.words.prompt import Prompt, read_prompt
+from evaluator.scoring.words.answers import Answered, read
+from evaluator.scoring.words.prompt import Prompt, read_prompt
 from generator.base.errors import UserError
 from generator.base.extras import extras_named
 from generator.base.files import read_json

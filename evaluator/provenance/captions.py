@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import product
 from pathlib import Path
 
-from evaluator.captions.noun_phrases import ENGLISH, NounPhrases, SpacyPhrases
+from evaluator.provenance.noun_phrases import ENGLISH, NounPhrases, SpacyPhrases
 from generator.base.errors import UserError
 from generator.base.limits import MOST_LIST, read_text
 

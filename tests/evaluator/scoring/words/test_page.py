@@ -8,7 +8,7 @@ import pytest
 from tests.browser import barriers
 from tests.conftest import succeed
 from tests.evaluator.chat import serving
-from tests.evaluator.words.rules import Rules, every_protocol
+from tests.evaluator.scoring.words.rules import Rules, every_protocol
 
 
 @pytest.mark.full

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.captions.noun_phrases import NounPhrases, SpacyPhrases, parts_of_speech
-from evaluator.captions.reading import DEFAULT, Reading
+from evaluator.provenance.captions import DEFAULT, Reading
+from evaluator.provenance.noun_phrases import NounPhrases, SpacyPhrases, parts_of_speech
 from generator.base.errors import UserError
 from tests.evaluator.conftest import assert_one_sentence, score_command, succeed
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evaluator.words.reader import CUT_OFF, REFUSED, UNREAD, read_choice, read_yes_no
+from evaluator.scoring.words.reader import CUT_OFF, REFUSED, UNREAD, read_choice, read_yes_no
 
 TWO = ("There is a red cube left of a blue sphere.", "There is a blue cube left of a red sphere.")
 CAPTIONS = {

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.audits.familiarity.audit import label
-from evaluator.captions.reading import (
+from evaluator.provenance.captions import (
     DEFAULT,
     EXACT,
     IRREGULAR,

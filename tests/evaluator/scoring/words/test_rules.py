@@ -13,7 +13,7 @@ from generator.base.files import read_json
 from tests.conftest import succeed
 from tests.evaluator.chat import Server, completion, serving
 from tests.evaluator.conftest import assert_one_sentence, score_command
-from tests.evaluator.words.rules import Rules, captions_of_items, every_protocol
+from tests.evaluator.scoring.words.rules import Rules, captions_of_items, every_protocol
 
 PROTOCOLS = {
     "binary",

@@ -1,1 +1,0 @@
-"""How captions are read: their noun phrases, and the bindings that these name."""
