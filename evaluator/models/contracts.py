@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 import numpy as np
 from PIL import Image
 
+from evaluator.metrics.comparison import TOLERANCE
 from evaluator.provenance.exposure import Exposure
 from generator.base.errors import UserError
 
@@ -56,6 +57,9 @@ class _Model(Protocol):
 
     counts: dict[str, int] | None = None
     """What a run records of how the model was asked, such as requests or evaluations of a network, since loading."""
+
+    tie_tolerance: float = TOLERANCE
+    """How close two scores tie (evaluator.metrics.comparison): above what rounding changes, below what texts change."""
 
     fits_texts: bool = False
     """Whether the model is fitted on the texts of a run before it scores them, as `blind:ngram` is.

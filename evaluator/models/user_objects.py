@@ -19,6 +19,7 @@ import torch
 from PIL import Image
 from pydantic import BaseModel, ConfigDict, Field, InstanceOf, JsonValue, ValidationError
 
+from evaluator.metrics.comparison import TOLERANCE
 from evaluator.models.contracts import (
     Answer,
     Answerer,
@@ -58,6 +59,7 @@ class _Said(BaseModel):
     passes: Annotated[int, Field(ge=1)] = 1
     image_channel: str | None = None
     contested: bool = False
+    tie_tolerance: Annotated[float, Field(ge=0, lt=float("inf"))] = TOLERANCE
     reads_images: bool = True
 
 
@@ -212,6 +214,7 @@ class UserScorer(_UserModel, PairScorer):
         said = self._said
         self.channels, self.image_channel, self.passes = said.channels, said.image_channel, said.passes
         self.contested, self.reads_images = said.contested, said.reads_images
+        self.tie_tolerance = said.tie_tolerance
         self.batch = BatchSize(BATCH, "pair of image and text")
         if not self.channels or len(set(self.channels)) < len(self.channels):
             raise UserError(f"The channels of {spec} are {self.channels!r}; give a tuple of different names.")

@@ -154,7 +154,7 @@ def notes_of(entries: Sequence[Results]) -> list[str]:
     """Sentences that stand below a table of some pooled results: once what they share, by model what differs."""
     if not entries:
         return []
-    tolerance = entries[0]["rules"]["tie_tolerance"]
+    tolerances = [(entry, f"{entry['rules']['tie_tolerance']:g}") for entry in entries]
     pooled = [
         (entry, f"{entry['runs']} runs over {entry['blocks']} block{'s' * (entry['blocks'] > 1)}")
         for entry in entries
@@ -171,7 +171,8 @@ def notes_of(entries: Sequence[Results]) -> list[str]:
     return [
         f"In %, differences in points. The {confidence(entries[0])} intervals speak of "
         f"{population(row for entry in entries for row in entry['rows'])}.",
-        f"Scores within {tolerance:g} of one another (relative to scores above 1) tie; a tie is never correct.",
+        f"Scores that differ by no more than this (relative to scores above 1) tie: {_by_value(tolerances)}. A tie is "
+        "never correct.",
         f"Datasets: {_by_value([(entry, entry['certificate']) for entry in entries])}.",
         *([f"Pooled: {_by_value(pooled)}."] if pooled else []),
         *spread_notes(entries),

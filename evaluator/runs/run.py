@@ -98,6 +98,7 @@ def run(request: Request, out: Path, progress: Progress = SILENT) -> Results | N
         "left_out": list(needs.left_out),
         "not_asked": not_asked,
         "sampled_pools": needs.sampled,
+        "tie_tolerance": model.tie_tolerance,
         "counts": counted(model),
     }
     finish(begun, out, record, protocols, cache)

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import zlib
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import fields
@@ -87,6 +88,20 @@ def test_an_object_a_network_and_a_pair_scorer_are_scored(drawn: Path, batch_siz
         for _, row in pairs.iterrows()
     ]
     assert pairs["scores"].tolist() == wanted
+
+
+def test_scores_tie_as_closely_as_their_model_says(drawn: Path) -> None:
+    class Plain:
+        def score(self, image: Image.Image, text: str) -> float:
+            return zlib.crc32(text.encode()) / 2**32
+
+    class Coarse(Plain):
+        tie_tolerance = 1.0
+
+    plain, coarse = (evaluate(model, drawn, protocols="binary").results for model in (Plain(), Coarse()))
+    assert (plain["rules"]["tie_tolerance"], coarse["rules"]["tie_tolerance"]) == (1e-5, 1.0)
+    assert {row["ties"] == row["items"] for row in coarse["rows"] if row["is_main"] and not row["is_gap"]} == {True}
+    assert {row["ties"] for row in plain["rows"] if row["is_main"] and not row["is_gap"]} == {0}
 
 
 def test_nothing_is_printed_and_progress_is_called(drawn: Path) -> None:

@@ -348,11 +348,12 @@ def test_what_is_prepared_in_threads_is_what_the_object_encodes(written: Callabl
 def test_what_an_object_says_of_itself_is_handed_on(written: Callable[..., str]) -> None:
     more = (
         "    contested = True\n    reads_images = False\n    from evaluator.provenance.exposure import Exposure\n  "
-        "  exposure = Exposure()\n"
+        "  exposure = Exposure()\n    tie_tolerance = 1e-9\n"
     )
     silent, model = _load(written(BULK, "silent")), _load(written(BULK + more))
     assert (silent.contested, silent.reads_images, silent.exposure, silent.fits_texts) == (False, True, None, False)
     assert (model.contested, model.reads_images, model.exposure) == (True, False, Exposure())
+    assert (silent.tie_tolerance, model.tie_tolerance) == (1e-5, 1e-9)
 
 
 def test_an_object_that_is_contested_gets_its_pairs_at_once_and_others_get_batches(written: Callable[..., str]) -> None:

@@ -27,13 +27,13 @@ def test_batch_size_and_order_do_not_matter(folders: Callable[[str], Path], sche
     one = DiffusionClassifier(loaded.adapter, Settings("tried", schedule), torch.device("cpu"), "tried")
     scores = one.score_pairs(images, pairs)
     one.batch = BatchSize(5, "evaluation")
-    assert one.score_pairs(images, pairs) == pytest.approx(scores, abs=1e-5)
+    assert one.score_pairs(images, pairs) == pytest.approx(scores, rel=one.tie_tolerance, abs=one.tie_tolerance)
     again = [(1 - i, text) for i, text in reversed(pairs)]
     turned = one.score_pairs(images[::-1], again + again)
-    assert turned[: len(pairs)][::-1] == pytest.approx(scores, abs=1e-5)
+    assert turned[: len(pairs)][::-1] == pytest.approx(scores, rel=one.tie_tolerance, abs=one.tie_tolerance)
     assert np.array_equal(turned[: len(pairs)], turned[len(pairs) :])
     alone = one.score_pairs(images[1:], [(0, text) for text in TEXTS])
-    assert alone == pytest.approx(scores[3:], abs=1e-5)
+    assert alone == pytest.approx(scores[3:], rel=one.tie_tolerance, abs=one.tie_tolerance)
 
 
 def test_sequential_is_the_exhaustive_on_fewer(folders: Callable[[str], Path]) -> None:
