@@ -17,14 +17,16 @@ _TRAINED_BY = {
 _OF_TASK = {("ViLT", "two-object"), *((name, "relational") for name in _TRAINED_BY)}
 """Models that have a preset of their own for a task."""
 _ALLOWED = "--allow-contaminated"
+_DENOISING = "--steps 1500 --batch 32 --precision float32"
+_DENOISED = ",samples=16 --limit 100 --batch-size 512"
 
 
 @dataclass(frozen=True)
 class Scale:
     """tasks, architectures: those that take part. rates: learning rates of fine-tuning, of which each task takes the
     best one on both validation splits (appendix A); the paper's where there are none. scratch: options of a training
-    from scratch, by architecture. denoised: those of `score run` for a diffusion model from scratch. The others are
-    options of commands, by what they are for.
+    from scratch, by architecture. denoised: what follows the name of a diffusion model from scratch in `score run`. The
+    others are options of commands, by what they are for.
     """
 
     tasks: Sequence[str] = _TASKS
@@ -58,13 +60,14 @@ SCALES = {
         scratch={"dual": "--epochs 1 --batch 32"},
     ),
     "tiny": Scale(
-        architectures=("CLIP",),
         scenes="--scenes 6000",
         other_world="--scenes train=4000,val=100,seen=300,partial=300,unseen=300",
         seeds=(0, 1),
         finetune="--epochs 10",
         rates=("1e-5", "1e-4", "1e-3"),
         elsewhere="--limit 100",
+        scratch={"cross": "--steps 800 --precision float32", "diffusion": _DENOISING},
+        denoised=_DENOISED,
     ),
     "small": Scale(
         seeds=(0, 1),
@@ -72,9 +75,9 @@ SCALES = {
         scratch={
             "dual": "--steps 3000",
             "cross": "--steps 1600 --precision float32",
-            "diffusion": "--steps 1600 --precision float32",
+            "diffusion": _DENOISING,
         },
-        denoised="--limit 100 --batch-size 512",
+        denoised=_DENOISED,
     ),
     "paper": Scale(
         resolution="320x240",
@@ -141,7 +144,7 @@ def make(lab: Lab, at: Scale, preset: str) -> None:
                 given = f"--seed {seed} --architecture {architecture} {at.scratch.get(architecture, '')}"
                 trained = lab.stage(f"score train scratch {of_task} {given}")
                 how = at.denoised if architecture == "diffusion" else ""
-                lab.row(f"{name} / scratch", asked(f"jackalope:{trained}", how))
+                lab.row(f"{name} / scratch", asked(f"jackalope:{trained}{how}"))
 
 
 _ABOUT = (
