@@ -97,7 +97,9 @@ def print_comparison(comparison: dict[str, Any], full: bool = False) -> None:
 def _cautions(rows: Sequence[Row]) -> list[str]:
     """A sentence for each reason why rows say less than they seem to."""
     alone = any(row["clusters"] == 1 for row in rows)
-    constant = any(row["detectable"] is None and row["clusters"] > 1 for row in rows)
+    unknown = [row for row in rows if row["detectable"] is None and row["clusters"] > 1]
+    constant = any(abs(row["difference"]) in (0, 1) for row in unknown)
+    few = any(abs(row["difference"]) not in (0, 1) for row in unknown)
     return [
         *["A single item or group says nothing of others; compare more of them."] * alone,
         *[
@@ -105,6 +107,7 @@ def _cautions(rows: Sequence[Row]) -> list[str]:
             "detectable, and the interval is combined from those of both models."
         ]
         * constant,
+        *["Where nothing is detectable, these are too few groups to show any difference; compare more of them."] * few,
     ]
 
 

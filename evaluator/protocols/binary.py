@@ -42,6 +42,7 @@ class Context(Protocol):
 
     def measure(self, scores: Scores) -> ProtocolResults:
         items = scores.items(self.name)
+        items = items.requiring(items.has_slots("n", "context"))
         minimal = recall(items, items.false & (items.slot == "n"), "accuracy, minimal")
         context = recall(items, items.false & (items.slot == "context"), "accuracy, with context", slot="context")
         outcomes = [minimal, context, difference("context - minimal", context, minimal)]

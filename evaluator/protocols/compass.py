@@ -32,6 +32,8 @@ POOLED = "of the fits of several runs, each clustered by image, pooled over bloc
 CORRECTION = "Holm (1979)"
 _STARS = ((0.001, "**"), (0.005, "*"))
 _LABELS = ("split", "level", "skill")
+_OF_THE_WHOLE = ("", "c", "n")
+"""Slots that hold no decomposed caption."""
 Fit = dict[str, Any]
 """A linear fit on the items of a split, level and skill, or one of its coefficients, as results.json has them."""
 
@@ -43,6 +45,7 @@ class Integration(Protocol):
 
     def measure(self, scores: Scores) -> ProtocolResults:
         items = scores.items(self.name)
+        items = items.requiring(items.has_slots("n") & ~np.isin(items.slot, _OF_THE_WHOLE).all(axis=1))
         composed = recall(items, items.false & (items.slot == "n"), "R@1 composed")
         decomposed = _decomposed(items)
         outcomes = [composed, decomposed, difference("integration gap", decomposed, composed)]
@@ -66,7 +69,7 @@ class Skill(Protocol):
 
 def _decomposed(items: Items) -> Outcome:
     """Whether every decomposed caption beats its own negative; chance 2⁻ᴺ."""
-    masks = [items.slot == slot for slot in sorted(set(items.slot.ravel().tolist()) - {"", "c", "n"})]
+    masks = [items.slot == slot for slot in sorted(set(items.slot.ravel().tolist()) - set(_OF_THE_WHOLE))]
     asked, true, false = np.zeros((3, len(items), len(masks)))
     for i, mask in enumerate(masks):
         asked[:, i] = mask.any(axis=1)

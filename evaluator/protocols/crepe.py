@@ -96,7 +96,7 @@ def retrieval_rows(scores: Scores, protocol: str) -> list[Row]:
             clusters = np.concatenate([fold.clusters for fold in folds])[scored]
             images = np.concatenate([fold.images for fold in folds])[scored]
             by_chance = 1 / len(folds[0].images)
-            shared = Clusters.of(clusters, scenes=images)
+            shared = Clusters.of(clusters, [scores.shown.get(image, "") for image in images], images)
             estimate = cluster_means(value[:, None], shared, scores.confidence, chance=[by_chance])[0]
             sd = float(np.std(means, ddof=1)) if len(means) > 1 else np.nan
             labels = {"kind": RAW, "n": n, "split": split}

@@ -33,6 +33,7 @@ class HardPositives(Protocol):
 
     def measure(self, scores: Scores) -> ProtocolResults:
         items = scores.items(self.name)
+        items = items.requiring(items.has_slots("c", "n", "p"))
         apart = (items.kind == REPLACE) & (items.skill == OBJECT)
         items = replace(items, kind=np.where(apart, f"{REPLACE} {OBJECT}", items.kind))
         c, n, p = (best_score(items.scores, items.slot == slot) for slot in ("c", "n", "p"))

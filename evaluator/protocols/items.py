@@ -91,6 +91,14 @@ class Items:
         columns = {field.name: getattr(self, field.name) for field in fields(self)}
         return replace(self, **{name: each[mask] for name, each in columns.items() if isinstance(each, np.ndarray)})
 
+    def requiring(self, complete: np.ndarray) -> "Items":
+        """Those that are not complete, bool (n,), are unscored."""
+        return replace(self, unscored=np.where(complete | ~self.scored, self.unscored, INCOMPLETE))
+
+    def has_slots(self, *slots: str) -> np.ndarray:
+        """Whether each item has candidates in all of some slots, bool (n,)."""
+        return np.all([(self.slot == slot).any(axis=1) for slot in slots], axis=0)
+
     def of_slots(self, *slots: str) -> "Items":
         """The items with the candidates in some slots alone; the others count as neither true nor false."""
         inside = np.isin(self.slot, slots)

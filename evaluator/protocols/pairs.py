@@ -6,7 +6,7 @@ import numpy as np
 
 from evaluator.metrics.comparison import best_score
 from evaluator.metrics.questions import both_won, image_score, text_score
-from evaluator.protocols.items import INCOMPLETE, Items
+from evaluator.protocols.items import Items
 from evaluator.protocols.results import Protocol, ProtocolResults, right, tabulate
 from evaluator.protocols.scores import Scores
 
@@ -14,8 +14,8 @@ from evaluator.protocols.scores import Scores
 class Pairs(Protocol):
     """Text, image and group scores by kind, and over all kinds where there are several. Chance 1/4, 1/4, 1/6.
 
-    Slot k holds caption k: with its own image k (true) and with the other image (false). The image score may have
-    scores of its own: another channel, or answers about two images.
+    Slot k holds caption k: with its own image k (true) and with the other image (false). The image score of a model in
+    words is of answers about two images.
     """
 
     name = "pairs"
@@ -40,5 +40,4 @@ class Pairs(Protocol):
                 mask = (items.slot == str(caption)) & (items.truth if image == caption else items.false)
                 table[:, image, caption] = best_score(items.scores, mask)
                 complete &= mask.any(axis=1)
-        unscored = np.where(complete | ~items.scored, items.unscored, INCOMPLETE)
-        return replace(items, unscored=unscored), table
+        return items.requiring(complete), table

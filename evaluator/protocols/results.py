@@ -1,6 +1,7 @@
 """Protocols: outcomes of items under a metric, and the rows of the long table that they become."""
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -243,7 +244,7 @@ def category_means(
     categories (n,): a path for each item, its kind first. Unscored items are in no mean.
     """
     shares = [replace(each, metric=f"{each.metric}, mean of categories") for each in outcomes if each.unit == "share"]
-    several = {path[0] for path in categories if any(each[0] == path[0] and each != path for each in set(categories))}
+    several = {kind for kind, paths in Counter(path[0] for path in set(categories)).items() if paths > 1}
     rows = []
     if overall and len({path[0] for path in categories}) > 1:
         rows += tabulate(items, shares, gaps=False, over=Categories(OVER_CATEGORIES, categories))
@@ -410,7 +411,7 @@ def _difference(
     share, mine = 1.0, means_of[first]
     if first == FULL:
         rest = np.setdiff1d(kept_of[first], kept_of[second])
-        share, mine = len(rest) / len(kept_of[first]), means(rest)
+        share, mine = len(rest) / len(kept_of[first]), means(rest) if len(rest) else mine
     sides = ([mean.estimate for mean in side] for side in (mine, means_of[second]))
     return [
         scaled(subtract(a, b, a.n_items + b.n_items, a.n_clusters + b.n_clusters, level), share)

@@ -93,6 +93,7 @@ def find_overlaps(exposure: Exposure, world: Images, benchmark: Benchmark, image
     seen = sum(each in shown or _named(" ".join(each), named) for each in bindings)
     atoms = {("value", value) for value, _ in shown | named}
     atoms |= {("object", thing) for _, _, thing in exposure.objects if thing}
+    atoms |= {("object", thing) for which, thing in absent if which == "object" and _named(thing, named)}
     names = scene_names(world, images)
     return [
         Overlap(_BINDINGS, seen, len(bindings)),
@@ -103,9 +104,10 @@ def find_overlaps(exposure: Exposure, world: Images, benchmark: Benchmark, image
 
 
 def _named(binding: str, named: Collection[tuple[str | None, str | None]]) -> bool:
-    """Whether noun phrases name a value and an object in words: each word before the last is an attribute of it."""
+    """Whether noun phrases name a value and an object, or an object of several words: each word before the last is an
+    attribute of it."""
     *attributes, noun = normalised(binding.replace("_", " ")).split()
-    return all((attribute, singular(noun)) in named for attribute in attributes)
+    return bool(attributes) and all((attribute, singular(noun)) in named for attribute in attributes)
 
 
 def _said_of_captions(overlaps: list[Overlap]) -> str:

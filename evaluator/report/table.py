@@ -172,8 +172,8 @@ def number(value: Any, unit: str, decimals: int = 1) -> str:
 
     >>> number(0.5, "share"), number(2 / 7392, "share"), number(-0.1, "difference"), number(1200, "count")
     ('50.0', '0.027', '-10.0', '1,200')
-    >>> number(0.21, "score"), number(None, "share")
-    ('0.210', '–')
+    >>> number(0.21, "score"), number(-0.010234, "score"), number(None, "share")
+    ('0.210', '-0.01023', '–')
     """
     if value is None:
         return NOTHING
@@ -182,7 +182,9 @@ def number(value: Any, unit: str, decimals: int = 1) -> str:
         return f"{percent:.{decimals}f}" if percent == 0 or percent >= 10**-decimals else f"{percent:.2g}"
     if unit == "difference":
         return f"{100 * value:+.{decimals}f}"
-    return f"{value:,}" if unit == "count" else f"{value:.3f}"
+    if unit == "count":
+        return f"{value:,}"
+    return f"{value:.4g}" if 0 < abs(value) < 0.1 else f"{value:.3f}"
 
 
 def p_value(p: float | None) -> str:

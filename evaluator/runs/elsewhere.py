@@ -14,11 +14,10 @@ import pyarrow as pa
 from evaluator.benchmarks.candidates import COLUMNS, benchmark_tables, one_row_a_candidate
 from evaluator.benchmarks.registry import write_questions
 from evaluator.benchmarks.tables import require, rows_of
-from evaluator.metrics.comparison import TOLERANCE
 from evaluator.protocols.records import Results, RunRecord
 from evaluator.protocols.registry import protocol_names
 from evaluator.runs.folder import BEGUN_ITEMS, folder_name, split_run
-from evaluator.runs.measure import check_level, measure
+from evaluator.runs.measure import check_level, check_tolerance, measure
 from evaluator.runs.parts import forget_splits
 from evaluator.scoring.elsewhere import dataset_scores
 from evaluator.scoring.words.files import write_answers
@@ -62,7 +61,7 @@ def measure_items(source: Source) -> tuple[Path, Results]:
 
     Raises UserError for a file that cannot be read or measured, or a folder that holds something else.
     """
-    level = check_level(source.level)
+    level, tolerance = check_level(source.level), check_tolerance(source.tolerance)
     found: Any = read_log(source.items)
     log = found if isinstance(found, Log) else None
     table = pa.table({"id": list(found.answers)}) if log else found
@@ -86,7 +85,7 @@ def measure_items(source: Source) -> tuple[Path, Results]:
         "channel": _CHANNEL,
         "sampled_pools": {},
         "level": level,
-        "tie_tolerance": TOLERANCE if source.tolerance is None else source.tolerance,
+        "tie_tolerance": tolerance,
         "python": platform.python_version(),
         "versions": {"jackalope": version("jackalope")},
     }

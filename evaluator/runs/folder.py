@@ -165,11 +165,12 @@ def factors_of(run: Run, channel: str, rules: dict[str, Any]) -> FactorsRecord:
     recipe = dict(trained.get("recipe") or {})
     seed = recipe.pop("seed", None)
     drawn = {name: holdout[name] for name in _DRAWN if name != "block_seed" and name in holdout}
+    of_scores = {"channel": channel, "tie_tolerance": rules["tie_tolerance"]}
     return FactorsRecord(
         model=_trained_model(trained) if trained else record["model"],
-        treatment={**recipe, "channel": channel, "training": (record.get("training") or {}).get("status", "unknown")},
+        treatment={**recipe, **of_scores, "training": (record.get("training") or {}).get("status", "unknown")},
         training_seed=seed,
-        design={**_design(run.benchmark, run.world), **rules},
+        design={**_design(run.benchmark, run.world), **{name: rules[name] for name in rules.keys() - of_scores.keys()}},
         block=_digest(drawn) if holdout else None,
         block_seed=holdout.get("block_seed"),
         benchmark=f"{record['benchmark']}/{record['world']}",

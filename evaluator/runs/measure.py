@@ -97,11 +97,17 @@ def rules_of(run: Run, channel: str | None = None, tolerance: float | None = Non
         raise UserError(f"The run has no channel '{channel}': {did_you_mean(channel, run.channels)}")
     record = run.record
     usual = str(channel or record.get("channel") or run.channels[0])
-    tie = float(record.get("tie_tolerance", TOLERANCE) if tolerance is None else tolerance)
-    if not 0 <= tie < np.inf:
-        raise UserError(f"Expected a tolerance from 0 up, got {tie:g}; choose another --tolerance.")
+    tie = check_tolerance(record.get("tie_tolerance") if tolerance is None else tolerance)
     of_images = str(channel or record.get("image_channel") or usual)
     return Rules(usual, of_images, tie, check_level(record.get("level") if level is None else level))
+
+
+def check_tolerance(tolerance: float | None) -> float:
+    """How close scores tie, TOLERANCE for None. Raises UserError for what is no number from 0 up."""
+    tie = TOLERANCE if tolerance is None else float(tolerance)
+    if not 0 <= tie < np.inf:
+        raise UserError(f"Expected a tolerance from 0 up, got {tie:g}; choose another --tolerance.")
+    return tie
 
 
 def measure_protocols(run: Run, rules: Rules | None = None) -> dict[str, ProtocolResults]:

@@ -66,7 +66,7 @@ def model_difference(blocks: Sequence[Sides], clusters: Clusters, level: float =
     df = satterthwaite(np.where(parts > TINY, parts, 0), np.array([items.freedom, freedom]))
     whole = MeanEstimate(items.value, tuple(parts.tolist()), df)
     (low, high), p = whole.interval(level), whole.p
-    if np.isnan(low) and b == 1:
+    if np.isnan(low):
         found = difference_of_means(first, second, clusters, level)
         low, high, p = found.low, found.high, found.p
     low, high = np.clip([low, high], -1, 1)

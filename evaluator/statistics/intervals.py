@@ -77,9 +77,8 @@ def cluster_means(
     if len(outcomes) == 0:
         return [NOTHING] * outcomes.shape[1]
     clusters = _grouped(clusters)
-    every = (ENOUGH, _ANY) if clusters.main_effects()[1].shape[1] else (ENOUGH,)
-    models = [MixedLogistic(clusters, enough) for enough in every]
-    means = [CrossedMeans(clusters, enough=enough) for enough in every]
+    models = [MixedLogistic(clusters, enough) for enough in _enough(clusters)]
+    means = _means(clusters)
     found = []
     for i, column in enumerate(outcomes.T.astype(float)):
         if shares is None or shares[i]:
@@ -124,15 +123,14 @@ def weighted_means(
     """
     clusters = _grouped(clusters)
     wider = float(np.sqrt(len(weights) * np.square(weights).sum()))
-    crossed = [CrossedMeans(clusters, weights, enough) for enough in (ENOUGH, _ANY)]
+    means = _means(clusters, weights)
     estimates = cluster_means(outcomes, clusters, level, shares)
     for i, estimate in enumerate(estimates):
         value = math.fsum(weights * outcomes[:, i]) / math.fsum(weights)  # of ones exactly 1
         if shares[i]:
             estimates[i] = _moved(estimate, value, wider)
         else:
-            (low, high), drawn = (means.interval(outcomes[:, i].astype(float), level) for means in crossed)
-            estimates[i] = replace(estimate, value=value, low=low, high=high, low_drawn=drawn[0], high_drawn=drawn[1])
+            estimates[i] = replace(_score(means, outcomes[:, i].astype(float), clusters, level), value=value)
     return estimates
 
 
@@ -190,10 +188,20 @@ def _share(
     return Estimate(value, low, high, len(outcomes), _count(clusters), *fixed, *drawn, p, clusters.speaks_of())
 
 
+def _enough(clusters: Clusters) -> tuple[int, ...]:
+    """How many values, or objects, are taken as drawn from others: by `low` and `high`, last by `low_drawn`."""
+    return (ENOUGH, _ANY) if clusters.main_effects()[1].shape[1] else (ENOUGH,)
+
+
+def _means(clusters: Clusters, weights: np.ndarray | None = None) -> list[CrossedMeans]:
+    """What `_score` takes: of each of `_enough`, and last of these bindings alone."""
+    of_images = CrossedMeans(clusters.images(), weights)
+    return [*(CrossedMeans(clusters, weights, enough) for enough in _enough(clusters)), of_images]
+
+
 def _score(means: Sequence[CrossedMeans], outcomes: np.ndarray, clusters: Clusters, level: float) -> Estimate:
     found = means[0].estimate(outcomes)
-    fixed = CrossedMeans(clusters.images()).interval(outcomes, level)
-    drawn = means[-1].interval(outcomes, level)
+    drawn, fixed = (each.interval(outcomes, level) for each in means[-2:])
     p = max(SMALLEST_P, found.p) if np.isfinite(found.p) else np.nan
     low, high = found.interval(level)
     value, population = float(outcomes.mean()), clusters.speaks_of()

@@ -101,11 +101,12 @@ class MixedLogistic:
             return self._posterior(right / effective, self._sizes / effective)
 
     def _scene_effect(self, outcomes: np.ndarray, right: np.ndarray) -> float:
-        """How many items of a scene count as one fact, at least 1: their agreement within a cell."""
+        """How many items of a scene count as one fact, at least 1: their agreement within a cell, which is whole where
+        all of a cell agree."""
         residuals = outcomes - (right / self._sizes)[self._cell]
         total = np.square(residuals).sum()
         by_scene = np.square(np.bincount(self._scenes, weights=residuals)).sum()
-        return max(1.0, by_scene / total) if total > 0 else 1.0
+        return max(1.0, by_scene / total if total > 0 else len(outcomes) / len(np.unique(self._scenes)))
 
     def _posterior(self, right: np.ndarray, sizes: np.ndarray) -> Posterior:
         spreads, weight, fit = self._likely(right, sizes)

@@ -13,7 +13,7 @@ def clustered_least_squares(y: np.ndarray, x: np.ndarray, clusters: np.ndarray) 
     the data determine no fit.
     """
     names, codes = np.unique(clusters, return_inverse=True)
-    if len(names) < 2 or len(y) <= x.shape[1]:
+    if min(len(names), len(y)) <= x.shape[1]:  # with fewer clusters than coefficients errors can be 0
         raise ValueError("too few items")
     if np.ptp(y) == 0:
         raise ValueError("all outcomes are equal")
