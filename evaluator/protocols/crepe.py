@@ -101,7 +101,7 @@ def retrieval_rows(scores: Scores, protocol: str) -> list[Row]:
             sd = float(np.std(means, ddof=1)) if len(means) > 1 else np.nan
             labels = {"kind": RAW, "n": n, "split": split}
             mean, unscored = Mean(estimate, by_chance, sd), int((~scored).sum())
-            rows.append(result_row(outcomes[0][0], labels, mean, "macro (over folds)", int(tie.sum()), unscored))
+            rows.append(result_row(outcomes[0][0], labels, mean, "micro (over items)", int(tie.sum()), unscored))
     return rows
 
 

@@ -165,12 +165,15 @@ def factors_of(run: Run, channel: str, rules: dict[str, Any]) -> FactorsRecord:
     recipe = dict(trained.get("recipe") or {})
     seed = recipe.pop("seed", None)
     drawn = {name: holdout[name] for name in _DRAWN if name != "block_seed" and name in holdout}
-    of_scores = {"channel": channel, "tie_tolerance": rules["tie_tolerance"]}
+    of_scores = {name: value for name, value in rules.items() if name == "tie_tolerance"}
+    status = (record.get("training") or {}).get("status", "unknown")
     return FactorsRecord(
         model=_trained_model(trained) if trained else record["model"],
-        treatment={**recipe, **of_scores, "training": (record.get("training") or {}).get("status", "unknown")},
+        treatment={**recipe, **of_scores, "channel": channel, "training": status},
         training_seed=seed,
-        design={**_design(run.benchmark, run.world), **{name: rules[name] for name in rules.keys() - of_scores.keys()}},
+        design={
+            name: value for name, value in (_design(run.benchmark, run.world) | rules).items() if name not in of_scores
+        },
         block=_digest(drawn) if holdout else None,
         block_seed=holdout.get("block_seed"),
         benchmark=f"{record['benchmark']}/{record['world']}",

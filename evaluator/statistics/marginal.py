@@ -54,14 +54,15 @@ class Fit:
 
 
 class Cells:
-    """Cells sorted by cluster (cells,), and their design (cells, columns), whose first column is 1."""
+    """Cells sorted by cluster (cells,), and their design (cells, columns), whose first column is 1. group (cells,): the
+    number of each cell's cluster."""
 
     def __init__(self, cluster: np.ndarray, design: np.ndarray):
         self.design = design
         self._starts = np.flatnonzero(np.diff(cluster, prepend=-1))
         ends = np.append(self._starts[1:], len(cluster))
-        self._group = np.repeat(np.arange(len(ends)), ends - self._starts)
-        each = ends[self._group] - np.arange(len(cluster))  # cells of the same cluster from this one on
+        self.group = np.repeat(np.arange(len(ends)), ends - self._starts)
+        each = ends[self.group] - np.arange(len(cluster))  # cells of the same cluster from this one on
         self._one = np.repeat(np.arange(len(cluster)), each)
         self._other = self._one + np.arange(each.sum()) - np.repeat(np.cumsum(each) - each, each)
         self._same = np.flatnonzero(self._one == self._other)
@@ -94,8 +95,8 @@ class Cells:
     def _first_modes(
         self, right: np.ndarray, sizes: np.ndarray, population: Population, constant: np.ndarray
     ) -> np.ndarray:
-        n = self._by_cluster(sizes)
-        share = (self._by_cluster(right) + 0.5) / (n + 1)
+        n = self.by_cluster(sizes)
+        share = (self.by_cluster(right) + 0.5) / (n + 1)
         known = n * share * (1 - share)
         return np.asarray((logit(share) - constant) * known / (known + population.of_clusters[:, None] ** -2))
 
@@ -126,7 +127,7 @@ class Cells:
             step /= np.maximum(1, longest / _LONGEST)[:, None]
             found.effects[live] = effects + step
             found.density[live] = density + gain - np.linalg.slogdet(curvature[:, free, free])[1] / 2
-            shift = self._by_cluster((step @ self.design.T) * sizes) / self._by_cluster(sizes)
+            shift = self.by_cluster((step @ self.design.T) * sizes) / self.by_cluster(sizes)
             found.modes[live] = modes - shift * (1 - (widths / at.of_clusters[:, None]) ** 2)
             live = live[longest > _CONVERGED]
             if not len(live):
@@ -144,9 +145,9 @@ class Cells:
         """The most likely effect of each cluster (k, clusters) given logits (k, cells), and its standard deviation."""
         precision = spread[:, None] ** -2
         for _ in range(steps):
-            p = 1 / (1 + np.exp(-(logits + modes[:, self._group])))
-            curvature = self._by_cluster(sizes * p * (1 - p)) + precision
-            modes = modes + np.clip((self._by_cluster(right - sizes * p) - modes * precision) / curvature, -2, 2)
+            p = 1 / (1 + np.exp(-(logits + modes[:, self.group])))
+            curvature = self.by_cluster(sizes * p * (1 - p)) + precision
+            modes = modes + np.clip((self.by_cluster(right - sizes * p) - modes * precision) / curvature, -2, 2)
         return modes, 1 / np.sqrt(curvature)
 
     def _expanded(
@@ -163,15 +164,15 @@ class Cells:
         """
         spread = at.of_clusters[:, None]
         of_cluster = modes + _POINTS * widths
-        logits = (effects @ self.design.T) + of_cluster[:, :, self._group]
+        logits = (effects @ self.design.T) + of_cluster[:, :, self.group]
         small = np.exp(-np.abs(logits))
         larger = 1 / (1 + small)  # of the probabilities of right and wrong
         cells = right * logits - sizes * (np.maximum(logits, 0) - np.log(larger))
-        log_weight = self._by_cluster(cells) - np.square(of_cluster / spread) / 2 + _LOG_WEIGHT
+        log_weight = self.by_cluster(cells) - np.square(of_cluster / spread) / 2 + _LOG_WEIGHT
         largest = log_weight.max(axis=0)
         weight = np.exp(log_weight - largest)
         total = weight.sum(axis=0)
-        weight = (weight / total)[:, :, self._group]
+        weight = (weight / total)[:, :, self.group]
         residual = right - sizes * np.where(logits > 0, larger, 1 - larger)
         weighted = weight * residual
         mean = weighted.sum(axis=0)
@@ -193,7 +194,8 @@ class Cells:
         columns = self.design.shape[1]
         return np.ascontiguousarray((self._products @ pairs.T).T).reshape(-1, columns, columns)
 
-    def _by_cluster(self, cells: np.ndarray) -> np.ndarray:
+    def by_cluster(self, cells: np.ndarray) -> np.ndarray:
+        """The sum over the cells (..., cells) of each cluster, (..., clusters)."""
         return np.add.reduceat(cells, self._starts, axis=-1)
 
 

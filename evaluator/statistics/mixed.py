@@ -32,6 +32,8 @@ _FINE = np.linspace(-4.5, 4.5, 91)
 _SHRINK = 0.346  # E logistic(m + sZ) is close to logistic(m / sqrt(1 + 0.346 s²)) (Zeger, Liang and Albert 1988)
 _POINTS, _WEIGHTS = hermegauss(40)
 _REPEATED = 1.5  # items a cluster; with fewer, its effect is the chance of the item itself and nothing can tell it
+_COUNTED = 10  # items of a cluster that count at most, times the number of clusters: few and large ones with hardly an
+# error have effects so skewed that the quadrature fails, and how clusters differ hides what more items would say
 _SMALLEST = 1e-9
 SMALLEST_P = 0.0005
 """Smaller p-values are not told apart: the approximation knows little of the far tails."""
@@ -96,7 +98,9 @@ class MixedLogistic:
     def posterior(self, outcomes: np.ndarray) -> Posterior:
         """What outcomes (n,) in 0..1 say of the mean over clusters and bindings like these."""
         right = np.bincount(self._cell, weights=outcomes)
-        effective = self._scene_effect(outcomes, right)
+        of_scenes = self._scene_effect(outcomes, right)
+        n = self._cells.by_cluster(self._sizes / of_scenes)
+        effective = of_scenes / np.minimum(1, _COUNTED * self._cells.clusters / n)[self._cells.group]
         with _one_thread():  # the matrices are small, and threads that wait for one another cost more than they give
             return self._posterior(right / effective, self._sizes / effective)
 

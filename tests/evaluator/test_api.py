@@ -100,6 +100,7 @@ def test_scores_tie_as_closely_as_their_model_says(drawn: Path) -> None:
 
     plain, coarse = (evaluate(model, drawn, protocols="binary").results for model in (Plain(), Coarse()))
     assert (plain["rules"]["tie_tolerance"], coarse["rules"]["tie_tolerance"]) == (1e-5, 1.0)
+    assert plain["factors"]["design"] == coarse["factors"]["design"]
     assert {row["ties"] == row["items"] for row in coarse["rows"] if row["is_main"] and not row["is_gap"]} == {True}
     assert {row["ties"] for row in plain["rows"] if row["is_main"] and not row["is_gap"]} == {0}
 

@@ -114,6 +114,11 @@ def test_ten_rows_with_the_smallest_q_are_shown_or_all_and_ranks_of_three_models
     ("first", "second", "said"),
     [
         (["1,1,c,"], ["1,0,c,"], "A single item or group says nothing of others; compare more of them."),
+        (
+            [f"{i},{i // 4},{i // 4}," for i in range(8)],
+            [f"{i},{int(i < 3)},{i // 4}," for i in range(8)],
+            "these are too few groups to show any difference",
+        ),
         ([f"{i},1,{i // 2}," for i in range(10)],) * 2 + ("Where no item tells the models apart, or every item in",),
         (
             [f"{i},{i % 2},{i // 2},{'red:cube' if i < 4 else ''}" for i in range(10)],

@@ -1,6 +1,7 @@
 """Which items are unscored, and why."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -31,8 +32,23 @@ def test_an_item_without_a_false_text_is_unscored_and_says_so(tmp_path: Path) ->
     root = builder.write(tmp_path / "dataset")
     folder = write_run(root, tmp_path / "run", lambda n: np.arange(n, dtype=float))
     items = measure_protocols(open_run(folder))["context"].items
-    assert items.unscored.tolist() == ["", INCOMPLETE, INCOMPLETE, INCOMPLETE, ""]
-    assert sum(row["unscored"] for row in measure(folder)["rows"] if row["metric"] == "accuracy, minimal") == 3
+    assert items.unscored.tolist() == [*[INCOMPLETE] * 4, ""]
+    assert sum(row["unscored"] for row in measure(folder)["rows"] if row["metric"] == "accuracy, minimal") == 4
+
+
+def test_an_item_that_lacks_a_part_of_its_protocol_is_unscored(tmp_path: Path) -> None:
+    builder = Builder(0, 1)
+    whole: list[Any] = [("c", True, None), ("n", False, None)]
+    parts: dict[str, list[Any]] = {"hard_positives": [("p", True, None)]}
+    parts["integration"] = [("d0", True, None), ("d0", False, None)]
+    for protocol, part in parts.items():
+        builder.add(protocol, "swap", whole)
+        builder.add(protocol, "swap", whole + part)
+    root = builder.write(tmp_path / "dataset")
+    folder = write_run(root, tmp_path / "run", lambda n: np.arange(n, dtype=float))
+    measured = measure_protocols(open_run(folder))
+    for protocol in parts:
+        assert measured[protocol].items.unscored.tolist() == [INCOMPLETE, ""]
 
 
 def test_the_same_texts_may_be_alike_in_one_item_and_not_matter_in_another(tmp_path: Path) -> None:

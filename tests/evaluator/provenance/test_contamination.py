@@ -227,7 +227,13 @@ class _Holdout:
 def test_overlaps_are_counted_for_everything_that_is_held_out(world: World) -> None:
     exposure = Exposure(
         frozenset(
-            {("color", "red", "cube"), ("size", "blue", "sphere"), (None, None, "cone"), ("color", "gold", None)}
+            {
+                ("color", "red", "cube"),
+                ("size", "blue", "sphere"),
+                (None, None, "cone"),
+                ("color", "gold", None),
+                (None, "teddy", "bear"),
+            }
         ),
         frozenset({("cube", "left", "cone")}),
         scene_names(world, ["000003"])["000003"],
@@ -237,11 +243,11 @@ def test_overlaps_are_counted_for_everything_that_is_held_out(world: World) -> N
         "bindings": [["red", "cube"], ["blue", "sphere"], ["red", "cone"]],
         "triples": [["cube", "left", "cone"], ["cone", "right", "cube"]],
         "absent_values": ["gold", "blue", "pink"],
-        "absent_objects": ["cone", "sphere"],
+        "absent_objects": ["cone", "sphere", "teddy_bear", "polar_bear"],
     }
     benchmark: Any = _Holdout(holdout)
     found = [(each.n, each.of) for each in find_overlaps(exposure, world, benchmark, ["000003", "000004"])]
-    assert found == [(1, 3), (1, 2), (3, 5), (1, 2)]
+    assert found == [(1, 3), (1, 2), (4, 7), (1, 2)]
     nothing: Any = _Holdout(None)
     assert [each.of for each in find_overlaps(exposure, world, nothing, [])] == [0, 0, 0, 0]
 

@@ -118,6 +118,14 @@ def test_nothing_is_known_of_models_that_never_differ() -> None:
     assert found.low < 0 < found.high
 
 
+def test_models_that_differ_on_every_item_of_every_block_are_told_apart() -> None:
+    right, wrong = np.ones((1, 20)), np.zeros((1, 20))
+    found = model_difference([(right, wrong)] * 2, Clusters.of(np.arange(40)))
+    assert (found.value, found.high) == (1, 1)
+    assert found.low > 0.8
+    assert found.p < 0.01
+
+
 @pytest.mark.full
 def test_ranks_hold_the_true_order_in_95_of_100_draws() -> None:
     held = 0

@@ -67,6 +67,23 @@ def test_where_all_agree_the_interval_starts_or_ends_there_and_is_not_empty(n: i
     assert estimate.high - estimate.low > 0.5 * (exact.high - exact.low)
 
 
+@pytest.mark.parametrize(("clusters", "wrong"), [(2, 0), (2, 1), (3, 1), (4, 0), (4, 3), (6, 3)])
+def test_more_items_of_a_few_clusters_say_more(clusters: int, wrong: int) -> None:
+    found = [
+        cluster_mean(np.arange(clusters * n) >= wrong, np.repeat(np.arange(clusters), n)).low for n in (5, 20, 100, 400)
+    ]
+    assert (np.diff(found) > -0.01).all()
+    assert found[-1] < 0.98
+
+
+def test_images_of_a_scene_that_agree_are_one_fact() -> None:
+    found = []
+    for images in (1, 4):
+        scenes = np.repeat(np.arange(36), images)
+        found.append(cluster_mean(np.ones(36 * images), Clusters.of(scenes // 4, scenes=scenes)).low)
+    assert found[0] == pytest.approx(found[1])
+
+
 def test_these_bindings_have_a_narrower_interval_than_bindings_like_these() -> None:
     right = np.where(np.arange(18) % 4 == 0, 2, 11)
     estimate = cluster_mean(outcomes_of(right, 11), block_clusters(3, 3, 11))
@@ -145,6 +162,8 @@ def test_unequal_weights_widen_the_interval() -> None:
     plain = cluster_mean(outcomes, labels)
     assert share.high - share.low > 1.3 * (plain.high - plain.low)
     assert score.low < score.value < score.high
+    assert score.low_fixed < score.value < score.high_fixed
+    assert p_from_interval(score.value, score.low, score.high, 0.95, 1e6) == pytest.approx(score.p, abs=0.02)
 
 
 def test_equal_weights_change_nothing() -> None:
