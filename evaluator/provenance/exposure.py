@@ -103,7 +103,7 @@ def read_exposure(
             objects.update((kind, value, mention["category"]) for kind, value in [*named, (None, None)])
         ends = [mention["category"] for mention in form["objects"]]
         triples.update(
-            (ends[s], relation, ends[o]) for s, relation, o, _ in form.get("relations", ()) if ends[s] and ends[o]
+            (ends[s], relation, ends[o]) for s, relation, o, *_ in form.get("relations", ()) if ends[s] and ends[o]
         )
     names = scene_names(world, scenes)
     return Exposure(frozenset(objects), frozenset(triples), frozenset().union(*names.values()))

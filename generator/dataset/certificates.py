@@ -1,6 +1,7 @@
 """The certificate in a benchmark's folder, which `gen verify` wrote, as whoever reads the dataset finds it."""
 
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import Any
 
 from generator.base.errors import visible
@@ -8,7 +9,16 @@ from generator.base.files import read_json, sha256
 from generator.dataset.reader import Benchmark, Images, World
 
 STATUSES = ("clean", "as declared", "failed")
-_LEVELS = ("records", "sampled outlines", "all outlines", "sampled images", "all images")
+
+
+class Level(StrEnum):
+    """Which images a certificate covers (docs/verify.md, Levels)."""
+
+    RECORDS = "records"
+    OUTLINES_SAMPLED = "sampled outlines"
+    OUTLINES = "all outlines"
+    SAMPLED = "sampled images"
+    ALL = "all images"
 
 
 def found_certificate(benchmark: Benchmark, world: Images) -> str:
@@ -24,7 +34,7 @@ def found_certificate(benchmark: Benchmark, world: Images) -> str:
     if not covers(certificate, benchmark, world):
         return "not verified since it changed"
     status, level, faults = (certificate.get(name) for name in ("status", "level", "faults"))
-    known = status in STATUSES and level in _LEVELS if isinstance(status, str) and isinstance(level, str) else False
+    known = status in STATUSES and level in list(Level) if isinstance(status, str) and isinstance(level, str) else False
     if not known or not isinstance(faults, dict) or bool(faults) != (status == "failed"):
         return "not verified: the certificate in the folder has no known status and level, or contradicts its faults"
     named = f" ({visible(', '.join(map(str, faults)))})" if faults else ""

@@ -178,7 +178,7 @@ def _atoms(form: Mapping[str, Any], vocabulary: Vocabulary) -> Iterator[Name]:
             yield vocabulary["category"], thing["category"]
         yield from thing["attributes"].items()
         yield from thing.get("without", {}).items()
-    for _, relation, _, _ in form.get("relations", ()):
+    for _, relation, *_ in form.get("relations", ()):
         yield "relation", relation
 
 
@@ -187,7 +187,7 @@ def _compounds(form: Mapping[str, Any]) -> Iterator[Name]:
     for thing in form["objects"]:
         if thing["category"] is not None:
             yield from ((value, thing["category"]) for value in thing["attributes"].values())
-    for subject, relation, other, _ in form.get("relations", ()):
+    for subject, relation, other, *_ in form.get("relations", ()):
         if categories[subject] is not None and categories[other] is not None:
             said = categories[subject], relation, categories[other]
             back = categories[other], _CONVERSES.get(relation, relation), categories[subject]

@@ -179,6 +179,11 @@ class World(Component):
         """SHA-256 of a scene's image file."""
         return self.digest_of(f"images/{scene_id}.png")
 
+    def files_of(self, scene_id: str) -> dict[str, str]:
+        """SHA-256 of a scene's image and outputs, by path. Raises UserError where one is not listed."""
+        paths = (f"images/{scene_id}.png", *(output_path(each, scene_id) for each in self.outputs))
+        return {path: self.digest_of(path) for path in paths}
+
     def digest_of(self, path: str) -> str:
         """SHA-256 of a file of a scene, in a folder or in a tar. Raises UserError when the world has no such file."""
         digest = self._packed[path].sha256 if path in self._packed else self.sums.get(path)

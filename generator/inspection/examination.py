@@ -15,17 +15,17 @@ from generator.base.declarations import whole_number
 from generator.base.errors import UserError
 from generator.base.progress import SILENT, Progress
 from generator.base.streams import Stream
+from generator.dataset.certificates import Level
 from generator.dataset.reader import Dataset
 from generator.inspection.pixels import PixelCheck
 from generator.inspection.rerendered import Compared, render_again
-from generator.judge.certificate import Finding, Images, Level, finding
+from generator.judge.certificate import DAMAGE, Finding, Images, finding
 from generator.judge.files import image_fault
 from generator.render.farm import Farm
 from generator.scene.scene import Scene
 from generator.vocabulary.schema import parse_vocabulary
 
 _COLUMNS = ("scene_id", "cluster_id", "width", "height", "objects", "scene")
-_UNREADABLE = (ValueError, KeyError, TypeError, IndexError)
 
 
 def parse_images(spec: str) -> int | None:
@@ -116,7 +116,7 @@ def _row_faults(dataset: Dataset, row: Mapping[str, Any], check: PixelCheck) -> 
     try:
         boxes = [each["amodal_box"] for each in row["objects"]]
         yield from check.faults(where, image, Scene.from_json(row["scene"]), boxes)
-    except _UNREADABLE as error:
+    except DAMAGE as error:
         yield finding("wrong record", f"{where}: its record cannot be drawn: {error!r}")
 
 

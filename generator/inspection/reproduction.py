@@ -9,7 +9,8 @@ import json
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
@@ -25,7 +26,6 @@ from generator.base.limits import check_file, read_bytes
 from generator.base.parquet import read_schema, read_table
 from generator.base.progress import SILENT, Progress
 from generator.dataset.journal import Journal
-from generator.dataset.outputs import output_path
 from generator.dataset.packing import Packer
 from generator.dataset.reader import Benchmark, Dataset, World
 from generator.dataset.records import SCENES, VERSION
@@ -48,6 +48,7 @@ _FAULT = "not reproduced"
 _FAILURES = (*DAMAGE, AssertionError)  # describing asserts the truth of every text that it writes
 _MOST_SHOWN = 120  # characters of a value in a finding
 _MOST_FILE = 1 << 30
+_APART = "apart"  # where the world is made: only in an empty folder, and benchmarks may come first
 _LARGE = 1 << 18  # bytes of scenes.parquet, of a thousand scenes or two
 
 
@@ -76,20 +77,31 @@ def _made_again(root: Path, names: Sequence[str], progress: Progress | None) -> 
     """What differs, by benchmark. Without `progress`, each component has a process of its own."""
     with tempfile.TemporaryDirectory(prefix="jackalope-") as folder:
         again, parts = Path(folder) / "dataset", (None, *names)
+        again.mkdir()
         if progress is None:
             with ProcessPoolExecutor(len(parts), get_context("spawn")) as pool:
                 waiting = [pool.submit(_component, root, again, name) for name in parts]
-                world, *benchmarks = [each.result() for each in waiting]
+                world, *benchmarks = map(_result, waiting)
         else:
             world, *benchmarks = [_component(root, again, name, progress) for name in parts]
+        with suppress(FileNotFoundError):
+            (again.with_name(_APART) / "world").rename(again / "world")
         cards = Reproduced(True, tuple(_of_cards(root, again)))
     return {name: _joined(world, made, cards) for name, made in zip(names, benchmarks, strict=True)}
+
+
+def _result(made: Future[Reproduced]) -> Reproduced:
+    try:
+        return made.result()
+    except BrokenProcessPool:  # as when memory ran out
+        return Reproduced(False, (), "a process that made it was ended")
 
 
 def _component(root: Path, again: Path, name: str | None, progress: Progress = SILENT) -> Reproduced:
     """Make the world, or the benchmark `name`, of a dataset again."""
     if name is None:
-        return _attempt(lambda: _world(root, again, progress), root / "world", again / "world")
+        apart = again.with_name(_APART)
+        return _attempt(lambda: _world(root, apart, progress), root / "world", apart / "world")
     given, made = (folder / "benchmarks" / name for folder in (root, again))
     return _attempt(lambda: _benchmark(root, again, name, progress), given, made)
 
@@ -161,7 +173,8 @@ def _adopt_encoding(given: Path, made: Path) -> None:
 
 def _joined(*parts: Reproduced) -> Reproduced:
     reasons = [part.reason for part in parts if not part.done]
-    return Reproduced(not reasons, tuple(found for part in parts for found in part.findings), "; ".join(reasons))
+    findings = tuple(found for part in parts for found in part.findings)
+    return Reproduced(not reasons, findings, "; ".join(dict.fromkeys(reasons)))
 
 
 def _other_maker(manifest: Mapping[str, Any]) -> str | None:
@@ -240,9 +253,7 @@ def _records(world: World, scenes: ShardScenes, vocabulary: Vocabulary) -> Itera
         scene = _placed(planned, Scene.from_json(row["scene"]), base)
         base = scene if planned.twin_of is None else base
         seen = [(each["amodal_box"], each["visible_fraction"]) for each in row["objects"]]
-        paths = [f"images/{planned.scene_id}.png", *(output_path(each, planned.scene_id) for each in world.outputs)]
-        files = {path: world.digest_of(path) for path in paths}
-        yield {**scene_row(planned, scene, seen, vocabulary), "files": files}
+        yield {**scene_row(planned, scene, seen, vocabulary), "files": world.files_of(planned.scene_id)}
 
 
 def _placed(planned: Planned, recorded: Scene, base: Scene | None) -> Scene:
@@ -306,10 +317,10 @@ def _assigned(
 def _of_cards(root: Path, again: Path) -> Iterator[Finding]:
     """Differences of dataset.json and the cards, over all benchmarks of the dataset."""
     try:
-        for path in root.glob("benchmarks/[!.]*/manifest.json"):
-            made = again / "benchmarks" / path.parent.name
-            if not made.exists():
-                _stand_in(path.parent, made)
+        for given in (root / "world", *(path.parent for path in root.glob("benchmarks/[!.]*/manifest.json"))):
+            made = again / given.relative_to(root)
+            if not (made / "manifest.json").exists():
+                _stand_in(given, made)
         write_index(again)
     except _FAILURES as error:
         yield finding(_FAULT, f"dataset.json and the cards cannot be made again: {error!r}")

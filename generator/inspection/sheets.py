@@ -9,6 +9,7 @@ from pathlib import Path
 from PIL import Image, ImageDraw, ImageFont
 
 from generator.base.errors import UserError, did_you_mean
+from generator.base.files import draft_of
 from generator.base.streams import Stream
 from generator.dataset.reader import Benchmark, Dataset, World
 from generator.holdout.class_lists import ClassRule
@@ -38,8 +39,14 @@ def draw_preview(root: Path, benchmark: str | None, splits: tuple[str, ...], num
         )
         for split, scenes in scenes_of(chosen, splits, number, seed).items()
     ]
+    return save_sheet(contact_sheet(rows, _CELL, chosen.name), out)
+
+
+def save_sheet(sheet: Image.Image, out: Path) -> Path:
+    """Write a sheet into the PNG file `out`, whole or not at all; returns `out`."""
     out.parent.mkdir(parents=True, exist_ok=True)
-    contact_sheet(rows, _CELL, chosen.name).save(out)
+    with draft_of(out) as draft:
+        sheet.save(draft, "PNG")
     return out
 
 
@@ -197,9 +204,7 @@ def draw_grid(root: Path, benchmark: str | None, out: Path) -> Path:
             if holdout.holds_out(value, thing) or holdout.absent(value, thing):
                 edge = (left - _FRAME, top - _FRAME, left + _TILE + _FRAME - 1, top + _TILE + _FRAME - 1)
                 pen.rectangle(edge, outline=_HELD_OUT, width=_FRAME)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    sheet.save(out)
-    return out
+    return save_sheet(sheet, out)
 
 
 def clearest(world: World, kind: str) -> dict[Binding, Shown]:

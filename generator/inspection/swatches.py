@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from generator.assets.sets import panorama_file
 from generator.base.errors import UserError
-from generator.inspection.sheets import contact_sheet
+from generator.inspection.sheets import contact_sheet, save_sheet
 from generator.render.farm import Farm, default_workers
 from generator.render.settings import read_quality
 from generator.scene.planned import Recorded
@@ -38,9 +38,7 @@ def draw_swatches(family: str, out: Path, workers: int) -> Path:
         vocabulary = whole.painted_with(kind)
         rows = list(_rows(vocabulary, vocabulary.tested, everything=i == 0))
         sheets += _with_images(rows, vocabulary, workers)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    contact_sheet(sheets, _SIDE, whole.name).save(out)
-    return out
+    return save_sheet(contact_sheet(sheets, _SIDE, whole.name), out)
 
 
 _WIDE, _MARGIN, _EVERY = 1440, 24, 15  # pixels, pixels, degrees
@@ -64,9 +62,7 @@ def draw_panorama(name: str, out: Path) -> Path:
     pen = ImageDraw.Draw(sheet)
     for angle in range(0, 360, _EVERY):
         pen.text((angle * _WIDE / 360, 2), f"|{angle}", "black", ImageFont.load_default(14))
-    out.parent.mkdir(parents=True, exist_ok=True)
-    sheet.save(out)
-    return out
+    return save_sheet(sheet, out)
 
 
 _VIEWS = ("faces right", "", "faces away", "", "faces left", "", "faces you", "")
@@ -88,9 +84,7 @@ def draw_meshes(names: Sequence[str], assets: str, out: Path) -> Path:
         turns = [replace(thing, heading=thing.heading + math.tau * view / len(_VIEWS)) for view in range(len(_VIEWS))]
         views = [replace(scene, objects=(each,)) for each in turns]
         rows.append((name, list(zip(_VIEWS, views, strict=True))))
-    out.parent.mkdir(parents=True, exist_ok=True)
-    contact_sheet(_with_images(rows, vocabulary, default_workers()), _SIDE, assets).save(out)
-    return out
+    return save_sheet(contact_sheet(_with_images(rows, vocabulary, default_workers()), _SIDE, assets), out)
 
 
 def _rows(vocabulary: Vocabulary, tested: str, everything: bool) -> Iterator[_Row]:

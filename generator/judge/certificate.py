@@ -5,13 +5,13 @@ import tarfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from generator.base.errors import UserError
+from generator.dataset.certificates import Level
 from generator.judge.held_out import ASYMMETRIC, DESIGNS
 
 _LISTED = 20  # findings of one fault that are listed one by one
@@ -27,7 +27,7 @@ DAMAGE = (
     TypeError,
     AttributeError,
     ArithmeticError,
-    RecursionError,
+    RuntimeError,
     pa.ArrowException,
     tarfile.TarError,
 )
@@ -80,19 +80,6 @@ class Findings:
             yield from self._first[fault]
             if n > _LISTED:
                 yield finding(fault, f"and {n - _LISTED} more")
-
-
-STATUSES = ("clean", "as declared", "failed")
-
-
-class Level(StrEnum):
-    """Which images a certificate covers (docs/verify.md, Levels)."""
-
-    RECORDS = "records"
-    OUTLINES_SAMPLED = "sampled outlines"
-    OUTLINES = "all outlines"
-    SAMPLED = "sampled images"
-    ALL = "all images"
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ _FILLED = frozenset({"scene_id", "text_id", "text", "item_id", "slot", "truth"})
 _JUDGED = _FILLED | {
     "status",
     "objects",
+    "relations",
     "scene",
     "split",
     "pool_id",
@@ -74,9 +75,9 @@ def file_faults(
             continue
         if image is not None and (fault := image_fault(image, name, size)):
             yield finding("damaged image", f"{folder.name}/{name} {fault}")
-    listed = {folder / name for name in sums}
+    listed = {folder / name for name in (*sums, SUMS, "manifest.json", "verify.json")}
     for path in folder.rglob("*"):
-        if path.is_file() and path not in listed and path.name not in (SUMS, "manifest.json", "verify.json"):
+        if path.is_file() and path not in listed:
             yield finding("unlisted file", f"{folder.name}/{path.relative_to(folder)} is not in {SUMS}")
 
 

@@ -88,7 +88,9 @@ class Terms:
         if category not in self.tops:
             return 0.0, 0.0
         height, radius = self.tops[category]
-        scale = next(self.scales[pair] for pair in values.items() if pair in self.scales)
+        scale = next((self.scales[pair] for pair in values.items() if pair in self.scales), None)
+        if scale is None:
+            raise ValueError(f"its {category} has no scale that the vocabulary has")
         return height * scale, radius * scale
 
 
@@ -174,13 +176,14 @@ class SceneGeometry:
         return Decided((sure * bits).sum(2).tolist(), (open_ * bits).sum(2).tolist(), [], [])
 
     def margins(self, name: str) -> list:
-        """Signed margins of a relation in metres, by the first object, the second and, where it has one, the third."""
+        """Signed margins of a relation in metres, to the micrometre (docs/vocabularies.md), by the first object, the
+        second and, where it has one, the third."""
         rule, relation = RULES[name], self.terms.relations[name]
         if rule.arity not in self._grids:
             columns, axes = np.array(self.stands()).reshape(-1, 5).T, np.eye(rule.arity, dtype=int)
             shapes = [tuple(np.where(axis, -1, 1)) for axis in axes]
             self._grids[rule.arity] = [Stand(*(column.reshape(shape) for column in columns)) for shape in shapes]
-        margins: list = rule.margin(*self._grids[rule.arity], relation.distance).tolist()
+        margins: list = np.round(rule.margin(*self._grids[rule.arity], relation.distance), 6).tolist()
         return margins
 
     def resting(self, upper: int, lower: int) -> float:

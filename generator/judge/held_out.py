@@ -38,8 +38,8 @@ class HeldOut:
     `kind`, `category`: the tested attribute kind and the vocabulary's word for categories. `bindings`: held-out (value,
     object) pairs. `listed`: held-out (subject, relation, object) triples as listed; `triples`: these and all that the
     vocabulary makes equivalent. `values`, `objects`: atoms that training lacks altogether. `labels`: class lists of the
-    design gzsl, by list. `converses`, `opposites`: of each relation. `asymmetric`: whether there are splits in which a
-    true text names something held out and its foil nothing, or the reverse.
+    design gzsl, by list. `converses`: of each relation. `asymmetric`: whether there are splits in which a true text
+    names something held out and its foil nothing, or the reverse.
     """
 
     kind: str
@@ -53,7 +53,6 @@ class HeldOut:
     objects: frozenset[str]
     labels: Mapping[str, Sequence[tuple[str, ...]]]
     converses: Mapping[str, str]
-    opposites: Mapping[str, str]
     asymmetric: bool
 
     @classmethod
@@ -78,7 +77,6 @@ class HeldOut:
             frozenset(data.get("absent_objects", ())),
             labels,
             converses,
-            opposites,
             bool(data.get("asymmetric", False)),
         )
 

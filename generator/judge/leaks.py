@@ -33,22 +33,20 @@ def leak_findings(benchmark: Benchmark) -> Iterator[Finding]:
     training = judged[benchmark.trains[rows.item[judged]]]
     for row in training[benchmark.familiarity[rows.text[training]] > 0].tolist():
         if rows.truth[row] or not benchmark.manifest.get("exposed_negatives"):
-            yield from _named(benchmark, row, benchmark.named[rows.text[row]], excepted)
+            yield from _named(benchmark, row, excepted)
 
 
-def _named(
-    benchmark: Benchmark, row: int, named: Named | None, excepted: frozenset[tuple[str, str, str]]
-) -> Iterator[Finding]:
+def _named(benchmark: Benchmark, row: int, excepted: frozenset[tuple[str, str, str]]) -> Iterator[Finding]:
     rows = benchmark.candidates
+    meaning = benchmark.meanings[rows.text[row]]
+    assert meaning is not None  # a text without a meaning has no familiarity
+    named = benchmark.held_out.named(meaning)
     what = f"training {'caption' if rows.truth[row] else 'negative'} '{benchmark.text(rows.text[row])}' of item "
     what += benchmark.item_id(rows.item[row])
-    if named is None:
-        return
     if named.bindings:
         yield finding("leaked binding", f"{what} names a held-out binding")
-    meaning = benchmark.meanings[rows.text[row]]
-    ends = [thing.category or "" for thing in meaning.things] if meaning else []
-    triples = {(ends[s], name, ends[o]) for s, name, o, *_ in meaning.links} if meaning else set()
+    ends = [thing.category or "" for thing in meaning.things]
+    triples = {(ends[s], name, ends[o]) for s, name, o, *_ in meaning.links}
     for triple in sorted((triples & benchmark.held_out.triples) - excepted):
         yield finding("leaked triple", f"{what} names the held-out {' '.join(triple)}")
     if named.absent:
@@ -165,9 +163,11 @@ def _unequal(
     key = question * width + familiarity
     lone = np.setxor1d(key[truth], key[~truth]) // width
     both = np.intersect1d(question[truth], question[~truth])
-    for n in np.intersect1d(lone, both).tolist():
-        own = question == n
-        true, false = ({benchmark.named[row] for row in text[own & which].tolist()} for which in (truth, ~truth))
+    found, order = np.intersect1d(lone, both), np.argsort(question, kind="stable")
+    starts, ends = (np.searchsorted(question, found, side, order).tolist() for side in ("left", "right"))
+    for n, start, end in zip(found.tolist(), starts, ends, strict=True):
+        own = order[start:end]
+        true, false = ({benchmark.named[row] for row in text[own[truth[own] == which]]} for which in (True, False))
         yield finding(
             "asymmetric familiarity",
             f"item {benchmark.item_id(n // groups)}: its true texts name {_in_words(true)}, its false ones "

@@ -13,11 +13,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from generator.base.errors import UserError
+from generator.base.errors import UserError, reason_of
 from generator.base.files import read_json, sha256, write_json
 from generator.base.paths import check_benchmark_name, check_own_files
 from generator.base.progress import SILENT, Progress
-from generator.base.store import fetch, publish
+from generator.base.store import fetch, publish, shown
 from generator.dataset.reader import Dataset
 from generator.dataset.records import BENCHMARK_TABLES, BenchmarkManifest, HoldoutRecord
 from generator.judge.benchmark import Benchmark
@@ -84,9 +84,9 @@ def verify_dataset(
     """Verify the benchmark `name`, or all of them, and write each certificate to its benchmark's verify.json.
 
     `examine`: looks at images; None stays at the level of records. `reproduce`: makes everything but images again;
-    None leaves it to the judge alone. Returns the certificates by benchmark name (certificate.py); where the folder
-    cannot be written, they are returned all the same. Raises UserError if there is no dataset, no finished world or
-    no benchmark, and if a file of it is a link, a pipe or a device.
+    None leaves it to the judge alone. Returns the certificates by benchmark name (certificate.py); where the folder or
+    its URL cannot be written, they are returned all the same. Raises UserError if there is no dataset, no finished
+    world or no benchmark, and if a file of it is a link, a pipe or a device.
     """
     check_own_files(root)
     fetch(root)
@@ -122,8 +122,7 @@ def verify_dataset(
                 sha256(each_folder / "manifest.json") for each_folder in (world_folder, root / "benchmarks" / each)
             ]
             certificates[each] = certificate(findings, manifest, tables, world.digest, images, made, manifests)
-            if _write(root / "benchmarks" / each / "verify.json", certificates[each]):
-                publish(root)
+            _write(root, each, certificates[each])
     return certificates
 
 
@@ -139,14 +138,15 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def _write(path: Path, data: dict[str, Any]) -> bool:
-    """Write a certificate; False, with a warning, where the folder cannot be written: the verdict counts without it."""
+def _write(root: Path, name: str, data: dict[str, Any]) -> None:
+    """Write a certificate, or warn where the folder or its URL cannot be written: the verdict counts without it."""
     try:
-        write_json(path, data)
-    except OSError as error:
-        logger.warning(f"The certificate is not written to {path} ({error.strerror}); the verdict is the same.")
-        return False
-    return True
+        write_json(root / "benchmarks" / name / "verify.json", data)
+        publish(root)
+    except (OSError, UserError) as error:
+        why = error.message if isinstance(error, UserError) else reason_of(error)
+        where = f"{shown(root)}/benchmarks/{name}"
+        logger.warning(f"The certificate is not written to {where} ({why}); the verdict is the same.")
 
 
 def _splits(world: World, benchmarks: list[Benchmark | None]) -> dict[str, tuple[str, ...]]:

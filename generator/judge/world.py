@@ -1,9 +1,10 @@
 """The world that a judged benchmark lies over: its files and its scenes, each judged once."""
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +20,7 @@ from generator.dataset.records import SCENES, WorldManifest
 from generator.judge.certificate import DAMAGE, Finding, finding, guarded
 from generator.judge.files import Size, file_faults, image_fault, readable_parts, readable_toml
 from generator.judge.geometry import CONTACT, SceneGeometry, Terms, read_scene
+from generator.judge.held_out import facts
 
 
 class World:
@@ -71,10 +73,13 @@ class World:
     def _read(self, table: pa.Table) -> Iterator[Finding]:
         """Read some rows of the scenes table. Yields what is wrong with their records."""
         ids = table["scene_id"].to_pylist()
-        for scene_id, record in zip(ids, table["scene"].to_pylist(), strict=True):
+        for row in table.select(["scene_id", "scene", "objects", "relations"]).to_pylist():
+            scene_id, record = row["scene_id"], row["scene"]
             try:
                 shown = read_scene(record, self.terms)
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                faults = [*_record_faults(shown), *_column_faults(shown, row)]
+                shown.forget()
+            except DAMAGE as error:
                 yield finding("wrong record", f"scene {scene_id}: its record cannot be read: {error!r}")
                 continue
             if scene_id in self.shown:
@@ -82,7 +87,7 @@ class World:
             self.shown[scene_id] = shown
             if (other := self._records.setdefault(record, scene_id)) != scene_id:
                 yield finding("repeated scene", f"scenes {other} and {scene_id} have one record")
-            for fault in _record_faults(shown):
+            for fault in faults:
                 yield finding("wrong record", f"scene {scene_id}: {fault}")
         for row, fault in _measure_faults(table):
             yield finding("wrong record", f"scene {ids[row]}: {fault}")
@@ -107,6 +112,16 @@ def _record_faults(shown: SceneGeometry) -> Iterator[str]:
         others = (j for j in range(len(shown.feet)) if j != i)
         if abs(foot) > CONTACT and not any(shown.resting(i, j) > 0 for j in others):
             yield f"object {i} stands {foot:.6f} m above the ground and rests on no object"
+
+
+def _column_faults(shown: SceneGeometry, row: Mapping[str, Any]) -> Iterator[str]:
+    """Columns that do not say what the record says."""
+    listed = [(each["category"], sorted(each["attributes"])) for each in row["objects"]]
+    if listed != [(category, sorted(values.items())) for category, values in shown.objects]:
+        yield "the column objects lists others than its record"
+    related = sorted((each["subject"], each["relation"], each["object"]) for each in row["relations"])
+    if related != sorted(facts(shown)):
+        yield "the column relations lists others than those that hold by its record"
 
 
 def _measure_faults(table: pa.Table) -> Iterator[tuple[int, str]]:

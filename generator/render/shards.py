@@ -11,7 +11,6 @@ from generator.base.errors import UserError
 from generator.base.files import write_bytes
 from generator.base.paths import file_in
 from generator.base.progress import SILENT, Progress
-from generator.dataset.outputs import output_path
 from generator.dataset.reader import Dataset, World
 from generator.dataset.records import PLAN_FILE, SCENES
 from generator.dataset.writer import WorldWriter, difference
@@ -107,12 +106,8 @@ def _recorded_answers(world: World) -> Iterator[dict[str, Any]]:
             if row["status"] == "ok":
                 for thing in row["objects"]:
                     thing["attributes"] = dict(thing["attributes"])
-                paths = [
-                    f"images/{row['scene_id']}.png",
-                    *(output_path(each, row["scene_id"]) for each in world.outputs),
-                ]
-                files = {path: world.digest_of(path) for path in paths}
-                yield {**{name: value for name, value in row.items() if name not in _ADDED_COLUMNS}, "files": files}
+                kept = {name: value for name, value in row.items() if name not in _ADDED_COLUMNS}
+                yield {**kept, "files": world.files_of(row["scene_id"])}
             else:
                 kept = {name: row[name] for name in ("scene_id", "cluster_id", "twin_of")}
                 yield {**kept, "failed": row["reason"]}

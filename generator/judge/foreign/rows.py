@@ -144,7 +144,11 @@ def _csv_rows(text: str) -> Iterator[Located]:
     )
     names = next(lines, [])
     _refuse_doubled(names)
-    for n, cells in enumerate(filter(None, lines), 2):
+    end = lines.line_num
+    for cells in lines:
+        n, end = end + 1, lines.line_num  # a cell may have several lines
+        if not cells:
+            continue
         if len(cells) != len(names):
             raise ValueError(f"line {n} has {len(cells)} cells, the first has {len(names)}")
         yield f"line {n}", {name: cell or None for name, cell in zip(names, cells, strict=True)}

@@ -111,10 +111,11 @@ def test_what_a_text_names_counts_as_shown(world: World, benchmark: Benchmark) -
 def test_relations_of_texts_count_between_things_that_they_name(world: World) -> None:
     mentions = [{"category": name, "attributes": {}, "without": {"color": "red"}} for name in ("cube", None, "cone")]
     form = {"objects": mentions, "relations": [[0, "left", 1, True], [1, "behind", 0, True], [0, "left", 2, False]]}
+    form["relations"].append([0, "between", 2, True, 1])
     benchmark: Any = SimpleNamespace(texts=pa.table({"text_id": ["t"], "form": [json.dumps(form)]}))
     exposure = read_exposure(world, benchmark, [], ["t"])
     assert exposure is not None
-    assert exposure.triples == {("cube", "left", "cone")}
+    assert exposure.triples == {("cube", "left", "cone"), ("cube", "between", "cone")}
     assert ("color", "red", "cube") in exposure.objects
 
 

@@ -25,6 +25,10 @@ FORMS: dict[str, dict[str, Any]] = {
         "objects": [{"category": "cone", "attributes": {}}, {"category": "cube", "attributes": {}}],
         "relations": [[0, "right", 1, True]],
     },
+    "between": {
+        "objects": [{"category": name, "attributes": {}} for name in ("cube", "cone", "sphere")],
+        "relations": [[0, "between", 1, True, 2]],
+    },
     "an object": {"objects": [{"category": None, "attributes": {}, "without": {"color": "green"}}]},
 }
 

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from generator.base.errors import UserError
-from generator.inspection.sheets import contact_sheet, draw_preview
+from generator.inspection.sheets import contact_sheet, draw_preview, save_sheet
 
 
 def test_every_split_has_a_row_as_long_as_asked(rendered: Path, tmp_path: Path) -> None:
@@ -40,6 +40,15 @@ def test_groups_share_a_row_where_there_is_room() -> None:
     assert sheet.height - 10 == 3 * block  # a; b and c; d
     red = (np.asarray(sheet) == (255, 0, 0)).all(-1)
     assert [int(red[10 + 30 + block * i + 20].sum()) for i in range(3)] == [160, 120, 80]
+
+
+def test_a_sheet_that_cannot_be_written_leaves_the_last_one(tmp_path: Path) -> None:
+    path = save_sheet(Image.new("RGB", (1, 1)), tmp_path / "new" / "sheet.png")
+    before = path.read_bytes()
+    with pytest.raises(OSError, match="cannot write mode F"):
+        save_sheet(Image.new("F", (1, 1)), path)
+    assert [*path.parent.iterdir()] == [path]
+    assert path.read_bytes() == before
 
 
 def test_the_seed_chooses_the_images(rendered: Path, tmp_path: Path) -> None:

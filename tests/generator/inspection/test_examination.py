@@ -4,6 +4,7 @@ it."""
 import json
 import tomllib
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -120,13 +121,22 @@ def test_a_size_in_manifest_and_images_that_is_not_that_of_the_scenes(own: Path)
 
 
 def test_a_record_that_cannot_be_drawn_is_named(own: Path) -> None:
-    def drop(rows: list[dict[str, Any]]) -> None:
-        record = json.loads(rows[0]["scene"])
-        del record["lamps"]
-        rows[0]["scene"] = json.dumps(record)
+    changes: dict[str, Callable[[dict[str, Any]], object]] = {
+        "KeyError('lamps')": lambda record: record.pop("lamps"),
+        "AttributeError": lambda record: record.update(lamps=[]),
+        "ZeroDivisionError": lambda record: record["camera"].update(sensor=0),
+        "RuntimeError": lambda record: record["objects"][0]["attributes"].pop("size"),
+    }
 
-    edit(own / "world", "scenes", drop)
-    assert "its record cannot be drawn: KeyError('lamps')" in said(at_images(own), "wrong record")
+    def damage(rows: list[dict[str, Any]]) -> None:
+        for row, change in zip(rows, changes.values(), strict=False):
+            record = json.loads(row["scene"])
+            change(record)
+            row["scene"] = json.dumps(record)
+
+    edit(own / "world", "scenes", damage)
+    found = said(at_images(own), "wrong record")
+    assert [words for words in changes if f"its record cannot be drawn: {words}" not in found] == []
 
 
 def test_a_damaged_world_stays_at_the_level_of_records(own: Path) -> None:

@@ -34,6 +34,7 @@ CROWD = scene("red cube -1 0", "red sphere 1 0", "blue cube 2 1", "red cone 0 -1
         ("A cube is to the left of a sphere.", TWO, True),
         ("A cube is to the right of a sphere.", TWO, False),
         ("A cube is in front of a sphere.", TWO, None),
+        ("A cube is to the left of a sphere.", scene("red cube 0 0", "red sphere 0.1999996 0"), True),  # micrometres
         ("A cube is to the right of a sphere and behind it.", TWO, False),
         # 4: the two readings of "not".
         ("A cube is not to the right of a sphere.", TWO, True),

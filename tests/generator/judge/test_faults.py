@@ -6,9 +6,11 @@ finds mistakes of ours too. Making the dataset again finds the others.
 
 import io
 import json
+import multiprocessing
 import re
 import shutil
 import tarfile
+import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -26,7 +28,9 @@ from generator.dataset.records import PACKED, PLAN, plan_schema
 from generator.dataset.writer import write_index
 from generator.describe.benchmark import describe, write_benchmarks
 from generator.describe.request import Request
+from generator.inspection import reproduction
 from generator.inspection.reproduction import Reproduction
+from generator.judge.certificate import Reproduced
 from generator.judge.verify import verify_dataset
 from generator.plan import job as planning
 from generator.plan.job import Job, prepare
@@ -621,6 +625,34 @@ def an_object_lacks_a_kind_of_value(data: Planted) -> Fault:
 
 
 @fault()
+def an_object_with_a_flat_top_has_no_size(data: Planted) -> Fault:
+    row = data.scenes[0]
+    scene = json.loads(row["scene"])
+    thing = scene["objects"][0]
+    _vocabulary(data, rf"(?m)^{thing['category']} = {{", r"\g<0> top = { height = 1, radius = 1 },")
+    del thing["attributes"]["size"]
+    row["scene"] = json.dumps(scene)
+    return (
+        "wrong record",
+        f"scene {row['scene_id']}: its record cannot be read: ValueError('its {thing['category']} has",
+    )
+
+
+@fault(FIRST)
+def the_table_lists_other_objects(data: Planted) -> Fault:
+    row = data.scenes[0]
+    data.choose(row["objects"])["attributes"] = [("color", "red")]
+    return "wrong record", f"scene {row['scene_id']}: the column objects lists others than its record"
+
+
+@fault(RELATIONS)
+def the_table_lists_no_relations(data: Planted) -> Fault:
+    row = data.scenes[0]
+    row["relations"] = []
+    return "wrong record", f"scene {row['scene_id']}: the column relations lists others than those that hold"
+
+
+@fault()
 def a_record_has_a_number_that_is_none(data: Planted) -> Fault:
     row = data.scenes[0]
     scene = json.loads(row["scene"])
@@ -987,7 +1019,6 @@ CHANGES: dict[tuple[tuple[str, str], str], dict[str, Callable[[Planted], object]
         "a twin of another scene": lambda data: next(row for row in data.scenes if row["twin_of"]).update(twin_of="9"),
         "an unknown value": lambda data: _show(data.scenes[0], 0, "star", material="gold"),
         "an unknown environment": lambda data: _record(data.scenes[0], environment="moon"),
-        "a relation that the poses deny": lambda data: data.scenes[0]["relations"][0].update(subject=1, object=1),
     },
     (ALL, "world/plan.parquet has"): {
         "another format": lambda data: _write_plan(data, {}, b"jackalope/0"),
@@ -1162,10 +1193,30 @@ def test_what_only_pixels_tell_is_beyond_the_level_of_records(
     assert "no pixel was compared" in certificate["sentence"]
 
 
-@pytest.mark.parametrize("part", ["world", "benchmarks/all"])
-def test_what_another_version_made_is_judged_alone(datasets: Callable[[str], Path], part: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("parts", [["world"], ["benchmarks/all"], ["world", "benchmarks/all"]])
+def test_what_another_version_made_is_judged_alone(
+    datasets: Callable[[str], Path], parts: list[str], tmp_path: Path
+) -> None:
     root = Path(shutil.copytree(datasets("files"), tmp_path / "dataset"))
-    _change_json(root / part / "manifest.json", version="0.0.1")
+    for part in parts:
+        _change_json(root / part / "manifest.json", version="0.0.1")
     certificate = verify_dataset(root, "all", reproduce=Reproduction())["all"]
     assert (certificate["status"], certificate["reproduced"]) == ("clean", False)
     assert "not made again, since it was made by version 0.0.1, and this is " in certificate["sentence"]
+    assert certificate["sentence"].count("0.0.1") == 1
+
+
+def test_a_process_that_is_ended_leaves_the_verdict_of_the_judge(
+    datasets: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reproduction, "_LARGE", 0)
+    making = Reproduction()(datasets("files"), ["all"])
+    while len(processes := multiprocessing.active_children()) < 2:
+        time.sleep(0.01)
+    processes[0].kill()
+    assert making() == {"all": Reproduced(False, (), "a process that made it was ended")}
+
+
+def test_benchmarks_may_be_made_before_their_world(datasets: Callable[[str], Path], tmp_path: Path) -> None:
+    made = [reproduction._component(datasets("files"), tmp_path / "again", name) for name in ("all", None)]
+    assert made == [Reproduced(True)] * 2

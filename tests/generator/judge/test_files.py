@@ -44,9 +44,11 @@ def test_a_truncated_image(copied: Path) -> None:
 
 def test_a_missing_and_an_unlisted_file(copied: Path) -> None:
     (copied / "world/images/000003.png").rename(copied / "world/images/x.png")
+    (copied / "world/images/verify.json").write_text("{}")
     certificate = judged(copied)
     assert "000003.png is missing" in said(certificate, "damaged file")
-    assert "images/x.png is not in SHA256SUMS" in said(certificate, "unlisted file")
+    for name in ("x.png", "verify.json"):
+        assert f"images/{name} is not in SHA256SUMS" in said(certificate, "unlisted file")
 
 
 def test_tables_with_missing_cells_or_columns_or_repeated_rows(copied: Path, benchmark: Path) -> None:

@@ -11,7 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from generator.judge.certificate import Finding, Findings, Images, Level, Reproduced, certificate, finding, guarded
+from generator.dataset.certificates import Level
+from generator.judge.certificate import Finding, Findings, Images, Reproduced, certificate, finding, guarded
 from generator.judge.verify import verify_dataset
 from generator.judge.world import World
 from tests.generator.judge.datasets import BENCHMARK, CROWDS, SPLITS, judged, make, seal
@@ -33,33 +34,38 @@ def test_a_benchmark_without_its_block_is_not_clean(copied: Path, benchmark: Pat
     assert set(certificate["faults"]) == {"missing holdout"}
 
 
-def test_a_folder_that_cannot_be_written_gets_a_verdict() -> None:
+@pytest.mark.parametrize("at", ["", "file://"])
+def test_a_folder_or_url_that_cannot_be_written_gets_a_verdict(at: str) -> None:
     """A process without the right to write; root gives up its own first, when all is imported."""
     code = """
-import json, logging, os, sys
+import json, logging, os, sys, tempfile
 from pathlib import Path
+from generator.base.store import local_folder
 from generator.judge.verify import verify_dataset
-root, certificate = Path(sys.argv[1]), Path(sys.argv[2])
-verify_dataset(root, None)
+where, root, certificate = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
+def verify():
+    os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(dir=root.parent)
+    return verify_dataset(local_folder(where), None)
+verify()
 certificate.unlink()
 for path in (*root.rglob("*"), root):
     path.chmod(0o555 if path.is_dir() else 0o444)
 if os.geteuid() == 0:
     os.seteuid(65534)
 logging.basicConfig()
-print(json.dumps(verify_dataset(root, None)))
+print(json.dumps(verify()))
 """
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder).chmod(0o755)
+        Path(folder).chmod(0o777)
         root = make(Path(folder) / "dataset", CROWDS, SPLITS)
         path = root / "benchmarks" / BENCHMARK / "verify.json"
-        command = [sys.executable, "-c", code, str(root), str(path)]
+        command = [sys.executable, "-c", code, f"{at}{root}", str(root), str(path)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         for each in (root, *root.rglob("*")):
             each.chmod(0o755)
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout)[BENCHMARK]["status"] == "clean"
-        assert "The certificate is not written to" in done.stderr
+        assert f"The certificate is not written to {at}{root}/" in done.stderr
         assert not path.exists()
 
 

@@ -112,6 +112,11 @@ def test_the_same_words_and_the_same_image_in_two_splits(tmp_path: Path) -> None
     assert found["faults"] == {"shared arrangement": 1, "shared image": 1}
 
 
+def test_a_row_is_named_by_its_first_line(tmp_path: Path) -> None:
+    found = judged(tmp_path / "a.csv", 'label,split,note\nred cube,train,"two\nlines"\n\nred cube,test,\n')
+    assert said(found, "shared arrangement") == ['"red cube" (train, line 2) = "red cube" (test, line 5)']
+
+
 def test_splits_that_are_meant_to_show_the_same(tmp_path: Path) -> None:
     table = rows("label,split", "red cube,train", "red cube,id_val", "red cone,ood", "red cube,ood")
     found = judged(tmp_path / "a.csv", table, roles=SplitRoles(familiar=("id_val",)))
