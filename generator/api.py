@@ -24,6 +24,7 @@ from generator.base.sizes import parse_size
 from generator.base.store import is_url, settle, shown, staging
 from generator.dataset.outputs import parse_outputs
 from generator.dataset.reader import Benchmark, Dataset
+from generator.dataset.writer import write_index
 from generator.describe.benchmark import ALREADY, Summary, kept_splits, write_benchmarks
 from generator.describe.benchmark import describe as describe_scenes
 from generator.describe.request import Request, check_request, read_text_preset
@@ -38,7 +39,7 @@ from generator.plan.store import StoredPlan, is_planned
 from generator.render.farm import Farm, default_workers
 from generator.render.rerender import Changes, default_folder, prepare_rerender, rerender
 from generator.render.run import Rendering, Work, check_space, duration, render_work, work_of
-from generator.render.settings import check_device, find_device, find_gpus
+from generator.render.settings import DEVICES, check_device, find_device, find_gpus
 from generator.render.shards import ShardScenes, parse_shard
 from generator.vocabulary.schema import parse_vocabulary
 
@@ -183,6 +184,8 @@ def render_on_slurm(
     with extras_named():
         from generator.base.slurm import slurm_of
         from generator.render.array import Array
+    if device == "auto":
+        raise UserError(f"--device auto looks at this machine, but Slurm's nodes render: give {', '.join(DEVICES)}.")
     check_device(device)
     tar_bytes = parse_size(shards) if shards else None
     rendering = Rendering(quality, parse_outputs(outputs), device, None, tar_bytes).request
@@ -382,7 +385,11 @@ def _local(place: str | Path) -> Path:
 
 
 def _finished(root: Path, out: str | Path | None) -> Dataset:
-    """The dataset in `root`; for a URL its images are now there, and no longer here."""
+    """The dataset in `root`; for a URL its images are now there, and no longer here.
+
+    A run that was stopped may have finished all but the index and the copying.
+    """
+    write_index(root)
     if isinstance(out, str) and is_url(out):
         settle(root)
         return Dataset.open(out)

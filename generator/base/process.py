@@ -32,7 +32,7 @@ class AnsweringProcess:
 
     def __init__(self, module: str):
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  (it lives as long as the process)
-        self._busy = self._hung = False
+        self._busy, self._hung = True, False
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", module],
             stdin=subprocess.PIPE,
@@ -67,21 +67,24 @@ class AnsweringProcess:
         Raises ProcessEndError if the process ends, or is killed because `timeout` seconds pass.
         """
         watch = Timer(timeout, self._kill_hung)
-        watch.start()
-        line = self._output.readline()
-        watch.cancel()
+        try:
+            watch.start()
+            line = self._output.readline()
+        finally:  # on Ctrl-C too, since Python ends after its threads
+            watch.cancel()
         if not line.endswith(b"\n"):
             raise self._end(timeout)
-        self._busy = False
         return dict(json.loads(line))
 
     def ask(self, message: Mapping[str, Any], timeout: float) -> dict[str, Any]:
         """Send a message and wait for its answer. Raises ProcessEndError as `answer` does."""
         self.send(message)
-        return self.answer(timeout)
+        answer = self.answer(timeout)
+        self._busy = False
+        return answer
 
     def close(self) -> None:
-        """End the process: at once if it has a message to answer."""
+        """End the process: at once, unless `ask` has had its answer."""
         with suppress(BrokenPipeError):
             self._input.close()
         try:

@@ -3,7 +3,8 @@ the dataset that comes with the package.
 
 A dataset is made in its folder and copied to the URL when a component is finished. A URL has no renames, so manifests
 are copied last: a component there is finished when its manifest exists. The file `.origin` of a folder names its URL,
-and counts only where this module made that folder for that URL.
+and counts only where this module made that folder for that URL; `.origin.json` is the URL's dataset.json when the
+folder last held the same, so a folder whose own differs has newer components.
 """
 
 import hashlib
@@ -19,7 +20,7 @@ from typing import Any
 from platformdirs import user_cache_path
 
 from generator.base.errors import UserError
-from generator.base.files import check_output, write_text
+from generator.base.files import check_output, write_bytes, write_text
 from generator.base.limits import read_text
 from generator.base.paths import file_in
 from generator.base.registry import resource
@@ -27,7 +28,7 @@ from generator.base.registry import resource
 EXAMPLE = "example"
 """The name of the dataset that comes with the package."""
 ORIGIN = ".origin"
-_INDEX = "dataset.json"
+_INDEX, _SEEN = "dataset.json", f"{ORIGIN}.json"
 _OTHERS = ("world/", "benchmarks/", "README.md", "croissant.json")
 _LONGEST_URL = 1 << 16
 
@@ -120,22 +121,31 @@ def _folder_of(url: str) -> Path:
 
 
 def staging(url: str) -> Path:
-    """The local folder in which the dataset for a URL is made or read, with all files that are there but those of
-    scenes. Raises UserError where the URL holds something else."""
+    """The local folder in which the dataset for a URL is made or read, with all files of finished components that are
+    there but those of scenes. Raises UserError where the URL holds something else, or its dataset is gone."""
     url = url.rstrip("/")
     root = _folder_of(url)
     check_output(root, "set XDG_CACHE_HOME to another folder")
     root.mkdir(parents=True, exist_ok=True)
     write_text(root / ORIGIN, url)
+    seen = root / _SEEN
     with _store(url) as files:
         if not files.exists(_INDEX):
+            if seen.exists():  # without its images, the world here is not to be published again
+                raise UserError(f"{url} has no dataset any more; remove {root} to make another there.")
             (root / _INDEX).unlink(missing_ok=True)
             if any(not path.startswith(_OTHERS) for path in files.find("")):
                 raise UserError(f"{url} holds something else than a world; choose another URL.")
-        elif not (root / _INDEX).exists() or (root / _INDEX).read_bytes() != files.cat_file(_INDEX):
-            shutil.rmtree(root / "benchmarks", ignore_errors=True)
-            _get(files, root, [path for path in files.find("") if not _is_of_scene(path) and path != _INDEX])
+        elif not seen.exists() or seen.read_bytes() != files.cat_file(_INDEX):
+            there = [path for path in files.find("") if not _is_of_scene(path) and path != _INDEX]
+            finished = [path for path in there if path.endswith("/manifest.json")]
+            for path in finished:
+                if (here := file_in(root, path)).exists() and here.read_bytes() != files.cat_file(path):
+                    shutil.rmtree(here.parent)
+            whole = {"", *map(_folder, finished)}  # what is not finished there may be finished here
+            _get(files, root, [path for path in there if _folder(path) in whole])
             _get(files, root, [_INDEX])
+            write_bytes(seen, (root / _INDEX).read_bytes())
     return root
 
 
@@ -153,29 +163,45 @@ def mirror(url: str) -> Path:
 
 
 def settle(root: Path) -> str:
-    """Remove the local folder of a dataset that is complete at its URL; returns the dataset's name for messages."""
+    """Remove the local folder of a dataset that is complete at its URL; returns the dataset's name for messages.
+
+    Raises UserError where not all was copied there.
+    """
     name = shown(root)
     if _url_of(root) is not None:
+        if not _published(root):
+            raise UserError(f"{name} lacks files that {root} has; run the same command again.")
         shutil.rmtree(root)
     return name
 
 
+def _published(root: Path) -> bool:
+    """Whether the URL has all components that dataset.json lists here."""
+    index, seen = root / _INDEX, root / _SEEN
+    return index.exists() and seen.exists() and index.read_bytes() == seen.read_bytes()
+
+
 def fetch(root: Path, path: str | None = None) -> None:
-    """Fetch a file of a dataset, or all its files, from its URL; does nothing for a dataset without a URL.
+    """Fetch a file of a dataset, or all its files, from its URL; does nothing for a dataset without a URL. Of a folder
+    with newer components, all files of scenes.
 
     Raises UserError when a path leaves the dataset.
     """
     if (url := _url_of(root)) is not None:
+        published = _published(root)
         with _store(url) as files:
-            wanted = files.find("") if path is None else [path]
-            _get(files, root, [each for each in wanted if files.exists(each)])
+            if path is not None:
+                wanted = [path] * files.exists(path)
+            else:
+                wanted = [each for each in files.find("") if _is_of_scene(each) or published]
+            _get(files, root, wanted)
 
 
 def publish(root: Path) -> None:
     """Copy new files to the dataset's URL, manifests last; does nothing for a dataset without a URL.
 
-    Images that exist there in the same size are skipped. Benchmarks are replaced. Hidden files and links are not
-    copied.
+    Images that exist there in the same size, and components that have the same manifest there, are skipped but for
+    certificates. Other benchmarks are replaced. Hidden files and links are not copied.
     """
     url = _url_of(root)
     if url is None:
@@ -185,14 +211,25 @@ def publish(root: Path) -> None:
     own = {name: size for name, size in own.items() if not name.startswith(".") and "/." not in name}
     with _store(url) as files:
         there = {name: entry["size"] for name, entry in files.find("", detail=True).items()}
-        replaced = {name.rpartition("/")[0] for name in own if name.startswith("benchmarks/")}
-        old = [name for name in there if name.rpartition("/")[0] in replaced]
+        manifests = [name for name in own if name.endswith("/manifest.json")]
+        same = {
+            _folder(name) for name in manifests if name in there and files.cat_file(name) == (root / name).read_bytes()
+        }
+        mine = {_folder(name) for name in manifests if name.startswith("benchmarks/")}
+        old = [name for name in there if _folder(name) in mine and (_folder(name) not in same or name not in own)]
         for name in sorted(old, key=lambda name: not name.endswith("manifest.json")):  # none seems finished meanwhile
             files.rm_file(name)
-        last = [name for name in own if name.endswith("/manifest.json")] + [name for name in own if name == _INDEX]
-        _put(files, root, [n for n in own if n not in last and not (_is_of_scene(n) and there.get(n) == own[n])])
+        new = [name for name in own if _folder(name) not in same or name.endswith("/verify.json")]
+        last = [name for name in new if name in manifests] + [name for name in own if name == _INDEX]
+        _put(files, root, [n for n in new if n not in last and not (_is_of_scene(n) and there.get(n) == own[n])])
         for name in last:
             _put(files, root, [name])
+    if _INDEX in own:
+        write_bytes(root / _SEEN, (root / _INDEX).read_bytes())
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0]
 
 
 def _is_of_scene(path: str) -> bool:

@@ -170,12 +170,13 @@ def publish(folder: Path, to: str, private: bool, dry_run: bool, as_json: bool) 
 
     If the command is stopped, run it again to continue (docs/publishing.md).
     """
-    from generator.exports.huggingface import files_to_upload, hub_name, total, upload
+    from generator.exports.huggingface import files_to_upload, hub_name, upload
 
     name, files = hub_name(to), files_to_upload(folder)
+    size = sum(each.size for each in files)
     if dry_run:
         lines = table([["file", "bytes"], *([each.path, f"{each.size:,}"] for each in files)])
         say("\n".join(lines))
-    say(f"{len(files):,} files of {total(files):,} bytes {'would go' if dry_run else 'go'} to {name}.")
+    say(f"{len(files):,} files of {size:,} bytes {'would go' if dry_run else 'go'} to {name}.")
     url = None if dry_run else upload(folder, name, private)
-    result({"url": url, "files": len(files), "bytes": total(files)}, as_json, url or str(folder))
+    result({"url": url, "files": len(files), "bytes": size}, as_json, url or str(folder))

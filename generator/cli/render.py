@@ -50,7 +50,8 @@ _OF_SLURM = frozenset({"jobs", "partition", "account", "time", "memory", "wait"}
 @click.option(
     "--device",
     default="auto",
-    help="What to render on: auto (a GPU if there is one), cpu, optix, cuda, hip, metal or oneapi.",
+    help="What to render on: auto (a GPU if there is one; not for --farm slurm, which takes cpu unless told), cpu, "
+    "optix, cuda, hip, metal or oneapi.",
 )
 @click.option(
     "--with",
@@ -154,8 +155,10 @@ def merge(shards: tuple[Path, ...], exposed_negatives: bool, out: Path, as_json:
     """
     from generator.api import write_first_benchmarks
     from generator.dataset.reader import Dataset
+    from generator.dataset.writer import write_index
     from generator.render.shards import merge_worlds
 
     merge_worlds(shards, out, Bar())
     write_first_benchmarks(out, exposed_negatives, Bar())
+    write_index(out)
     print_made(Dataset.open(out), as_json)

@@ -11,7 +11,7 @@ from generator.base.errors import UserError, visible
 from generator.base.progress import SILENT, Progress
 from generator.base.store import shown
 from generator.dataset.reader import Benchmark, Dataset, World
-from generator.dataset.writer import BenchmarkWriter, difference
+from generator.dataset.writer import BenchmarkWriter, difference, write_index
 from generator.describe.captioner import Captioner
 from generator.describe.protocol import Protocol
 from generator.describe.protocols.gzsl import TrainingLabels
@@ -159,6 +159,7 @@ def _finished(root: Path, benchmark: Benchmark, made_by: Mapping[str, Any]) -> S
             f"{shown(root)} has another benchmark {benchmark.name}: {how}; choose another --name, or add "
             "--replace, which removes that one and its certificate."
         )
+    write_index(root)  # a run that was stopped may not have listed it, or not copied it to its URL
     return _summary(benchmark, False)
 
 

@@ -9,19 +9,21 @@ OUT/README.md, croissant.json, CITATION.cff
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from jinja2 import Environment, PackageLoader
 
 from generator.base.errors import UserError
 from generator.base.files import json_text, read_json
 from generator.base.progress import SILENT, Progress
+from generator.base.store import fetch
 from generator.dataset.certificates import found_certificate
 from generator.dataset.reader import Benchmark, Dataset
 from generator.dataset.records import VERSION
@@ -31,30 +33,21 @@ _ROWS = 100  # of a row group: readers load one at a time
 _FILE_BYTES = 500_000_000
 _NOT_OURS = {".git", ".cache"}
 
-# How the library `datasets` knows that a column is an image, from the schema's metadata.
-_TEXT = {"dtype": "string", "_type": "Value"}
-_TEXTS = {"feature": _TEXT, "_type": "List"}
-_FEATURES = {
+_TEXT, _TEXTS = pa.string(), pa.list_(pa.string())
+_COLUMNS = {
     "scene_id": _TEXT,
-    "image": {"_type": "Image"},
+    "image": pa.struct([("bytes", pa.binary()), ("path", pa.string())]),
     "captions": _TEXTS,
     "negatives": _TEXTS,
     "objects": _TEXTS,
     "held_out": _TEXTS,
     "group": _TEXT,
 }
-_SCHEMA = pa.schema(
-    [
-        ("scene_id", pa.string()),
-        ("image", pa.struct([("bytes", pa.binary()), ("path", pa.string())])),
-        ("captions", pa.list_(pa.string())),
-        ("negatives", pa.list_(pa.string())),
-        ("objects", pa.list_(pa.string())),
-        ("held_out", pa.list_(pa.string())),
-        ("group", pa.string()),
-    ],
-    metadata={"huggingface": json.dumps({"info": {"features": _FEATURES}})},
-)
+_VALUE = {"dtype": "string", "_type": "Value"}
+_FEATURES = {_TEXT: _VALUE, _TEXTS: {"feature": _VALUE, "_type": "List"}, _COLUMNS["image"]: {"_type": "Image"}}
+_ABOUT = {"info": {"features": {name: _FEATURES[kind] for name, kind in _COLUMNS.items()}}}
+"""How the library `datasets` knows that a column is an image, from the schema's metadata."""
+_SCHEMA = pa.schema(_COLUMNS, metadata={"huggingface": json.dumps(_ABOUT)})
 
 
 @dataclass(frozen=True)
@@ -74,6 +67,7 @@ def export_hf(
     The files of the dataset are hard links where the file system allows it. Raises UserError when `out` holds
     something.
     """
+    fetch(dataset.root)
     samples = Samples(dataset, benchmark)
     splits = samples.splits()
     with whole_folder(out) as folder, progress.track("writing", sum(splits.values())) as advance:
@@ -150,12 +144,15 @@ def _write_questions(benchmark: Benchmark, folder: Path) -> list[str]:
     candidates = benchmark.candidates.to_pandas()
     candidates["text"] = candidates["text_id"].map(benchmark.text_of)
     grouped = candidates.groupby("item_id", sort=False)[["scene_id", "text", "truth"]].agg(list)
-    items = benchmark.items.to_pandas().merge(grouped, left_on="item_id", right_index=True)
+    items = benchmark.items
+    for name, lists in grouped.reindex(items["item_id"].to_pylist()).items():
+        items = items.append_column(name, pa.array(lists))
+    protocols = sorted(pc.unique(items["protocol"]).to_pylist())
     folder.mkdir()
-    for protocol, rows in items.groupby("protocol"):
-        table = pa.Table.from_pandas(rows.drop(columns="protocol"), preserve_index=False)
-        pq.write_table(table.replace_schema_metadata(), folder / f"{protocol}.parquet", compression="zstd")
-    return sorted(items["protocol"].unique())
+    for protocol in protocols:
+        table = items.filter(pc.equal(items["protocol"], protocol)).drop_columns("protocol")
+        pq.write_table(table, folder / f"{protocol}.parquet", compression="zstd")
+    return protocols
 
 
 def _link(root: Path, out: Path) -> None:
@@ -236,8 +233,3 @@ def upload(folder: Path, name: str, private: bool) -> str:
             f"what arrived is kept, and the same command goes on."
         ) from None
     return str(url)
-
-
-def total(files: Sequence[Upload]) -> int:
-    """Bytes of all files."""
-    return sum(each.size for each in files)

@@ -171,16 +171,19 @@ def _vlmevalkit(asked: Questions, rows: list[Row], folder: Path, progress: Progr
         raise UserError("A TSV of VLMEvalKit has options with letters; leave --form yes-no out.")
     if rows[-1]["group"] >= _CIRCLE:
         raise UserError(f"VLMEvalKit takes at most {_CIRCLE:,} questions, got more; choose a --split.")
+    letters = _LETTERS[: max(len(row["options"]) for row in rows)]
     first: dict[str, int] = {}
     order, group, lines = 0, -1, []
     for row in progress.each(rows, "writing", len(rows)):
         order, group = (order + 1 if row["group"] == group else 0), row["group"]
         index = group + _CIRCLE * order
-        pictures = [_base64(asked.dataset.world, scene) for scene in row["scenes"]]
-        image = pictures[0] if len(pictures) == 1 else str(pictures)
-        if len(pictures) == 1 and (known := first.setdefault(row["scenes"][0], index)) != index:
+        scenes = row["scenes"]
+        if len(scenes) == 1 and (known := first.setdefault(scenes[0], index)) != index:
             image = str(known)
-        options = dict.fromkeys(_LETTERS[: max(len(each["options"]) for each in rows)], "")
+        else:
+            pictures = [_base64(asked.dataset.world, scene) for scene in scenes]
+            image = pictures[0] if len(pictures) == 1 else str(pictures)
+        options = dict.fromkeys(letters, "")
         options |= dict(zip(options, row["options"], strict=False))
         told = {"category": row["kind"], **{name: row[name] for name in ("question", "answer", "split", "id")}}
         lines.append({"index": str(index), "image": image, **options, **told})

@@ -114,6 +114,8 @@ def duration(seconds: float) -> str:
 
 def check_space(root: Path, scenes: int, request: Mapping[str, Any]) -> None:
     """Raise UserError when the disk of `root` has no room for the images of `scenes` that are not there yet."""
+    if (root / "world" / "manifest.json").exists() or any(root.glob("world/shards/*.tar")):
+        return  # packing begins when all are rendered
     done = sum(1 for _ in root.glob("world/images/[!.]*"))
     pixels = max(0, scenes - done) * request["width"] * request["height"]
     needed = pixels * (_BYTES_A_PIXEL + bytes_a_pixel(request["outputs"]))

@@ -110,17 +110,24 @@ def wait(path: Path) -> Iterator[int]:
         pass
 
 
-def test_the_process_ends_with_a_parent_that_is_killed(file: Path) -> None:
+@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
+def test_the_process_ends_with_a_parent_that_is_killed_or_interrupted(file: Path, stop: signal.Signals) -> None:
     code = (
         "import sys; from pathlib import Path; from generator.base.bounded import *; from tests.generator.base "
         "import test_bounded as t; file = Path(sys.argv[1])\n"
         "for _, pid in read_bounded(t.HERE + 'wait', [file], [file.parent], t.BOUNDS): print(pid, flush=True)"
     )
-    parent = subprocess.Popen([sys.executable, "-c", code, str(file)], stdout=subprocess.PIPE, text=True, cwd=CHECKOUT)
+    parent = subprocess.Popen(
+        [sys.executable, "-c", code, str(file)],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=CHECKOUT,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     assert parent.stdout is not None
     child = int(parent.stdout.readline())
-    parent.kill()
-    parent.wait()
+    parent.send_signal(stop)
+    parent.wait(60)
     parent.stdout.close()
     for _ in range(600):
         if not is_running(child):

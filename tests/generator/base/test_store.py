@@ -4,20 +4,24 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import fsspec
 import pytest
 
+from generator.api import render
 from generator.base import store
 from generator.base.errors import UserError
 from generator.base.store import fetch, mirror, publish, settle, shown, staging
 from generator.dataset.reader import Dataset
 from generator.describe.benchmark import describe, write_benchmarks
 from generator.describe.request import first_request
+from generator.exports.huggingface import Publication, export_hf
 from generator.holdout.holdout import Holdout
-from tests.conftest import refuse, render_arguments, run_command, succeed
+from tests.conftest import SCENES, refuse, render_arguments, run_command, succeed
 from tests.generator.render.test_run import start
 from tests.generator.worlds import rewrite
 
@@ -109,6 +113,80 @@ def test_manifests_come_last_and_what_is_cut_off_continues_to_the_same_files(
     assert at(url) == files(rendered)
     assert done[-1] == "dataset.json"
     assert sum(path.startswith("world/images/") for path in done) == 174  # each once
+
+
+def cut_off(monkeypatch: pytest.MonkeyPatch, after: int) -> Any:
+    """Within this context one cannot copy more files to a URL than `after`; it expects that someone tries."""
+    whole, done = store._put, iter(range(after))
+
+    def put_some(place: Any, root: Path, paths: Iterable[str]) -> None:
+        for path in paths:
+            if next(done, None) is None:
+                raise UserError("the line is dead.")
+            whole(place, root, [path])
+
+    within = ExitStack()
+    within.enter_context(monkeypatch.context()).setattr(store, "_put", put_some)
+    within.enter_context(pytest.raises(UserError, match="the line is dead"))
+    return within
+
+
+@pytest.mark.parametrize("stop", [0, 3])
+def test_a_benchmark_whose_copying_is_cut_off_costs_none_and_is_copied_later(
+    rendered: Path, url: str, stop: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    make(rendered, url)
+    before = {name: digest for name, digest in at(url).items() if name.startswith(BENCHMARK)}
+    holdout = Holdout.from_dict(Dataset.open(rendered).block())
+
+    def write(seed: int, again: bool) -> str:
+        root, asked = mirror(url), replace(first_request(holdout), seed=seed)
+        describe(root, Dataset.open(root).world, holdout, "second", asked, replace=again)
+        return Dataset.open(url).benchmark("second").digest
+
+    for seed in (0, 1):
+        with cut_off(monkeypatch, stop):
+            write(seed, True)
+        assert before.items() <= at(url).items()
+        fetch(mirror(url))
+        assert Dataset.open(url).benchmark("second").manifest["texts"]["seed"] == seed
+        assert Dataset.open(url).benchmark_names() == [BENCHMARK.partition("/")[2], "second"]
+        written = write(seed, False)
+        with monkeypatch.context() as other_machine:
+            other_machine.setenv("XDG_CACHE_HOME", str(tmp_path / f"cache {seed}"))
+            assert Dataset.open(url).benchmark("second").digest == written
+
+
+def test_a_shard_whose_copying_is_cut_off_stays_until_it_is_copied(
+    rendered: Path, url: str, monkeypatch: pytest.MonkeyPatch, cache: Path
+) -> None:
+    with cut_off(monkeypatch, 100):
+        rewrite(rendered, staging(url), shard=(1, 1))
+    with pytest.raises(UserError, match="run the same command again"):
+        settle(staging(url))
+    render(out=url, shard="1/1", scenes=SCENES, resolution="64x64", quality="draft", device="cpu", workers=1)
+    assert {path for path in at(url) if path.startswith("world/")} == {
+        path for path in files(rendered) if path.startswith("world/")
+    }
+    assert "dataset.json" in at(url)
+    assert not list(cache.rglob("*.png"))
+
+
+def test_a_dataset_that_is_gone_from_its_url_is_not_copied_there_without_its_images(rendered: Path, url: str) -> None:
+    make(rendered, url)
+    mirror(url)
+    place, root = fsspec.core.url_to_fs(url)
+    place.rm(root, recursive=True)
+    with pytest.raises(UserError, match="has no dataset any more; remove"):
+        make(rendered, url)
+
+
+def test_an_export_for_the_hub_has_every_file_of_a_dataset_at_a_url(rendered: Path, url: str, tmp_path: Path) -> None:
+    make(rendered, url)
+    put(url, "world/depth/000003.npy", b"depth")
+    opened = Dataset.open(url)
+    export_hf(opened, opened.benchmark(), Publication("Small worlds"), tmp_path / "out")
+    assert files(tmp_path / "out" / "dataset") == at(url)
 
 
 def test_a_place_with_something_else_is_refused(rendered: Path, url: str) -> None:

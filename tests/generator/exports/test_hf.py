@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import mlcroissant
+import pyarrow.parquet as pq
 import pytest
 import yaml
 from PIL import Image
 
 from generator.dataset.reader import Dataset
+from generator.dataset.records import ITEMS
 from tests.conftest import run_command
 from tests.generator.exports.texts import texts_of
 
@@ -59,11 +61,14 @@ def test_load_dataset_opens_the_export(
     assert row["text"] == [benchmark.text_of[each["text_id"]] for each in candidates]
     assert row["truth"] == [each["truth"] for each in candidates]
     assert row["scene_id"] == [each["scene_id"] for each in candidates]
+    types = dict(zip(ITEMS.names, ITEMS.types, strict=True))
+    schema = pq.read_schema(exported / "questions" / "binary.parquet")
+    assert {name: kind for name, kind in zip(schema.names, schema.types, strict=True) if name in types} == {
+        name: kind for name, kind in types.items() if name != "protocol"
+    }
 
 
 def test_images_in_the_export_are_the_bytes_of_the_world(rendered: Path, exported: Path) -> None:
-    import pyarrow.parquet as pq
-
     world = Dataset.open(rendered).world
     row = pq.read_table(exported / "data" / "val-00000.parquet").to_pylist()[0]
     assert row["image"]["bytes"] == world.image_path(row["scene_id"]).read_bytes()

@@ -204,3 +204,10 @@ def test_a_disk_without_room_is_refused_before_anything_is_written(tmp_path: Pat
     with pytest.raises(UserError, match="free some space"):
         check_space(tmp_path / "new", 10**12, request())
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("sign", ["shards/000000.tar", "manifest.json"])
+def test_a_world_whose_scenes_are_all_rendered_needs_no_room_for_images(tmp_path: Path, sign: str) -> None:
+    (tmp_path / "world" / sign).parent.mkdir(parents=True)
+    (tmp_path / "world" / sign).touch()
+    check_space(tmp_path, 10**12, request())
