@@ -12,7 +12,7 @@ import vl_convert
 from evaluator.analysis.pooling import pool_runs
 from evaluator.protocols.records import LABELS, Results, by_key
 from evaluator.provenance.contamination import CLEAN, mark_of, marked, training_said
-from evaluator.report.figures import Figure, by_overlap, by_probe, differences, embedding_maps, figures, grid
+from evaluator.report.figures import Figure, by_overlap, by_probe, differences, embedding_maps, figures, grid, numbered
 from evaluator.report.files import write_pooled
 from evaluator.report.gallery import benchmark_items, grid_cells
 from evaluator.report.overview import every_row, finding, main_lines, side_by_side
@@ -47,7 +47,7 @@ def write_page(
     entries = [{**each, "model": visible(each["model"])} for each in pool_runs(results)]
     named = [{**each, "model": marked(each["model"], each)} for each in entries]
     galleries, grids = _galleries(runs, named, out, inline)
-    made = [*figures(entries), *grids, *more]
+    made = numbered([*figures(entries), *grids, *more])
     own = [each.run.benchmark for each in runs if not splits_said(each.results["rules"])]
     sentences = about_splits(own, all(each["training"]["status"] == CLEAN for each in entries))
     of_runs = [(each.run, each.results) for each in runs]

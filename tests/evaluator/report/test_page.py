@@ -273,9 +273,14 @@ def test_what_other_commands_wrote_is_drawn_on_the_page(half_right: Path, scored
     sharp = scored("all:right", protocols="binary")
     compared = score_command("compare", half_right, sharp, "--json")
     (tmp_path / "comparison.json").write_text(compared.stdout)
-    done = score_command("report", half_right, sharp, tmp_path / "comparison.json", "--out", tmp_path / "page.html")
+    twice = [f"{name}={tmp_path / 'comparison.json'}" for name in ("one", "two")]
+    done = score_command("report", half_right, sharp, *twice, "--out", tmp_path / "page.html")
     assert done.exit_code == 0, done.output
-    assert '<details id="differences">' in (tmp_path / "page.html").read_text(encoding="utf-8")
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    section = re.search(r'<details id="differences">(.*?)</details>', text, re.DOTALL)
+    assert section is not None
+    drawn = re.findall(r'data-figure="(.*?)"', section[1])
+    assert len(set(drawn)) == len(drawn) == 2 * text.count("<h3>Paired differences</h3>") > 0
 
 
 def test_names_from_outside_are_text_whose_control_characters_are_shown(half_right: Path, tmp_path: Path) -> None:
