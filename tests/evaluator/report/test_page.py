@@ -17,6 +17,7 @@ from PIL import Image
 from evaluator.api import evaluate
 from evaluator.protocols.records import split_of
 from evaluator.report.figures import Figure
+from evaluator.report.gallery import grid_cells
 from evaluator.report.page import _sections, write_page
 from evaluator.report.table import interval, number, p_value
 from evaluator.runs.folder import read_named
@@ -99,6 +100,10 @@ def test_a_page_needs_no_other_file(half_right: Path) -> None:
     assert {"table", "details", "dialog"} <= set(page.tags)
     assert not {"link", "iframe", "object", "embed", "img"} & set(page.tags)
     assert not re.findall("<script[^>]* src", text)
+    assert text.count('data-figure="gap"') == 1
+    ends = re.findall(r'data-order="([^"]*)"[^>]*>(?:[+-]?[0-9.]+ <small>|&lt;?[.0-9]|\[)', text)
+    assert ends
+    assert all(re.fullmatch(r"-?[0-9.]+", end) for end in ends)
     assert all(source.startswith(("data:image/", "#")) for source in page.sources)
     style = re.search("<style>(.*?)</style>", text, re.DOTALL)
     assert style is not None
@@ -293,6 +298,13 @@ def test_names_from_outside_are_text_whose_control_characters_are_shown(half_rig
     assert "<script>alert(1)</script>&\\u202etxt\\x1b[2J" in page.words
     assert "<script>alert" not in text
     assert not {"\u202e", "\x1b"} & {*text}
+
+
+def test_a_cell_of_a_grid_counts_answered_items() -> None:
+    coded = {"codes": [0, 0, 0], "names": ["x"]}
+    data = {"labels": {"protocol": coded, "split": coded}, "bindings": {**coded, "names": ["red:cube"]}}
+    (cell,) = grid_cells({**data, "runs": [{"outcome": "ru-"}]}, ["m"], [], "x")
+    assert (cell["share"], cell["items"]) == (1, 1)
 
 
 def test_a_figure_of_an_unknown_name_has_a_section_at_the_end() -> None:
