@@ -160,13 +160,11 @@ def _compared(true: np.ndarray, false: np.ndarray, middle: Callable[[np.ndarray]
 def rank_biserial(true: np.ndarray, false: np.ndarray) -> float:
     """r = 1 − 2U/(n₁n₂), U = #(true > false) + ½ ties over all n₁·n₂ pairs; −1..1, above 0 where the true are lower.
 
-    COMPASS, appendix B.3. nan where a group is empty.
+    COMPASS, appendix B.3. Neither may be empty.
 
     >>> rank_biserial(np.array([1.0, 2.0]), np.array([2.0, 3.0]))
     0.75
     """
-    if not (len(true) and len(false)):
-        return float("nan")
     ordered = np.sort(false)
     below = np.searchsorted(ordered, true, "left") + np.searchsorted(ordered, true, "right")
     return float(1 - below.sum() / (len(true) * len(false)))
@@ -182,8 +180,8 @@ def size_of(r: float) -> str:
 
 
 def share_lower(true: np.ndarray, false: np.ndarray) -> float:
-    """Share of pairs (true[i], false[i]) in which the true number is lower; ties count half. nan without pairs."""
-    return float(np.mean((true < false) + 0.5 * (true == false))) if len(true) else float("nan")
+    """Share of pairs (true[i], false[i]) in which the true number is lower; ties count half."""
+    return float(np.mean((true < false) + 0.5 * (true == false)))
 
 
 def _difference(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:

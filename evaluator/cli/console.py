@@ -14,7 +14,7 @@ from rich.table import Table
 
 from generator.base.errors import visible
 
-_MOST = 400  # columns of a table
+_MOST = 400  # columns of a table that folds
 
 
 class Console(RichConsole):
@@ -60,7 +60,8 @@ def fits(table: Table) -> bool:
 
 def _wide(table: Table) -> int:
     console = _console()
-    return Measurement.get(console, console.options.update(max_width=_MOST), table).maximum
+    folds = any(column.overflow == "fold" for column in table.columns)
+    return Measurement.get(console, console.options.update(max_width=_MOST if folds else sys.maxsize), table).maximum
 
 
 def _console(width: int | None = None) -> Console:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 import click
+from click.core import ParameterSource
 
 from evaluator.runs.request import Request
 from generator.base.commands import WORDS, DatasetFolder, LocalFolder, Number, OutFile, say, slurm_options
@@ -49,9 +50,14 @@ def job_options(command: Any) -> Any:
 
 
 def take_slurm(options: dict[str, Any]) -> "Slurm | None":
-    """What a job takes, or None to run here; takes the options of job_options away. Raises UserError."""
+    """What a job takes, or None to run here; takes the options of job_options away. Raises UserError,
+    also for what a job takes without `--farm slurm`."""
+    given = click.get_current_context().get_parameter_source
+    typed = [name for name in options if given(name) is ParameterSource.COMMANDLINE]
     taken = {name: options.pop(name) for name in ("cores", "gpus", "partition", "account", "time", "memory")}
     if options.pop("farm") == "local":
+        if "farm" not in typed and (lost := [name for name in taken if name in typed]):
+            raise UserError(f"--{lost[0]} is about jobs of Slurm; add --farm slurm, or leave it out.")
         return None
     with extras_named():
         from generator.base.slurm import slurm_of

@@ -48,6 +48,8 @@ def probe(
     from generator.dataset.reader import Dataset
 
     if (source / "run.json").exists():
+        if benchmark:
+            raise UserError("--benchmark belongs to a dataset; a run has the benchmark that it was asked.")
         run = open_run(source)
         if run.world is None:
             raise UserError(f"{source} is a run on questions of others, whose objects are not known; give a dataset.")

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from evaluator.cli.options import FOLDER, FULL, JSON, NEW_FILE, NEW_FOLDER
-from generator.base.commands import Command, result, say
+from evaluator.cli.options import FOLDER, FULL, JSON, NEW_FOLDER
+from generator.base.commands import Command, OutFile, result, say
 from generator.base.errors import UserError
 
 
@@ -13,7 +13,7 @@ from generator.base.errors import UserError
     cls=Command, examples=["report run", "report CLIP=run-a SigLIP=run-b --out report.html --figures figures"]
 )
 @click.argument("runs", nargs=-1, required=True, metavar="[NAME=]RUN...")
-@click.option("--out", type=NEW_FILE, help="HTML file to write.  [default: report.html beside the first run]")
+@click.option("--out", type=OutFile(".html"), help="HTML file to write.  [default: report.html beside the first run]")
 @click.option("--figures", "drawn", type=NEW_FOLDER, help="Folder to write each figure to, as SVG, PDF and PNG.")
 @click.option("--dataset", "moved", type=FOLDER, multiple=True, help="Where a dataset lies now. Can be repeated.")
 @click.option("--inline", is_flag=True, help="Embed images of up to 512 pixels in place of thumbnails, for few items.")
@@ -51,13 +51,16 @@ def report(
     from evaluator.analysis.pooling import pool_runs
     from evaluator.cli.results_table import print_results
     from evaluator.report.figures import write_figures
-    from evaluator.report.page import figures_of_audits, write_page
+    from evaluator.report.page import DRAWN, figures_of_audits, write_page
     from evaluator.report.papers.given import read_audit
     from evaluator.runs.folder import is_unfinished, read_named
 
     if hub_dataset and not hub:
         raise UserError("--hub-dataset belongs to --hub; give the folder of the model's repository with --hub.")
     audits = {run: audit for run in runs if (audit := read_audit(run)) is not None}
+    for audit in audits.values():
+        if audit.command not in DRAWN:
+            raise UserError(f"The page shows nothing of `{audit.command}`; leave {audit.path} out.")
     unfinished = [run for run in runs if is_unfinished(run)]
     named = [read_named(run, moved) for run in runs if run not in audits and run not in unfinished]
     if not named:

@@ -6,7 +6,7 @@ since Altair's objects copy and check their data at each step, which took most o
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -17,6 +17,7 @@ from evaluator.protocols.records import LABELS, Results, by_key, split_of
 from evaluator.provenance.contamination import marked
 from evaluator.report.overview import Line, main_lines, varying
 from evaluator.report.table import interval, number
+from evaluator.runs.folder import folder_name
 from generator.base.errors import visible
 from generator.base.files import write_bytes
 
@@ -124,7 +125,11 @@ def _filled(part: Any, records: Sequence[Mapping[str, Any]]) -> Any:
 def write_figures(made: Sequence[Figure], folder: Path) -> list[Path]:
     """Write each figure to `folder` as SVG, PDF and PNG; returns the files."""
     folder.mkdir(parents=True, exist_ok=True)
-    written = {folder / f"{each.name}{suffix}": content for each in made for suffix, content in each.files().items()}
+    written = {
+        folder / f"{folder_name(each.name)}{suffix}": content
+        for each in made
+        for suffix, content in each.files().items()
+    }
     for path, content in written.items():
         write_bytes(path, content)
     return list(written)
@@ -145,6 +150,24 @@ def figures(entries: Sequence[Results]) -> list[Figure]:
     return [*gap(named), *gaps(named), *(each for draw in draws for name in protocols for each in draw(named, name))]
 
 
+def numbered(made: Sequence[Figure]) -> list[Figure]:
+    """Figures whose names and files are distinct: a number ends a name and a title that repeat."""
+    found: dict[str, Figure] = {}
+    for each in made:
+        name, title, n = each.name, each.title, 1
+        while folder_name(name) in found:
+            n += 1
+            name, title = f"{each.name}-{n}", f"{each.title} ({n})"
+        found[folder_name(name)] = replace(each, name=name, title=title)
+    return list(found.values())
+
+
+def _benchmark(entries: Sequence[Results]) -> list[str]:
+    """The label `benchmark`, where a model was asked several."""
+    asked = {(entry["model"], entry["benchmark"]) for entry in entries}
+    return ["benchmark"] if len(asked) > len({model for model, _ in asked}) else []
+
+
 def gap(entries: Sequence[Results]) -> list[Figure]:
     """The first main metric of each protocol by split, a panel for each protocol and a line for each model."""
     firsts: dict[str, list[Any]] = {}
@@ -152,13 +175,16 @@ def gap(entries: Sequence[Results]) -> list[Figure]:
     for line in lines:
         firsts.setdefault(line.first["protocol"], [line.first[name] for name in LABELS])
     chosen = [line for line in lines if [line.first[name] for name in LABELS] in firsts.values()]
-    return _of_splits("gap", "Seen against unseen combinations", chosen, ("protocol", "metric", "kind"))
+    return _of_splits(
+        "gap", "Seen against unseen combinations", chosen, (*_benchmark(entries), "protocol", "metric", "kind")
+    )
 
 
 def by_split(entries: Sequence[Results], protocol: str) -> list[Figure]:
     """The main metric by split: a panel for each group of items, a line for each model (BindSplit, figures 2 and 4)."""
     lines = [line for line in main_lines(entries) if line.first["protocol"] == protocol]
     labels = varying((line.first for line in lines), ("metric", "kind", "skill", "level"))
+    labels = [*_benchmark(entries), *labels]
     return _of_splits(f"split-{protocol}", f"{protocol} by split", lines, labels or ["metric"])
 
 
@@ -176,9 +202,10 @@ def _of_splits(name: str, title: str, lines: Sequence[Line], labels: Sequence[st
 def by_complexity(entries: Sequence[Results], protocol: str) -> list[Figure]:
     """Every share by the number of atoms n: a panel for each kind or level and split, a line for each model and
     metric (CREPE, COMPASS)."""
+    of = _benchmark(entries)
     panels = by_key(
         (
-            ", ".join(filter(None, (row["kind"] or row["level"], row["split"]))),
+            ", ".join(filter(None, (*(row[name] for name in of), row["kind"] or row["level"], row["split"]))),
             _record(row, entry["model"], row["n"], row["metric"]),
         )
         for entry in entries
@@ -186,7 +213,10 @@ def by_complexity(entries: Sequence[Results], protocol: str) -> list[Figure]:
         if (row["protocol"], row["unit"]) == (protocol, "share") and row["n"] is not None and _reported(row)
     )
     about = "By the number of atoms (objects, attributes, relations) of a caption; dashes tell metrics apart."
-    return _some(f"complexity-{protocol}", f"{protocol} by complexity", about, "atoms", panels)
+    return _some(f"complexity-{protocol}", f"{protocol} by complexity", about, "splits", panels, _ATOMS)
+
+
+_ATOMS = {"x": {"field": "x", "type": "ordinal", "title": "atoms", "axis": {"labelAngle": 0}}}
 
 
 def by_count(entries: Sequence[Results], protocol: str) -> list[Figure]:
@@ -195,10 +225,15 @@ def by_count(entries: Sequence[Results], protocol: str) -> list[Figure]:
 
     A panel names the slope β of its count for each split: the skill load, in points an atom (COMPASS, section E).
     """
-    return [each for i, entry in enumerate(entries) for each in _by_count(entry, protocol, f"{i + 1}")]
+    of = ["model", *_benchmark(entries)]
+    return [
+        each
+        for i, entry in enumerate(entries)
+        for each in _by_count(entry, protocol, f"{i + 1}", ", ".join(entry[name] for name in of))
+    ]
 
 
-def _by_count(entry: Results, protocol: str, place: str) -> list[Figure]:
+def _by_count(entry: Results, protocol: str, place: str, named: str) -> list[Figure]:
     panels: dict[str, list[Spec]] = {}
     cells = [each for each in entry["cells"] if each["protocol"] == protocol and each["value"] is not None]
     cells = [each for each in cells if _reported(each)]
@@ -214,7 +249,7 @@ def _by_count(entry: Results, protocol: str, place: str) -> list[Figure]:
                 chosen = [cell for cell in part if (cell[by], cell[x]) == (value, place_)]
                 panels.setdefault(panel, []).append(_record(_mean(chosen), str(value), place_))
     about = "R@1 by the atoms of a caption. β: points an atom; * p < .005, ** p < .001."
-    return _some(f"load-{protocol}-{place}", f"Skill loads of {protocol}, {entry['model']}", about, "atoms", panels)
+    return _some(f"load-{protocol}-{place}", f"Skill loads of {protocol}, {named}", about, "splits", panels, _ATOMS)
 
 
 def _slopes(fits: Sequence[Row], count: str) -> str:
@@ -236,11 +271,11 @@ def by_error(entries: Sequence[Results], protocol: str) -> list[Figure]:
     for entry in entries:
         rows = [row for row in entry["rows"] if row["protocol"] == protocol and row["error"] and row["n"] is None]
         rows = [row for row in rows if not row["is_gap"] and row["value"] is not None and _reported(row)]
-        several = varying(rows, ("metric", "kind", "skill", "level"))
+        several = ["metric", *_benchmark(entries), *varying(rows, LABELS[3:])]
         for row in rows:
             panel = ", ".join([entry["model"], *(str(row[name]) for name in several if row[name])])
             panels.setdefault(panel, []).append(_record(row, row["error"], row["split"]))
-    about = "What the chosen text is where it is false, in percent of all predictions."
+    about = "What the chosen text is where it is false: shares of predictions are of all answers, others of wrong ones."
     return _some(f"errors-{protocol}", f"Kinds of errors of {protocol}", about, "errors", panels)
 
 
@@ -249,30 +284,29 @@ def by_rewording(entries: Sequence[Results], protocol: str) -> list[Figure]:
     axes = {"augmented accuracy": "x", "brittleness": "y"}
     points: dict[Any, Spec] = {}
     for entry in entries:
+        panel = ", ".join(entry[name] for name in _benchmark(entries))
         for row in entry["rows"]:
             if row["protocol"] == protocol and row["metric"] in axes and _reported(row) and not row["is_gap"]:
-                labels = (entry["model"], row["kind"], row["skill"], row["split"])
+                labels = (panel, entry["model"], row["kind"], row["skill"], row["split"])
                 point = points.setdefault(labels, {"series": entry["model"], "group": row["split"]})
                 point[axes[row["metric"]]] = None if row["value"] is None else 100 * row["value"]
-    records = [point for point in points.values() if {"x", "y"} <= set(point)]
+    panels = by_key((panel, point) for (panel, *_), point in points.items() if {"x", "y"} <= set(point))
     encoding = {axis: _percent(title) for title, axis in axes.items()}
     about = "Below on the right are models that are right on captions however they are worded."
     title = "Brittleness against augmented accuracy"
-    return _some(f"rewording-{protocol}", title, about, "points", {"": records} if records else {}, encoding)
+    return _some(f"rewording-{protocol}", title, about, "points", panels, encoding)
 
 
 def gaps(entries: Sequence[Results]) -> list[Figure]:
     """The gaps between splits of every main metric, a panel for each gap (BindSplit, tables 3 and 6)."""
     panels: dict[str, list[Spec]] = {}
+    labels = (*_benchmark(entries), "protocol", *LABELS[2:])
     for line in main_lines(entries):
-        question = ", ".join(str(line.first[name]) for name in _QUESTION if line.first[name])
+        question = ", ".join(str(line.first[name]) for name in labels if line.first[name])
         for row in line.gaps.values():
             if row["value"] is not None:
                 panels.setdefault(split_of(row), []).append(_record(row, line.entry["model"], question))
     return _some("gaps", "Gaps between splits", "Differences in points, with intervals.", "differences", panels)
-
-
-_QUESTION = ("protocol", *LABELS[2:])
 
 
 def differences(comparison: Mapping[str, Any]) -> list[Figure]:
@@ -281,7 +315,7 @@ def differences(comparison: Mapping[str, Any]) -> list[Figure]:
     of_splits: dict[str, list[Spec]] = {}
     of_flips: dict[str, list[Spec]] = {}
     same = ("protocol", "metric", "kind", "skill", "first", "second")
-    flipped = {tuple(flip.get(name) for name in same) for flip in comparison.get("flips", ())}
+    flipped = {tuple(flip.get(name) for name in same) for flip in comparison.get("flips", ()) if flip["significant"]}
     for row in comparison["rows"]:
         question = ", ".join(str(row[name]) for name in ("protocol", "kind", "skill") if row.get(name))
         told, pair = {**row, "value": row["difference"], "unit": "difference"}, f"{row['first']} − {row['second']}"

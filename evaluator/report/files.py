@@ -3,6 +3,7 @@ card (`model-index` of Hugging Face)."""
 
 import re
 from collections.abc import Sequence
+from json import dumps
 from pathlib import Path
 from typing import Any
 
@@ -76,16 +77,15 @@ def write_model_card(entries: Sequence[Results], path: Path) -> int:
     """Write the results of one model into the metadata of the model card `path`; returns how many values.
 
     A card that exists keeps its text and its other metadata; earlier values of the same benchmarks are replaced.
-    Values are those of each protocol's main metric. Raises UserError for results of several models and for a file
-    that is no model card.
+    Values are those of each protocol's main metric. Raises UserError for results of several models, or of several
+    designs of a benchmark, and for a file that is no model card.
     """
     from huggingface_hub import ModelCard, ModelCardData
 
-    models = sorted({entry["model"] for entry in entries})
-    if len(models) > 1:
-        raise UserError(
-            f"Expected runs of one model for a model card, got {', '.join(models)}; write one card for each."
-        )
+    trained = {dumps([entry["factors"][name] for name in ("model", "treatment")], sort_keys=True) for entry in entries}
+    if len(trained) > 1 or len({entry["benchmark"] for entry in entries}) < len(entries):
+        models = ", ".join(dict.fromkeys(entry["model"] for entry in entries))
+        raise UserError(f"Expected runs of one model for a model card, got {models}; write one card for each.")
     try:
         card: Any = ModelCard.load(path) if path.exists() else ModelCard(f"---\n{ModelCardData()}\n---\n")
     except Exception as error:  # its parsers have errors of their own
@@ -97,7 +97,7 @@ def write_model_card(entries: Sequence[Results], path: Path) -> int:
     measured = {each.dataset_type for each in found}
     kept = [each for each in card.data.eval_results or [] if each.dataset_type not in measured]
     card.data.eval_results = kept + found
-    card.data.model_name = card.data.model_name or models[0]
+    card.data.model_name = card.data.model_name or entries[0]["factors"]["model"]
     write_text(path, str(card))
     return len(found)
 
@@ -106,13 +106,16 @@ def write_hub(entries: Sequence[Results], folder: Path, dataset: str | None) -> 
     """Write the results of one model into the folder of its repository on the Hub: README.md (`write_model_card`) and,
     of the benchmark in the Hub's repository `dataset`, .eval_results/NAME.yaml; returns these files.
 
-    Raises UserError as `write_model_card`, and for a name of another form.
+    Raises UserError as `write_model_card`, for a name of another form, and for several benchmarks with a `dataset`.
     """
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
     from huggingface_hub.utils import yaml_dump
 
     if dataset is not None and not re.fullmatch(r"[\w.-]+/[\w.-]+", dataset):
         raise UserError(f"Expected a dataset of the Hub as OWNER/NAME, got '{dataset}'.")
+    if dataset is not None and len(entries) > 1:
+        names = ", ".join(entry["benchmark"] for entry in entries)
+        raise UserError(f"--hub-dataset takes the results of one benchmark, got {names}; give the runs of one.")
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / "README.md"]
     write_model_card(entries, paths[0])

@@ -98,12 +98,13 @@ def grid_cells(
     for model in dict.fromkeys(model_of):
         runs = [run for run, name in zip(data["runs"], model_of, strict=True) if name == model]
         outcomes = np.array([list(run["outcome"]) for run in runs])
+        answered = np.isin(outcomes, ("r", "w", "t"))
         for binding, rows in sorted(shown.items()):
-            found = [each[np.isin(each, ("r", "w", "t"))] == "r" for each in outcomes[:, rows]]
+            found = [right[of] for right, of in zip(outcomes[:, rows] == "r", answered[:, rows], strict=True)]
             if shares := [each.mean() for each in found if len(each)]:
                 value, thing = binding.split(OF, 1)
                 of = {"model": model, "value": value, "object": thing, "held_out": [value, thing] in held_out}
-                cells.append({**of, "share": float(np.mean(shares)), "items": len(rows)})
+                cells.append({**of, "share": float(np.mean(shares)), "items": int(answered[:, rows].any(axis=0).sum())})
     return sorted(cells, key=lambda cell: (cell["value"] not in values) + (cell["object"] not in objects))
 
 

@@ -123,19 +123,20 @@ def every_row(entry: Results, protocol: str, by_n: bool = True, decimals: int = 
     lines = []
     for i, row in enumerate(rows):
         texts = [
-            value_text(row, decimals=decimals),
-            interval(row, decimals) or "–",
-            *(spread(row, over, decimals) for over in spreads),
-            p_value(row["p"]),
-            *(f"{row[name]:,}" for name in ("items", "clusters")),
-            *("" if row[name] is None else str(row[name]) for name in ("ties", "unscored")),
-            number(row["chance"], row["unit"]),
-            row["average"],
-            row["speaks_of"] if row["low"] is not None else "",
+            (value_text(row, decimals=decimals), row["value"]),
+            (interval(row, decimals) or "–", row["low"]),
+            *((spread(row, over, decimals), row.get(f"sd_{over}")) for over in spreads),
+            (p_value(row["p"]), row["p"]),
+            *((f"{row[name]:,}", row[name]) for name in ("items", "clusters")),
+            *(("" if row[name] is None else str(row[name]), row[name]) for name in ("ties", "unscored")),
+            (number(row["chance"], row["unit"]), row["chance"]),
+            (row["average"], None),
+            (row["speaks_of"] if row["low"] is not None else "", None),
         ]
         named = ["" if row[name] is None else str(row[name]) for name in labels]
         rule = i > 0 and rows[i - 1]["metric"] != row["metric"]
-        lines.append(TableLine([*named, split_of(row)], [Cell(text) for text in texts], rule))
+        cells = [Cell(text, numbers={"value": value}) for text, value in texts]
+        lines.append(TableLine([*named, split_of(row)], cells, rule))
     return Table([*labels, "split"], [Column(head) for head in heads], lines, title=protocol, mark=mark_of(entry))
 
 
@@ -218,7 +219,9 @@ def finding(entries: Sequence[Results]) -> str:
     best, *others = sorted(asked, key=lambda line: -line.rows["unseen"]["value"])
     seen, unseen, gap = best.rows["seen"], best.rows["unseen"], best.gaps[_MAIN_GAP]
     name = f"{first.first['metric']} of {best.entry['model']}"
-    points = f"{number(abs(gap['value']), 'share')} points {interval(gap)}".strip().replace(", ", ",\N{NO-BREAK SPACE}")
+    size = gap if gap["value"] >= 0 else _turned(gap)
+    points = number(size["value"], "difference").removeprefix("+")
+    points = f"{points} points {interval(size)}".strip().replace(", ", ",\N{NO-BREAK SPACE}")
     from_to = f"from {_said(seen)} on seen to {_said(unseen)} on unseen combinations"
     if gap["low"] is not None and gap["low"] > 0:
         said = f"{name} falls {from_to}, by {points}"
@@ -259,8 +262,14 @@ def _tax(lines: Sequence[Line], entry: Results) -> str:
     chance = "; this may be chance" if tax["low"] is None or tax["low"] <= 0 <= tax["high"] else ""
     return (
         f" Where training shows what the true text names and not what its foil does, it is right in {familiar}, the "
-        f"other way round in {other}: {number(tax['value'], 'share')} points {interval(tax)}{chance}."
+        f"other way round in {other}: {number(tax['value'], 'difference')} points {interval(tax)}{chance}."
     )
+
+
+def _turned(gap: Mapping[str, Any]) -> dict[str, Any]:
+    """A gap with its splits in the other order."""
+    value, low, high = (None if gap[name] is None else -gap[name] for name in ("value", "high", "low"))
+    return {**gap, "value": value, "low": low, "high": high}
 
 
 def _question(line: Line) -> list[Any]:

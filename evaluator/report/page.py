@@ -1,6 +1,6 @@
 """One self-contained HTML page for measured runs: what was found, a leaderboard, figures, every item, every row."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -12,7 +12,7 @@ import vl_convert
 from evaluator.analysis.pooling import pool_runs
 from evaluator.protocols.records import LABELS, Results, by_key
 from evaluator.provenance.contamination import CLEAN, mark_of, marked, training_said
-from evaluator.report.figures import Figure, by_overlap, by_probe, differences, embedding_maps, figures, grid
+from evaluator.report.figures import Figure, by_overlap, by_probe, differences, embedding_maps, figures, grid, numbered
 from evaluator.report.files import write_pooled
 from evaluator.report.gallery import benchmark_items, grid_cells
 from evaluator.report.overview import every_row, finding, main_lines, side_by_side
@@ -47,7 +47,7 @@ def write_page(
     entries = [{**each, "model": visible(each["model"])} for each in pool_runs(results)]
     named = [{**each, "model": marked(each["model"], each)} for each in entries]
     galleries, grids = _galleries(runs, named, out, inline)
-    made = [*figures(entries), *grids, *more]
+    made = numbered([*figures(entries), *grids, *more])
     own = [each.run.benchmark for each in runs if not splits_said(each.results["rules"])]
     sentences = about_splits(own, all(each["training"]["status"] == CLEAN for each in entries))
     of_runs = [(each.run, each.results) for each in runs]
@@ -79,7 +79,7 @@ def render(
         finding=finding(entries),
         marks=list(dict.fromkeys(f"{each['model']}: {mark_of(each)}" for each in entries if mark_of(each))),
         figures=made,
-        folded=_sections(made),
+        folded=_sections([each for each in made if each.name != "gap"]),
         board=board,
         lines=[(line, row.cells) for line, row in zip(lines, board.lines, strict=True)],
         several=len({entry["benchmark"] for entry in entries}) > 1,
@@ -105,19 +105,20 @@ def _vega() -> str:
     return f"(() => {{{bundle}}})();".replace("</script", r"<\/script")
 
 
+DRAWN: Mapping[str, Callable[[Audit], list[Figure]]] = MappingProxyType(
+    {
+        COMPARISON: lambda each: differences(each.record),
+        FAMILIARITY: lambda each: by_overlap(each.name, overlap_panels(each.record)),
+        PROBES: lambda each: by_probe(each.record),
+        MAPS: lambda each: embedding_maps(each.name, each.record),
+    }
+)
+"""How what other commands wrote is drawn, by command (evaluator.report.papers.given)."""
+
+
 def figures_of_audits(audits: Sequence[Audit]) -> list[Figure]:
-    """The figures of what other commands wrote (evaluator.report.papers.given)."""
-    made: list[Figure] = []
-    for each in audits:
-        if each.command == COMPARISON:
-            made += differences(each.record)
-        elif each.command == FAMILIARITY:
-            made += by_overlap(each.name, overlap_panels(each.record))
-        elif each.command == PROBES:
-            made += by_probe(each.record)
-        elif each.command == MAPS:
-            made += embedding_maps(each.name, each.record)
-    return made
+    """The figures of what commands of DRAWN wrote."""
+    return [figure for each in audits for figure in DRAWN[each.command](each)]
 
 
 def _galleries(

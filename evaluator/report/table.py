@@ -91,7 +91,7 @@ def result_cell(row: Row | None, of: Mapping[str, Any] | None = None, decimals: 
     if row is None:
         return Cell(NOTHING)
     if row["value"] is None:
-        lacking = f"none of {row['unscored']:,} items has a score" if row["unscored"] else "this split has no items"
+        lacking = f"none of {row['unscored']:,} items has a score" if row.get("unscored") else "this split has no items"
         return Cell(reason=row.get("reason") or lacking, numbers=row, of=of or {})
     text = value_text(row, ("sd", "sd_blocks", "sd_runs"), decimals)
     return Cell(text, interval(row, decimals), numbers=row, of=of or {})

@@ -37,6 +37,7 @@ _ESCAPES = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "–": "--",
+    "…": r"\ldots{}",
     "→": r"$\to$",
     "β": r"$\beta$",
     "Δ": r"$\Delta$",
@@ -49,14 +50,15 @@ _SHRUNK = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
 
 
 def csv_rows(table: Table) -> list[dict[str, Any]]:
-    """The cells of a table, line by line: the labels of its line, `group` and `column`, the numbers that it has
-    unrounded (evaluator.protocols.records.STATISTICS), and `reason`; first `mark`, what stands beside the numbers of a
-    contaminated model or of a stand-in, where there is one. Shares are in 0..1, loads in points.
+    """The cells of a table, line by line: the labels of its line, `group` and `column`, the `text` of cells of words,
+    the numbers that it has unrounded (evaluator.protocols.records.STATISTICS), and `reason`; first `mark`, what stands
+    beside the numbers of a contaminated model or of a stand-in, if there is one. Shares are in 0..1, loads in points.
 
     Cells of chance levels and sizes are left out: they are in the numbers.
     """
     cells = [cell for line in table.lines for cell in line.cells]
-    known = [name for name in (*STATISTICS, *_OF_LOADS) if any(cell.numbers.get(name) is not None for cell in cells)]
+    names = ("text", *STATISTICS, *_OF_LOADS)
+    known = [name for name in names if any(cell.numbers.get(name) is not None for cell in cells)]
     marked = any(marks_said(cell.of) for cell in cells)
     return [
         {
@@ -118,7 +120,7 @@ def escape(text: object) -> str:
     >>> escape("open_clip:ViT-B-32@50% & `--seed`")
     'open\\\\_clip:ViT-B-32@50\\\\% \\\\& \\\\textasciigrave{}-{}-seed\\\\textasciigrave{}'
     """
-    parted = str(text).replace("--", "-\0-")  # two hyphens side by side would be a dash
+    parted = re.sub("-(?=-)", "-\0", str(text))  # two hyphens side by side would be a dash
     return "".join(_ESCAPES.get(c, c if c.isascii() and c.isprintable() else "?") for c in parted)
 
 
@@ -150,7 +152,7 @@ def environment(tables: Sequence[Table], caption: str, mark: str) -> str:
 
 def latex(table: Table) -> str:
     """A table with its title and notes."""
-    name = f" ({table.name} of the paper)" if table.name else ""
+    name = f" ({table.name})" if table.name else ""
     return environment([table], " ".join([table.mark, f"{table.title}{name}.", *table.said()]).strip(), table.mark)
 
 

@@ -16,7 +16,9 @@ function fitted(figure, width) {
   spec.config.background = "transparent";
   Object.assign(spec.config.axis, { labelColor: ink, titleColor: soft, gridColor: line, domainColor: soft, tickColor: soft });
   for (const part of ["axis", "legend"]) Object.assign(spec.config[part], { labelFontSize: 12, titleFontSize: 12 });
-  Object.assign(spec.config.legend, { labelColor: ink, columns: Math.max(1, Math.floor(width / 190)) });
+  const names = panels.flatMap(panel => panel.data.values.map(each => String(each.series ?? each.group ?? "").length));
+  const columns = Math.max(1, Math.floor(width / (40 + 6.6 * Math.max(0, ...names))));
+  Object.assign(spec.config.legend, { labelColor: ink, columns, labelLimit: width - 40 });
   Object.assign(spec.config.title, { color: ink, fontSize: 13 });
   return spec;
 }

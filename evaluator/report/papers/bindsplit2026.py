@@ -8,6 +8,7 @@ from evaluator.protocols.records import Row
 from evaluator.report.figures import Figure, by_overlap, by_split
 from evaluator.report.papers.given import FAMILIARITY, Given, Label, Labels, mixed, overlap_panels, splits_of, told
 from evaluator.report.papers.paper import (
+    NONE,
     Paper,
     PaperFigure,
     PaperTable,
@@ -82,6 +83,7 @@ def _by_benchmark(labels: Sequence[Label], columns: Sequence[Part], of: Labels) 
     """Lines by benchmark and kind; columns whose splits no benchmark has are left out."""
     of_rows = {"metric": "group", **of}
     rows = parts(labels, "{}, all kinds", ["benchmark"], of_rows) + parts(labels, "{}", ["benchmark", "kind"], of_rows)
+    rows = [row for row in rows if row.head != NONE] or rows[:1]
     there = [splits_of(entry) for label in labels for entry in label.entries]
     shown = [
         each

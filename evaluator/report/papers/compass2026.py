@@ -53,7 +53,9 @@ def _captions(given: Given) -> Table:
 def _gaps(given: Given) -> Table:
     columns = [replace(each, statistic=over_n) for each in parts(given.labels, "{}", ["level"], _GAP)]
     rows = parts(given.labels, "{}", ["split"], {**_GAP, "level": tuple(each.of["level"] for each in columns)})
-    return by_label(given.labels, columns, rows, "split", _GAP)
+    table = by_label(given.labels, columns, rows, "split", _GAP)
+    others = [note for note in table.notes if not note.startswith("±")]
+    return replace(table, notes=["± is the standard deviation over n.", *others])
 
 
 def _loads(given: Given) -> Table:
@@ -88,7 +90,7 @@ def _effect_rows(audit: Any) -> list[Row]:
 
 def _interpretation(label: Label, labels: Labels) -> Cell:
     cell = result(label, labels)
-    return Cell(reason=cell.reason) if cell.reason else Cell(cell.numbers["size"])
+    return cell if cell.reason else Cell(cell.numbers["size"], numbers={"text": cell.numbers["size"]})
 
 
 def _effects(number: str, captions: str, rows: list[Part]) -> PaperTable:

@@ -28,6 +28,7 @@ from evaluator.report.papers.paper import (
 from evaluator.report.table import Cell, Column, Line, Table
 from evaluator.runs.folder import Run
 from generator.base.csv_tables import read_csv
+from generator.base.errors import visible
 
 _SPLITS = (part("SC", split="seen"), part("UC", split="unseen"))
 _ALL_SPLITS = (*_SPLITS, part("UA", split="unseen_atoms"))
@@ -42,9 +43,9 @@ _DIRECTIONS = tuple(
 _RAW_TOO = "Captions without false texts are counted too: raw retrieval asks about them."
 _NAMES = (
     part("Atoms", metric="atoms"),
-    part("not in training", metric="atoms_not_in_training"),
+    part("atoms not in training", metric="atoms_not_in_training"),
     part("Compounds", metric="compounds"),
-    part("not in training", metric="compounds_not_in_training"),
+    part("compounds not in training", metric="compounds_not_in_training"),
 )
 _KINDS = {"HN-ATOM": "atom", "HN-COMP": "comp", "HN-SWAP": "swap", "HN-NEG": "neg", "Raw": RAW}
 
@@ -142,8 +143,8 @@ def _best(label: Label, texts: list[dict[str, Any]] | None) -> list[Cell]:
     if texts is None:
         return [Cell(reason=label.missing or "its runs have no best texts of these items")] * 2
     right = int(texts[0]["truth"])
-    said = "; ".join(f"{i}. {text['text']}" for i, text in enumerate(texts, 1))
-    return [Cell(str(right), numbers={"value": right, "unit": "share"}), Cell(said)]
+    said = visible("; ".join(f"{i}. {text['text']}" for i, text in enumerate(texts, 1)))
+    return [Cell(str(right), numbers={"value": right, "unit": "share"}), Cell(said, numbers={"text": said})]
 
 
 def _atoms(given: Given) -> list[Figure]:

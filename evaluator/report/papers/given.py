@@ -2,7 +2,7 @@
 commands wrote."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -142,9 +142,12 @@ class Given:
 
     labels: Sequence[Label] = ()
     audits: Sequence[Audit] = ()
+    used: set[str] = field(default_factory=set)
+    """The commands whose results were asked for, and AFTER."""
 
     def audits_of(self, command: str) -> list[Audit]:
         """What a command wrote."""
+        self.used.add(command)
         return [audit for audit in self.audits if audit.command == command]
 
     def audit_labels(self, command: str, rows_of: Callable[[Any], list[Row]], missing: str) -> list[Label]:

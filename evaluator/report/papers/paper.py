@@ -23,6 +23,8 @@ from generator.base.registry import Registry
 
 Statistic = Callable[[Label, Labels], Cell]
 """What stands in a cell, of a label's results and the labels of rows."""
+NONE = "…"
+"""The head of rows or columns of which there are none."""
 _SIZES = ("items", "clusters", "unscored", "ties")
 
 
@@ -76,6 +78,7 @@ class Made:
 
 def make_paper(paper: Paper, given: Given) -> Made:
     """The tables and figures of a paper. Tables without a number are left out."""
+    given = replace(given, used=set())
     tables: dict[str, Table] = {}
     figures: dict[str, bytes] = {}
     lacking: list[str] = []
@@ -97,6 +100,9 @@ def make_paper(paper: Paper, given: Given) -> Made:
                 for suffix, content in each.files().items()
             }
         figures |= {f"figure{figure.number}{'-' * (name[0] != '.')}{name}": content for name, content in drawn.items()}
+    unused = [f"{each.path} of `{each.command}`" for each in given.audits if each.command not in given.used]
+    unused += ["what --before and --after give"] * (AFTER not in given.used and any(x.elsewhere for x in given.labels))
+    lacking += [f"Nothing of this paper shows {each}." for each in unused]
     return Made(tables, figures, [*lacking, *paper.elsewhere])
 
 
@@ -140,7 +146,10 @@ def load(count: str) -> Statistic:
         if found is None:
             return Cell(reason=label.why_missing(labels))
         row: Any = found
-        fit = next(fit for fit in entry["fits"] if has(fit, {name: row[name] for name in ("split", "level", "skill")}))
+        labels = {name: row[name] for name in ("split", "level", "skill")}
+        fit = next((fit for fit in entry["fits"] if has(fit, labels)), None)
+        if fit is None:
+            return Cell(reason="no load is fitted on this split", of=entry)
         if count not in fit["coefficients"]:
             return Cell(reason=fit["reason"] or "this count does not vary", of=entry)
         return load_cell({**{name: row[name] for name in _SIZES}, **fit["coefficients"][count]}, entry)
@@ -179,7 +188,7 @@ def parts(labels: Sequence[Label], head: str, names: Sequence[str], of: Labels) 
         if None not in values and ("split" not in names or values[names.index("split")] in splits)
     ]
     if not kept:
-        return [Part("…", dict.fromkeys(names, "…"))]
+        return [Part(NONE, dict.fromkeys(names, NONE))]
 
     def rank(each: dict[str, Any]) -> list[Any]:
         return [
@@ -232,7 +241,8 @@ def by_label(
     entries: list[Any] = list(
         {id(cell.of): cell.of for line in lines for cell in line.cells if "rules" in cell.of}.values()
     )
-    heads = [*headed, *(named, "variant", "variant 2", "variant 3")[:depth]]
+    variants = ["variant", *(f"variant {i}" for i in range(2, depth))]
+    heads = [*headed, named, *variants[: depth - 1]]
     shown = [Column(column.head, column.group) for column in columns]
     return Table(heads, shown, lines, notes=[*notes, *notes_of(entries)], mark=marks_of(entries))
 
@@ -244,6 +254,7 @@ def changed_elsewhere(number: str = "F") -> PaperTable:
 
     def make(given: Given) -> Table:
         why = "what its training changed elsewhere was not measured (--before and --after)"
+        given.used.add(AFTER)
         labels = [replace(each, entries=each.elsewhere, missing=each.missing or why) for each in given.labels]
         found: dict[tuple[object, ...], Part] = {}
         for rows in (entry["rows"] for label in labels for entry in label.entries):

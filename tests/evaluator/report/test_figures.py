@@ -1,6 +1,7 @@
 """Figures: every protocol is drawn, as whole specifications and files, the same each time, with the numbers of the
 results."""
 
+import re
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -14,6 +15,7 @@ from evaluator.report.figures import (
     by_complexity,
     by_count,
     by_frequency,
+    by_overlap,
     by_split,
     differences,
     embedding_maps,
@@ -21,6 +23,8 @@ from evaluator.report.figures import (
     gap,
     gaps,
     grid,
+    numbered,
+    write_figures,
 )
 from generator.base.files import read_json
 from tests.evaluator.report.conftest import ROW
@@ -162,6 +166,44 @@ def test_splits_of_other_designs_are_drawn_in_the_order_of_the_tables(results: R
     assert list(dict.fromkeys(record["x"] for record in figure.panels["all"])) == ["b", "id_test", "ood_test"]
 
 
+def test_a_model_of_several_benchmarks_has_one_value_at_each_place(results: Row) -> None:
+    """Two benchmarks were drawn as one line."""
+    two = [
+        {**results, "benchmark": name, "rows": [{**row, "benchmark": name} for row in results["rows"]]}
+        for name in ("first", "second")
+    ]
+    drawn = figures(two)
+    assert len({each.title for each in drawn}) == len(drawn)
+    for figure in drawn:
+        places = [
+            (panel, *(record[name] for name in ("series", "group", "x")))
+            for panel, records in figure.panels.items()
+            for record in records
+        ]
+        assert len(set(places)) == len(places) or figure.kind == "points"
+    (points,) = [each for each in drawn if each.kind == "points"]
+    assert points.panels["first"] == points.panels["second"] != []
+
+
+def test_models_have_distinct_signs(results: Row) -> None:
+    entries = [{**results, "model": f"model {i}"} for i in range(20)]
+    (figure,) = by_complexity(entries, "integration")
+    signs = re.findall(r'role-legend-symbol"[^>]*><path [^>]* d="(.*?)" fill="(.*?)"', figure.svg())
+    assert len(set(signs)) == 20
+
+
+def test_files_of_figures_are_distinct_and_in_their_folder(tmp_path: Path) -> None:
+    """Two of one name, and a familiarity folder that is named after a benchmark with a path."""
+    overlap = {"perfect": 0.5, "close": 0.25, "none": 0.25}
+    made = [
+        each
+        for name in ("b", "b", "sugarcrepe:sugarcrepe/data")
+        for each in by_overlap(name, {"full": dict.fromkeys(("positive", "negative"), overlap)})
+    ]
+    files = write_figures(numbered(made), tmp_path)
+    assert len({path for path in files if path.parent == tmp_path}) == 9
+
+
 def test_no_numbers_give_no_figure(results: Row) -> None:
     assert (
         by_split([results], "unheard-of") == by_complexity([results], "binary") == by_count([results], "binary") == []
@@ -170,7 +212,8 @@ def test_no_numbers_give_no_figure(results: Row) -> None:
 
 def _results(value: float | None) -> dict[str, Any]:
     row = {**ROW, "kind": "swap", "value": value, "low": value and value - 0.1, "high": value and value + 0.05}
-    return {"model": "m", "rows": [{**row, "split": split} for split in ("val", "seen", "partial", "unseen")]}
+    rows = [{**row, "split": split} for split in ("val", "seen", "partial", "unseen")]
+    return {"model": "m", "benchmark": "b", "rows": rows}
 
 
 @pytest.mark.parametrize("value", [0.8, None])
@@ -189,14 +232,14 @@ def test_lines_are_means_of_cells_by_count_and_rows_by_number_of_atoms() -> None
         for a, b, value, items in ((1, 1, 0.2, 10), (1, 2, 0.4, 10), (2, 1, 0.5, 30), (2, 1, 0.9, 10), (2, 2, 1.0, 5))
     ]
     cells.append({**cells[0], "split": "val", "value": 1.0})
-    (figure,) = by_count([{"model": "m", "cells": cells, "fits": []}], "skill")
+    (figure,) = by_count([{"model": "m", "benchmark": "b", "cells": cells, "fits": []}], "skill")
     (records,) = [panel for name, panel in figure.panels.items() if "by objects (lines: attributes)" in name]
     shown = {(each["series"], each["x"]): each["value"] for each in records}
     assert shown == {("1", 1): 20, ("1", 2): pytest.approx(60), ("2", 1): 40, ("2", 2): 100}
     row = {**_results(0.5)["rows"][1], "protocol": "productivity", "is_main": False}
     rows = [{**row, "n": n, "kind": kind, "value": n / 10} for kind in ("atom", "swap") for n in (4, 5)]
     more = [{**rows[0], "split": "val"}, {**rows[0], "n": None}, {**rows[0], "unit": "difference"}]
-    (figure,) = by_complexity([{"model": "m", "rows": [*rows, *more]}], "productivity")
+    (figure,) = by_complexity([{**_results(0.5), "rows": [*rows, *more]}], "productivity")
     assert list(figure.panels) == ["atom, seen", "swap, seen"]
     assert [(each["group"], each["x"], each["value"]) for each in figure.panels["swap, seen"]] == [
         ("accuracy", 4, 40),
@@ -226,9 +269,10 @@ def test_differences_are_drawn_first_minus_second() -> None:
 
 def test_flips_are_drawn_over_the_splits_between_which_the_lead_changes() -> None:
     row = {"protocol": "binary", "metric": "accuracy", "kind": "swap", "skill": None, "first": "a", "second": "b"}
-    row |= {"low": None, "high": None, "items": 9, "p": 0.5, "leader": None}
+    row |= {"low": None, "high": None, "items": 9, "p": 0.5, "leader": "a"}
     rows = [{**row, "split": split, "difference": by} for split, by in (("val", 0.2), ("seen", 0.1), ("unseen", -0.1))]
     rows += [{**row, "kind": "flip", "split": split, "difference": 0.1} for split in ("seen", "unseen")]
+    rows += [{**each, "kind": "chance", "leader": None} for each in rows[:3]]
     _, figure = differences({"rows": rows, "flips": _flips(rows)})
     assert figure.name == "differences-flips"
     assert {name: [(each["x"], each["value"]) for each in panel] for name, panel in figure.panels.items()} == {

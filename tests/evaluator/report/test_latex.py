@@ -90,6 +90,7 @@ def test_integration_and_skill_loads_are_laid_out_as_in_compass(results: Row) ->
 def test_what_latex_would_read_is_escaped(results: Row) -> None:
     assert escape(r"\a{b}") == r"\textbackslash{}a\{b\}"
     assert escape("50% of a_b & c #1 ~ ^ $") == r"50\% of a\_b \& c \#1 \textasciitilde{} \textasciicircum{} \$"
+    assert escape("---") == "-{}-{}-"
     assert escape("naïve\n") == "na?ve?"
     assert escape("[x]*") == "{[}x]{*}"  # \\ would take them for its options
     assert all(escape(NAME) in text for text in latex_tables(results).values())

@@ -7,7 +7,7 @@ from huggingface_hub import ModelCard, parse_eval_result_entries
 from yaml import safe_load
 
 from evaluator import evaluate
-from evaluator.report.files import write_model_card
+from evaluator.report.files import write_hub, write_model_card
 from generator.base.errors import UserError
 from tests.evaluator.conftest import assert_one_sentence, score_command
 from tests.evaluator.report.conftest import ROW
@@ -15,7 +15,8 @@ from tests.evaluator.synthetic import Row
 
 
 def _entry(*rows: Row, model: str = "a", benchmark: str = "b") -> Row:
-    return {"model": model, "benchmark": benchmark, "rules": {"level": 0.9}, "rows": [{**ROW, **row} for row in rows]}
+    of = {"model": model, "benchmark": benchmark, "rules": {"level": 0.9}}
+    return {**of, "factors": {"model": model, "treatment": {}}, "rows": [{**ROW, **row} for row in rows]}
 
 
 def test_the_values_of_a_run(bags: None, drawn: Path, tmp_path: Path) -> None:
@@ -54,7 +55,8 @@ def test_the_values_of_a_run(bags: None, drawn: Path, tmp_path: Path) -> None:
 def test_a_card_keeps_its_text_and_other_results(tmp_path: Path) -> None:
     path = tmp_path / "README.md"
     path.write_text("---\nlicense: mit\ntags:\n- mine\n---\n# My model\n\nAs it is.\n")
-    assert write_model_card([_entry({"value": 0.5}), _entry({"value": 0.1}, benchmark="other")], path) == 2
+    other = {**_entry({"value": 0.1}, benchmark="other"), "model": "a, world width 96"}
+    assert write_model_card([_entry({"value": 0.5}), other], path) == 2
     assert write_model_card([_entry({"value": 0.7})], path) == 1
     card = ModelCard.load(path)
     assert (card.data.license, card.data.tags, card.data.model_name) == ("mit", ["mine"], "a")
@@ -71,7 +73,9 @@ def test_differences_and_missing_values_are_left_out(tmp_path: Path) -> None:
 def test_one_sentence(bags: None, drawn: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="Expected runs of one model for a model card, got a, c"):
         write_model_card([_entry({}), _entry({}, model="c")], tmp_path / "README.md")
-    assert not (tmp_path / "README.md").exists()
+    with pytest.raises(UserError, match="takes the results of one benchmark, got b, c; give the runs of one"):
+        write_hub([_entry({}), _entry({}, benchmark="c")], tmp_path / "hub", "me/mine")
+    assert not [*tmp_path.iterdir()]
     evaluate(f"bag:sharp@{drawn}", drawn, protocols="binary", limit=2, out=tmp_path / "run")
     for text in ("---\na: [\n---\n", "---\nmodel-index: 3\n---\n", "no metadata"):
         (tmp_path / "README.md").write_text(text)

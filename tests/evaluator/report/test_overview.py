@@ -1,7 +1,10 @@
 """Models side by side: which lines and columns there are."""
 
+import pytest
+
 from evaluator.analysis.pooling import pool_runs
 from evaluator.protocols.errors import BY_ATOM
+from evaluator.protocols.items import ASYMMETRIC
 from evaluator.report.overview import finding, main_lines, read_lines, side_by_side
 from evaluator.report.table import Table
 from tests.evaluator.analysis.test_pooling import made_run
@@ -74,6 +77,27 @@ def test_a_split_that_is_named_like_a_gap_stands_beside_it() -> None:
     assert [column.head for column in table.columns].count("seen - unseen %") == 2
     assert [cell.text for cell in table.lines[0].cells[:4]] == ["50.00", "50.00", "25.00", "+50.00"]
     assert cells["seen %"].numbers["split"] == "seen"
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "said"),
+    [
+        (0.05, 0.02, 0.08, "falls from 70.0% on seen to 10.0% on unseen combinations, by 5.0 points [+2.0, +8.0]"),
+        (-0.05, -0.08, -0.02, "rises from 70.0% on seen to 10.0% on unseen combinations, by 5.0 points [+2.0, +8.0]"),
+        (-0.012, -0.03, 0.006, "; a difference of 1.2 points [-0.6, +3.0] that may be chance"),
+    ],
+)
+def test_the_interval_of_the_finding_is_that_of_its_number(value: float, low: float, high: float, said: str) -> None:
+    gap = {**GAP, "value": value, "low": low, "high": high}
+    found = finding(entries(("a", ({"value": 0.7}, {"split": "unseen", "value": 0.1}, gap))))
+    assert said in found.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_a_negative_tax_has_its_decimals() -> None:
+    splits = tuple({"split": split} for split in ("seen", "unseen", *ASYMMETRIC))
+    tax = {"split": ASYMMETRIC[0], "minus": ASYMMETRIC[1], "is_gap": True, "unit": "difference"}
+    tax |= {"value": -0.1234, "low": -0.2, "high": -0.05}
+    assert ": -12.3 points [-20.0, -5.0]." in finding(entries(("a", (*splits, GAP, tax))))
 
 
 def test_the_finding_says_what_wrong_answers_name() -> None:

@@ -17,6 +17,7 @@ from PIL import Image
 from evaluator.api import evaluate
 from evaluator.protocols.records import split_of
 from evaluator.report.figures import Figure
+from evaluator.report.gallery import grid_cells
 from evaluator.report.page import _sections, write_page
 from evaluator.report.table import interval, number, p_value
 from evaluator.runs.folder import read_named
@@ -99,6 +100,10 @@ def test_a_page_needs_no_other_file(half_right: Path) -> None:
     assert {"table", "details", "dialog"} <= set(page.tags)
     assert not {"link", "iframe", "object", "embed", "img"} & set(page.tags)
     assert not re.findall("<script[^>]* src", text)
+    assert text.count('data-figure="gap"') == 1
+    ends = re.findall(r'data-order="([^"]*)"[^>]*>(?:[+-]?[0-9.]+ <small>|&lt;?[.0-9]|\[)', text)
+    assert ends
+    assert all(re.fullmatch(r"-?[0-9.]+", end) for end in ends)
     assert all(source.startswith(("data:image/", "#")) for source in page.sources)
     style = re.search("<style>(.*?)</style>", text, re.DOTALL)
     assert style is not None
@@ -273,9 +278,14 @@ def test_what_other_commands_wrote_is_drawn_on_the_page(half_right: Path, scored
     sharp = scored("all:right", protocols="binary")
     compared = score_command("compare", half_right, sharp, "--json")
     (tmp_path / "comparison.json").write_text(compared.stdout)
-    done = score_command("report", half_right, sharp, tmp_path / "comparison.json", "--out", tmp_path / "page.html")
+    twice = [f"{name}={tmp_path / 'comparison.json'}" for name in ("one", "two")]
+    done = score_command("report", half_right, sharp, *twice, "--out", tmp_path / "page.html")
     assert done.exit_code == 0, done.output
-    assert '<details id="differences">' in (tmp_path / "page.html").read_text(encoding="utf-8")
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    section = re.search(r'<details id="differences">(.*?)</details>', text, re.DOTALL)
+    assert section is not None
+    drawn = re.findall(r'data-figure="(.*?)"', section[1])
+    assert len(set(drawn)) == len(drawn) == 2 * text.count("<h3>Paired differences</h3>") > 0
 
 
 def test_names_from_outside_are_text_whose_control_characters_are_shown(half_right: Path, tmp_path: Path) -> None:
@@ -288,6 +298,13 @@ def test_names_from_outside_are_text_whose_control_characters_are_shown(half_rig
     assert "<script>alert(1)</script>&\\u202etxt\\x1b[2J" in page.words
     assert "<script>alert" not in text
     assert not {"\u202e", "\x1b"} & {*text}
+
+
+def test_a_cell_of_a_grid_counts_answered_items() -> None:
+    coded = {"codes": [0, 0, 0], "names": ["x"]}
+    data = {"labels": {"protocol": coded, "split": coded}, "bindings": {**coded, "names": ["red:cube"]}}
+    (cell,) = grid_cells({**data, "runs": [{"outcome": "ru-"}]}, ["m"], [], "x")
+    assert (cell["share"], cell["items"]) == (1, 1)
 
 
 def test_a_figure_of_an_unknown_name_has_a_section_at_the_end() -> None:

@@ -118,7 +118,7 @@ def test_latex_groups_span_their_columns() -> None:
     heads = r" & \multicolumn{2}{c}{G} & \multicolumn{1}{c}{} & \multicolumn{1}{c}{H \& I} \\"
     assert rf"{heads} \cmidrule(lr){{2-3}} \cmidrule(lr){{5-5}}" in text
     assert r"\textbf{$-$1.5$^{*}$} {\scriptsize {[}$-$2.0, 1.0]} & --\textsuperscript{a} & 3 & 4 \\" in text
-    assert r"\caption{T (Table 2 of the paper). In \%. (a) no run.}" in text
+    assert r"\caption{T (Table 2). In \%. (a) no run.}" in text
 
 
 @pytest.mark.full

@@ -1,9 +1,12 @@
 """The tables of COMPASS show the rows and fits of the results."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from evaluator.report.papers.given import Given, read_given
+from evaluator.report.papers.paper import find_paper, make_paper
+from evaluator.report.writers import csv_rows
 from generator.dataset.counts import count_questions
 from tests.evaluator.report.conftest import cell, shows, tables_of
 from tests.evaluator.synthetic import find
@@ -18,6 +21,7 @@ def test_the_gap_by_level_and_by_n(given: Given) -> None:
             mean = cell(tables["2"], [split, "dual", "scratch"], level)
             assert mean.numbers["value"] == row["value"]
             assert "±" in mean.text
+            assert [each for each in tables["2"].notes if "±" in each] == ["± is the standard deviation over n."]
             assert (
                 cell(tables[number], [f"mean, sd over n, {split}", "dual", "scratch"], "Δ").numbers["value"]
                 == row["value"]
@@ -46,6 +50,14 @@ def test_skill_loads_by_level_and_count(given: Given) -> None:
                 assert shown.stars == coefficient["stars_corrected"]
 
 
+def test_a_partition_without_a_fit_has_no_load(given: Given) -> None:
+    (entry,) = given.labels[0].entries
+    rows = [{**row, "split": "full"} for row in entry["rows"] if row["split"] == "seen"]
+    label = replace(given.labels[0], entries=[{**entry, "rows": [*entry["rows"], *rows]}])
+    table = tables_of("compass2026", Given([label]))["3"]
+    assert cell(table, ["OA, full"], "β objects", "object").reason == "no load is fitted on this split"
+
+
 def test_effect_sizes_are_those_of_the_file_of_an_audit(tmp_path: Path) -> None:
     effects = {("skill", "OA", "object"): 0.062, ("skill", "OR", "relation"): 0.267, ("integration", "OA", None): 0.152}
     levels = [
@@ -59,6 +71,8 @@ def test_effect_sizes_are_those_of_the_file_of_an_audit(tmp_path: Path) -> None:
     assert cell(tables["4"], ["OR, relation", "compass2026"], "pairs").text == "1,200"
     assert cell(tables["4"], ["OAR, object", "compass2026"], "r").reason
     assert cell(tables["5"], ["OA", "compass2026"], "Interpretation").text == "small"
+    assert {each["text"] for each in csv_rows(tables["5"]) if each["column"] == "Interpretation"} == {"small", None}
+    assert "shows" in make_paper(find_paper("crepe2023"), read_given([str(tmp_path / "texts.json")])).not_made[-1]
     assert tables["5"].notes == ["compass2026: compass2026, perplexity of gpt2."]
 
 

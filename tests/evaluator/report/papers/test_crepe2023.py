@@ -1,6 +1,9 @@
 """The tables of CREPE show the rows of the results."""
 
+import pytest
+
 from evaluator.analysis.pooling import pool_runs
+from evaluator.report.papers.counts import _counts
 from evaluator.report.papers.given import Given, Label
 from evaluator.report.papers.paper import find_paper, make_paper
 from generator.dataset.counts import count_questions
@@ -59,6 +62,15 @@ def test_retrieval_sets_are_as_large_as_the_questions(given: Given) -> None:
     assert cell(table, ["Systematicity, seen", "all"], "HN-COMP").text == "7"
     assert cell(table, ["Productivity, seen", "all"], "HN-SWAP").text == "6"
     assert cell(table, ["Systematicity, seen", "all"], "Raw").reason
+
+
+def test_questions_of_several_sizes_have_a_reason(given: Given, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = [{"protocol": "systematicity", "kind": "atom", "split": "seen", "set_size": None}]
+    monkeypatch.setattr("evaluator.report.papers.counts.count_questions", lambda *_: counts)
+    _counts.cache_clear()
+    table = find_paper("crepe2023").tables[3].make(given)
+    _counts.cache_clear()
+    assert cell(table, ["Systematicity"], "HN-ATOM").reason == "not the same for all of its questions"
 
 
 def test_captions_are_counted_by_the_numbers_of_their_atoms(given: Given) -> None:

@@ -28,6 +28,7 @@ from evaluator.report.papers.paper import (
     parts,
     write_paper,
 )
+from evaluator.report.writers import csv_rows
 from evaluator.runs.folder import NamedRun
 from evaluator.statistics.pooled import pool
 from generator.base.errors import UserError
@@ -39,6 +40,9 @@ from tests.evaluator.synthetic import Row, find
 
 BINARY = {"protocol": "binary", "metric": "accuracy"}
 CONTAMINATED = {"status": "contaminated", "overlaps": ["x"], "said": "CONTAMINATED: x were in training."}
+
+
+PAPERS = ("hard-positives2024", "crepe2023")
 
 
 def test_every_paper_has_tables_of_distinct_numbers() -> None:
@@ -55,6 +59,11 @@ class TestLabels:
         assert [label.parts for label in found] == [("a", "x"), ("a", "y"), ("b",), ("c",)]
         assert [len(label.entries) for label in found] == [1, 0, 1, 0]
         assert found[1].why_missing({"protocol": "binary"}) == "not trained"
+
+    def test_a_label_may_have_any_number_of_parts(self) -> None:
+        table = by_label([Label(("a", "b", "c", "d", "e"))], [part("x", **BINARY)])
+        assert table.labels == ["model", "variant", "variant 2", "variant 3", "variant 4"]
+        assert {each["variant 4"] for each in csv_rows(table)} == {"e"}
 
     def test_designs_are_never_averaged(self) -> None:
         runs = [trained_run(0.5, "a", 0), trained_run(0.7, "a", 0, design={"world width": 96})]
@@ -264,6 +273,8 @@ class TestElsewhere:
         assert "was not measured" in cell(table, [line[0], "control"], "After").reason
         assert not [line for line in table.lines if "mean score" in line.labels[0]]
         assert "10" not in tables_of("hard-positives2024", read_given([f"HN={measured}"]))
+        said = "Nothing of this paper shows what --before and --after give."
+        assert [said in make_paper(find_paper(name), given).not_made for name in PAPERS] == [False, True]
 
     def test_mistakes_are_said(self, run_of: Callable[..., str]) -> None:
         base = run_of("base", 0.6, weights_sha256="b")
