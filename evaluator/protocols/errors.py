@@ -127,7 +127,7 @@ def _held_out(
 ) -> int:
     """How many held-out bindings and triples a form names, as docs/dataset.md says of `held_out_positive`."""
     objects = form["objects"]
-    related = [(objects[s]["category"], name, objects[o]["category"]) for s, name, o, _ in form.get("relations", ())]
+    related = [(objects[s]["category"], name, objects[o]["category"]) for s, name, o, *_ in form.get("relations", ())]
     found = sum(triple in triples for triple in related)
     for mention in objects:
         # a denial names what it denies: "a cube that is not red" names (red, cube)
@@ -144,7 +144,7 @@ def _atoms(form: Mapping[str, Any]) -> tuple[list[Any], list[Any], list[Any]]:
     attributes = [pair for mention in mentions for pair in mention["attributes"].items()]
     attributes += [("not", *pair) for mention in mentions for pair in mention.get("without", {}).items()]
     objects = [str(mention["category"]) for mention in mentions]
-    relations = [(name, holds) for _, name, _, holds in form.get("relations", ())]
+    relations = [(name, holds) for _, name, *_, holds in form.get("relations", ())]
     return sorted(attributes), sorted(objects), sorted(relations)
 
 
