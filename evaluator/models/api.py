@@ -155,7 +155,7 @@ class ApiScorer(PairScorer):
         self.info: dict[str, Any] = identity | {"question": QUESTION, **_OWN}
         self.key = cache_key("api", identity, QUESTION)
 
-    def describe_cost(self, pairs: int) -> str:
+    def describe_cost(self, pairs: int, images: int) -> str:
         """One sentence: how many requests `pairs` take at most, and how many tokens if the endpoint counts them."""
         tokens = f"about {pairs * self._tokens:,} prompt tokens by an image of {_TRIAL[0]}×{_TRIAL[1]}, "
         return (
@@ -219,6 +219,7 @@ class ApiAnswerer(Answerer):
 
     def __init__(self, endpoint: Endpoint, concurrency: int):
         self._endpoint, self._concurrency, self.counts = endpoint, concurrency, endpoint.counts
+        self._lock = threading.Lock()
         identity = {"weights": endpoint.model, "endpoint": endpoint.url}
         self.info = {**identity, **_OWN, "not_taken": []}
         self.key = cache_key("api", identity, "in words")
@@ -259,14 +260,16 @@ class ApiAnswerer(Answerer):
             pool.shutdown(cancel_futures=True)
 
     def _answered(self, shown: Sequence[str], chat: Chat, how: How) -> Answer:
+        asked = self._parameters(chat, how)
         try:
-            found = self._endpoint.ask(shown, chat.text, **self._parameters(chat, how))
+            found = self._endpoint.ask(shown, chat.text, **asked)
         except RefusedError as refusal:
             # models that reason have the limit under another name and one temperature alone
             name = next((each for each in ("max_tokens", "temperature", "seed") if f"'{each}'" in str(refusal)), None)
-            if name is None or name in self.info["not_taken"]:
+            if name not in asked:
                 raise
-            self.info["not_taken"].append(name)
+            with self._lock:  # other threads are refused the same at the same time
+                self.info["not_taken"] += [name] * (name not in self.info["not_taken"])
             return self._answered(shown, chat, how)
         return answer_of(found.model_dump())
 

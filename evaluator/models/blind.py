@@ -14,7 +14,7 @@ import torch
 from PIL import Image
 from torch.nn.utils.rnn import pad_sequence
 
-from evaluator.models.contracts import BatchSize, Contests, Group, Pairs, PairScorer, cache_key
+from evaluator.models.contracts import BatchSize, Contests, Group, Pairs, PairScorer, cache_key, fingerprints
 from evaluator.models.ngram import ORDER, NgramModel
 from evaluator.models.pretrained import TOKENIZER, Storage, Wanted, load_pretrained
 from evaluator.provenance.exposure import Exposure
@@ -146,16 +146,23 @@ class LanguageModelScorer(BlindScorer):
         self.batch = BatchSize(LANGUAGE_BATCH, "text")
         self.key = loaded.key("causal-lm")
 
+    def tokens(self, texts: Sequence[str]) -> np.ndarray:
+        """Fingerprints of the ids that are read, int64 (n, 4)."""
+        return fingerprints(np.array(row, np.int64).tobytes() for row in self._ids(texts))
+
     def mean_log_likelihoods(self, texts: Sequence[str]) -> np.ndarray:
         """Mean log-likelihood per token in nats, float64 (n,). NaN for texts without a scored token and for texts that
         are longer than the model reads."""
-        start = [] if self._start is None else [self._start]
-        rows = [start + list(self._tokenizer(text, add_special_tokens=False)["input_ids"]) for text in texts]
+        rows = self._ids(texts)
         usable = sorted((i for i, row in enumerate(rows) if 2 <= len(row) <= self._longest), key=lambda i: len(rows[i]))
         found = np.full(len(rows), np.nan)
         for part, means in self.batch.run(lambda part: self._means([rows[i] for i in part]), usable):
             found[part] = means
         return found
+
+    def _ids(self, texts: Sequence[str]) -> list[list[int]]:
+        start = [] if self._start is None else [self._start]
+        return [start + list(self._tokenizer(text, add_special_tokens=False)["input_ids"]) for text in texts]
 
     def _means(self, rows: Sequence[list[int]]) -> np.ndarray:
         """Mean log-likelihood of the tokens after the first one, float64 (n,)."""
@@ -163,8 +170,9 @@ class LanguageModelScorer(BlindScorer):
         mask = pad_sequence([torch.ones(len(row), dtype=torch.long) for row in rows], batch_first=True).to(self._device)
         with torch.inference_mode():
             logits = self._model(input_ids=ids, attention_mask=mask).logits[:, :-1].float()
-            losses = torch.nn.functional.cross_entropy(logits.transpose(1, 2), ids[:, 1:], reduction="none").double()
-        return np.asarray((-(losses * mask[:, 1:]).sum(1) / mask[:, 1:].sum(1)).cpu().numpy())
+            losses = torch.nn.functional.cross_entropy(logits.transpose(1, 2), ids[:, 1:], reduction="none")
+        kept = mask[:, 1:].cpu()
+        return np.asarray((-(losses.cpu().double() * kept).sum(1) / kept.sum(1)).numpy())
 
     def _score(self, texts: Sequence[str], fold: int | None) -> Sequence[float]:
         return self.mean_log_likelihoods(texts).tolist()

@@ -30,7 +30,7 @@ from evaluator.models.pretrained import (
 from generator.base.errors import UserError
 
 _LONG = 128
-"""Above this text length, texts are padded to the longest of a batch, and `tokens` gives fingerprints."""
+"""Above this text length, `tokens` gives fingerprints, and texts with a mask are padded to the longest of a batch."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class HfEncoder(TowerEncoder):
         return [text.lower() for text in texts] if self._kind.lower else list(texts)
 
     def _tokenize(self, texts: Sequence[str]) -> Any:
-        padding = "longest" if self._length > _LONG else "max_length"
+        padding = "longest" if self._length > _LONG and self._kind.masked else "max_length"
         return self._tokenizer(
             self._texts_to_read(texts), padding=padding, truncation=True, max_length=self._length, return_tensors="pt"
         )

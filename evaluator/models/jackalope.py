@@ -47,7 +47,7 @@ def load_jackalope(name: str, device: str | None, **arguments: str) -> Model:
 
     Raises UserError when it does not exist or holds no model trained by `score train`, and when it holds anything else.
     """
-    folder = Path(name)
+    folder = Path(name).expanduser()
     if not folder.is_dir():
         raise UserError(f"There is no trained model at '{name}'; give a folder written by `score train`.")
     if not (folder / RECORD).exists():
@@ -84,4 +84,5 @@ def family_of(folder: Path) -> str:
 def is_cross_encoder(spec: str) -> bool:
     """Whether `score train` trains the model that a spec names on image–text matching. Loads no model."""
     family, _, name = spec.partition(":")
-    return family == "vilt" or (family == "jackalope" and Path(name).is_dir() and family_of(Path(name)) == "vilt")
+    folder = Path(name).expanduser()
+    return family == "vilt" or (family == "jackalope" and folder.is_dir() and family_of(folder) == "vilt")

@@ -86,7 +86,7 @@ def load_open_clip(name: str, device: str | None) -> OpenClipEncoder:
     Raises UserError when the architecture or the weights do not exist or do not fit each other.
     """
     if name.startswith("local-dir:"):
-        return _load_folder(Path(name.removeprefix("local-dir:")), name, device)
+        return _load_folder(Path(name.removeprefix("local-dir:")).expanduser(), name, device)
     if name.startswith("hf-hub:"):
         place, _, revision = name.removeprefix("hf-hub:").partition("@")
         if not revision:
@@ -110,15 +110,24 @@ def load_open_clip(name: str, device: str | None) -> OpenClipEncoder:
                 f"{architecture.removesuffix(_QUICK)}."
             )
         return _load(architecture, weights, trained_quick, device, "as the published weights were trained")
-    if not Path(weights).exists():
+    file = Path(weights).expanduser()
+    if not file.exists():
         mend = "give a path that exists." if "/" in weights else _suggest(weights, tags)
         raise UserError(f"There are no weights '{weights}' for {architecture}: {mend}")
-    if Path(weights).is_dir():
+    if file.is_dir():
         raise UserError(
             f"'{weights}' is a folder: give a file in it, or name the folder alone, open_clip:local-dir:{weights}."
         )
-    check_files(Path(weights))
-    return _load(architecture, weights, quick, device, "by the architecture's name; a weights file cannot tell")
+    check_files(file)
+    as_named = "by the architecture's name; a weights file cannot tell"
+    return _load(architecture, str(file), quick, device, as_named, **_preprocessing(architecture, tags))
+
+
+def _preprocessing(architecture: str, tags: Sequence[str]) -> dict[str, Any]:
+    """How a file's images are prepared: what all published weights of the architecture agree on."""
+    known = [open_clip.get_pretrained_cfg(architecture, tag) for tag in tags]
+    settings = {name: {each.get(name) for each in known} for name in ("mean", "std", "interpolation", "resize_mode")}
+    return {f"image_{name}": found.pop() for name, found in settings.items() if len(found) == 1}
 
 
 def _suggest(name: str, known: list[str]) -> str:
@@ -141,7 +150,9 @@ def _load_folder(folder: Path, given: str, device: str | None) -> OpenClipEncode
     return encoder
 
 
-def _load(name: str, weights: str | None, quick: bool, device: str | None, activation: str) -> OpenClipEncoder:
+def _load(
+    name: str, weights: str | None, quick: bool, device: str | None, activation: str, **images: Any
+) -> OpenClipEncoder:
     target = best_device(device)
     given = weights or name
     mend = f"give a checkpoint of {name} saved by open_clip" if weights else "give a folder that open_clip wrote"
@@ -149,7 +160,7 @@ def _load(name: str, weights: str | None, quick: bool, device: str | None, activ
         config = open_clip.get_model_config(name)
         check_open_clip_config(config, given)
         model, preprocess = open_clip.create_model_from_pretrained(
-            name, weights, force_quick_gelu=quick, device=target, precision="fp32"
+            name, weights, force_quick_gelu=quick, device=target, precision="fp32", **images
         )
         by_transformers = bool(config["text_cfg"].get("hf_tokenizer_name"))
         tokenizer = open_clip.get_tokenizer(name, **({"trust_remote_code": False} if by_transformers else {}))

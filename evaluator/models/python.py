@@ -143,7 +143,7 @@ def from_memory(model: Any, name: str) -> Model:
 
 def _check_reader(model: Any, name: str) -> None:
     """Raise UserError for a bare model of open_clip or transformers."""
-    own = _has(model, ("score",)) or _has(model, ("encode_images", "encode_texts"))
+    own = any(_has(model, each) for each in (("score",), ("score_pairs",), ("encode_images", "encode_texts")))
     for methods, wanted in ((_OPEN_CLIP, "(model, preprocess, tokenizer)"), (_TRANSFORMERS, "(model, processor)")):
         if not own and _has(model, methods):
             raise UserError(f"{name} has {methods[0]} and nothing that prepares its inputs; give {wanted}.")

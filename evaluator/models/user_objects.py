@@ -105,7 +105,7 @@ class _UserModel:
 
     def _own_key(self) -> str:
         """By the object's own key and its source; without a key by what is known, for a run that continues."""
-        known = [self.info.get(name) for name in ("source_sha256", "weights_sha256", "device")]
+        known = [self.info.get(name) for name in ("weights_sha256", "device")]
         return cache_key(self._spec, _source_file(self._source), _source_digest(self._source), self._said.key or known)
 
     def fit_texts(self, texts: Sequence[str], groups: Sequence[Group] = ()) -> None:

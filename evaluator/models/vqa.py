@@ -7,7 +7,7 @@ section 3); the score is the log odds of yes against no.
 import copy
 import inspect
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any, Unpack
@@ -33,7 +33,14 @@ from evaluator.models.contracts import (
     fingerprints,
 )
 from evaluator.models.hub import first_line
-from evaluator.models.pretrained import PROCESSOR, Pretrained, Storage, Wanted, load_pretrained
+from evaluator.models.pretrained import (
+    PROCESSOR,
+    Pretrained,
+    Storage,
+    Wanted,
+    load_pretrained,
+    without_incidental,
+)
 from evaluator.models.yes_no import CHANNELS, QUESTION, AnswerTokens, question
 from generator.base.errors import UserError
 
@@ -67,7 +74,8 @@ class SharedPrefix:
         before = {
             name: value[:, :n] if value.shape == inputs["input_ids"].shape else value for name, value in inputs.items()
         }
-        self._past = model(**before, use_cache=True, **_no_logits(model)).past_key_values
+        self._cache = "cache" if "cache" in _parameters(model) else "past_key_values"  # until transformers 5.24
+        self._past = model(**before, use_cache=True, **_no_logits(model))[self._cache]
         self._length = int(self._past.get_seq_length())
         if self._length != n:
             raise ValueError("the model keeps another number of tokens than it reads")
@@ -79,9 +87,8 @@ class SharedPrefix:
         past.batch_repeat_interleave(len(rows))
         ends = [self._ends[row] for row in rows]
         last = torch.tensor([len(end) - 1 for end in ends], device=ends[0].device)
-        logits: torch.Tensor = self._model(
-            input_ids=pad_sequence(ends, batch_first=True), past_key_values=past, use_cache=True
-        ).logits
+        inputs = {"input_ids": pad_sequence(ends, batch_first=True), self._cache: past}
+        logits: torch.Tensor = self._model(**inputs, use_cache=True).logits
         return logits[torch.arange(len(rows), device=logits.device), last.to(logits.device)]
 
 
@@ -97,9 +104,13 @@ def _after_common(prompts: Sequence[list[int]]) -> list[list[int]]:
     return [prompt[n:] for prompt in prompts]
 
 
+def _parameters(model: Any) -> Mapping[str, Any]:
+    return inspect.signature(model.forward).parameters
+
+
 def _no_logits(model: Any) -> dict[str, int]:
     """The option for a single token's logits, which take much memory for all tokens of an image."""
-    return {"logits_to_keep": 1} if "logits_to_keep" in inspect.signature(model.forward).parameters else {}
+    return {"logits_to_keep": 1} if "logits_to_keep" in _parameters(model) else {}
 
 
 class VqaScorer(PairScorer, Answerer):
@@ -127,8 +138,11 @@ class VqaScorer(PairScorer, Answerer):
         image_token = getattr(self._processor, "image_token", None)
         self._special_tokens = {*tokenizer.all_special_tokens, *([str(image_token)] if image_token else [])}
         self._answers = AnswerTokens(tokenizer, loaded.info["weights"])
-        self._has_template = bool(getattr(self._processor, "chat_template", None))
+        self._has_template = bool(template := getattr(self._processor, "chat_template", None))
         self._decoder_start = _decoder_start(self._model)
+        # a separator would end the prompt that a decoder continues
+        separated = self._decoder_start is None and tokenizer("a")["input_ids"][-1] == tokenizer.sep_token_id
+        self._start = tokenizer.bos_token if template else tokenizer.cls_token if separated else None
         self._selects_logits = bool(_no_logits(self._model))
         self._check_image_placeholder()
         self.shares_prefix = self._may_share()
@@ -136,7 +150,8 @@ class VqaScorer(PairScorer, Answerer):
         self.info = (
             loaded.info | asked | {"image_prefix": "computed once" if self.shares_prefix else "computed for each text"}
         )
-        self.key = loaded.key("vqa", asked)
+        generation = getattr(self._model, "generation_config", None)  # of answers, as is the template
+        self.key = loaded.key("vqa", asked, template, without_incidental(generation and generation.to_dict()))
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
         """Fingerprints of the prompt's token ids, int64 (n, 4); nothing is cut off."""
@@ -188,12 +203,14 @@ class VqaScorer(PairScorer, Answerer):
         inputs = self._inputs([chat.show() for chat in chats], [chat.text for chat in chats], padding_side="left")
         torch.manual_seed(chats[0].seed)
         greedy = {"temperature": None, "top_p": None, "top_k": None}
+        # published models come with a choice of tokens, such as the likeliest alone
+        drawn = {"temperature": how.temperature, "top_p": 1.0, "top_k": 0}
         made = self._model.generate(
             **inputs,
             max_new_tokens=how.max_tokens,
             do_sample=how.temperature > 0,
             pad_token_id=self._loaded.tokenizer.pad_token_id,
-            **({"temperature": how.temperature} if how.temperature else greedy),
+            **(drawn if how.temperature else greedy),
         )
         start, ids = inputs["input_ids"].shape[1], inputs["input_ids"]
         if self._decoder_start is None and made.shape[1] >= start and torch.equal(made[:, :start], ids):
@@ -220,12 +237,15 @@ class VqaScorer(PairScorer, Answerer):
         """
         image, texts = Image.new("RGB", (224, 224), "grey"), ("a red cube", "a large blue sphere and a cone")
         with torch.inference_mode():
-            whole = self._answers.scores(self._logits([image] * 2, texts))
+            try:
+                whole = self._answers.scores(self._logits([image] * 2, texts))
+            except Exception as error:  # every model has errors of its own
+                raise self._unfit(f"{type(error).__name__}: {first_line(error)}") from error
             if self._decoder_start is not None:
                 return False
             try:
                 shared = self._answers.scores(self._prefix([image], texts).last_logits(range(2)))
-            except Exception as error:  # every model has errors of its own
+            except Exception as error:
                 logger.info(f"The image is computed for each text ({type(error).__name__}: {first_line(error)}).")
                 return False
         return bool(torch.allclose(shared, whole, rtol=0, atol=_SAME.get(self._model.dtype, _ROUNDED)))
@@ -233,7 +253,7 @@ class VqaScorer(PairScorer, Answerer):
     def _prompt(self, asked: str, images: int = 1) -> str:
         """The prompt with a place for each image, by the chat template where there is one."""
         if not self._has_template:
-            return asked
+            return f"{self._start or ''}{asked}"
         content = [*[{"type": "image"}] * images, {"type": "text", "text": asked}]
         return self._processor.apply_chat_template([{"role": "user", "content": content}], add_generation_prompt=True)
 
@@ -244,8 +264,7 @@ class VqaScorer(PairScorer, Answerer):
 
     def _special(self, prompt: str) -> dict[str, bool]:
         """Options of the tokenizer for prompts that begin with the start token already."""
-        start = self._loaded.tokenizer.bos_token
-        return {"add_special_tokens": False} if self._has_template and start and prompt.startswith(start) else {}
+        return {"add_special_tokens": False} if self._start and prompt.startswith(self._start) else {}
 
     def _inputs(self, images: Sequence[Sequence[Image.Image]], asked: Sequence[str], **more: Any) -> Any:
         """The model's inputs for questions about some images each; more: options of the processor."""
@@ -268,17 +287,13 @@ class VqaScorer(PairScorer, Answerer):
             begin = torch.full((len(texts), 1), self._decoder_start, device=self._loaded.device)
             return self._model(**inputs, decoder_input_ids=begin).logits[:, -1]
         mask = inputs.get("attention_mask", torch.ones_like(inputs["input_ids"]))
-        last = (mask * torch.arange(mask.shape[1], device=mask.device)).argmax(1)
-        kept, place = last.unique(return_inverse=True)
+        # counted from the end, since GIT has its image, which is not in the mask, before the text
+        last = (mask * torch.arange(mask.shape[1], device=mask.device)).argmax(1) - mask.shape[1]
         if self._selects_logits:
-            logits = self._model(**inputs, logits_to_keep=kept, use_cache=False).logits
-        else:
-            logits, kept, place = self._model(**inputs).logits, torch.arange(mask.shape[1]), last
-        if logits.shape[1] != len(kept):
-            raise UserError(
-                f"vqa: cannot find the answer in what {type(self._model).__name__} gives; name another model."
-            )
-        return logits[torch.arange(len(texts), device=logits.device), place.to(logits.device)]
+            kept, last = last.unique(return_inverse=True)
+            inputs |= {"logits_to_keep": kept, "use_cache": False}
+        logits = self._model(**inputs).logits
+        return logits[torch.arange(len(texts), device=logits.device), last.to(logits.device)]
 
     def _check_image_placeholder(self) -> None:
         """Raises UserError when the processor leaves the image out of the prompt, as it does without a chat
@@ -293,8 +308,11 @@ class VqaScorer(PairScorer, Answerer):
                 return
         except Exception as error:  # every processor has errors of its own
             reason = f"{type(error).__name__}: {first_line(error)}"
+        raise self._unfit(reason)
+
+    def _unfit(self, reason: str) -> UserError:
         mend = "name another model" if self._has_template else "it has no chat template: add its chat_template.jinja"
-        raise UserError(
+        return UserError(
             f"The processor of '{self._loaded.info['weights']}' does not take an image and a question ({reason}); "
             f"{mend}."
         )

@@ -15,6 +15,8 @@ from generator.base.errors import UserError
 
 QUESTION = 'Does this figure show "{}"? Please answer yes or no.'
 CHANNELS = ("log_odds", "p_yes")
+_ROUNDED = 1e-7
+"""What sums of listed probabilities, float32, may differ from 1."""
 _WORD_STARTS = "Ġ▁ "
 
 
@@ -74,20 +76,19 @@ def score_of_tokens(listed: Sequence[tuple[str, float]]) -> Score | None:
 
     Probabilities are summed over all tokens that spell an answer. An answer that is not listed is less likely than each
     listed token, and than what the listed ones leave over: that bound stands for it, so the log odds are at least as
-    far from 0.
+    far from 0. A probability of 0, such as that of the -9999 which some endpoints give, is not listed.
 
     >>> score_of_tokens([("Yes", math.log(0.75)), ("no", math.log(0.25))]).p_yes
     0.75
     """
+    listed = [(token, logarithm) for token, logarithm in listed if math.exp(logarithm)]
     found: dict[str, list[float]] = {"yes": [], "no": []}
     for token, logarithm in listed:
         found.get(spelled(token), []).append(logarithm)
     if not found["yes"] and not found["no"]:
         return None
-    left = 1 - sum(math.exp(logarithm) for _, logarithm in listed)
-    bound = min(logarithm for _, logarithm in listed)
-    if 0 < left < 1:
-        bound = min(bound, math.log(left))
+    left = max(_ROUNDED, 1 - sum(math.exp(logarithm) for _, logarithm in listed))
+    bound = min(math.log(left), *(logarithm for _, logarithm in listed))
     yes, no = (float(np.logaddexp.reduce(found[answer] or [bound])) for answer in ("yes", "no"))
     bounded = not (found["yes"] and found["no"])
     return Score(yes - no, math.exp(yes) if found["yes"] else 0.0, bounded)

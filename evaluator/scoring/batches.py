@@ -50,8 +50,9 @@ class Job:
 
     item: what one input is, such as "text". total: their number; a row is one of them, 0 … total − 1. names: of some
     rows, all distinct. plan: the rows of each batch for a batch size. images: ids of the images that rows need. load:
-    one of them, called in threads. compute: vectors, float32 (n, d), of n rows, given {id: loaded image}. Rows are
-    arrays of integers.
+    one of them, called in threads. compute: vectors, float32 (n, d), of n rows, given {id: loaded image}. units: rows
+    of a batch, divided into what stays together where memory runs out; by default each alone. Rows are arrays of
+    integers.
     """
 
     item: str
@@ -61,6 +62,7 @@ class Job:
     images: Callable[[np.ndarray], list[str]]
     load: Callable[[str], Any]
     compute: Callable[[np.ndarray, Mapping[str, Any]], np.ndarray]
+    units: Callable[[np.ndarray], Sequence[Any]] = list
 
 
 def plan_batches(n: int, batch: int) -> list[np.ndarray]:
@@ -92,8 +94,8 @@ def _run(job: Job, store: VectorStore, settings: Settings, process: Process) -> 
     start, finished = time.perf_counter(), 0
     with settings.progress.track(f"{job.item}s", job.total, job.total - left) as advance:
         for batch, images in prefetch(batches, job.images, job.load, settings.threads):
-            for rows, vectors in size.run(partial(_computed, job, settings, images), batch.tolist()):
-                store.put(job.names(np.array(rows)), vectors)
+            for _, (rows, vectors) in size.run(partial(_computed, job, settings, images), job.units(batch)):
+                store.put(job.names(rows), vectors)
                 finished += len(rows)
                 advance(len(rows), f"{_rate(finished / (time.perf_counter() - start))}/s")
     if process.is_main:
@@ -101,9 +103,13 @@ def _run(job: Job, store: VectorStore, settings: Settings, process: Process) -> 
         logger.info(f"{left:,} {job.item}s computed{rate}; {job.total - left:,} were there.")
 
 
-def _computed(job: Job, settings: Settings, images: Mapping[str, Any], rows: Sequence[int]) -> np.ndarray:
-    with autocast(settings.device, settings.precision):
-        return job.compute(np.array(rows), images)
+def _computed(
+    job: Job, settings: Settings, images: Mapping[str, Any], units: Sequence[Any]
+) -> tuple[np.ndarray, np.ndarray]:
+    rows = np.hstack(units)
+    # by itself cuDNN convolves float32 in TF32, of 10 bits
+    with torch.backends.cudnn.flags(enabled=True, allow_tf32=False), autocast(settings.device, settings.precision):
+        return rows, job.compute(rows, images)
 
 
 def _rate(rate: float) -> str:

@@ -3,7 +3,6 @@ image."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -14,6 +13,7 @@ import pyarrow as pa
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from evaluator.metrics.comparison import TOLERANCE
 from evaluator.models.contracts import PairScorer
 from evaluator.scoring.batches import DEFAULT, Job, Settings, compute
 from evaluator.scoring.dual import cache_key
@@ -42,11 +42,12 @@ def score_pairs(
     """
     if settings.batch is not None:
         model.batch.size = settings.batch
-    settings = replace(settings, batch=settings.batch or DEFAULT)
+    if settings.precision != "float32":  # rounding is coarser than a model's own tolerance
+        model.tie_tolerance = max(model.tie_tolerance, TOLERANCE)
     pairs = _DistinctPairs(model, world, benchmark, needs, names)
     kept = partial(VectorCache.of_model, SCORES, cache_key(model.key, settings.precision), cache_folder)
     load = world.image if model.reads_images else str
-    job = Job("pair", pairs.total, pairs.names, pairs.plan, pairs.images, load, pairs.compute)
+    job = Job("pair", pairs.total, pairs.names, pairs.plan, pairs.images, load, pairs.compute, pairs.units)
     scores = compute(job, kept(), out, settings, process)
     if scores is None:
         return
@@ -111,6 +112,12 @@ class _DistinctPairs:
                 cuts.append(cuts[-1] + most)
             start = end
         return [self._order[a:b] for a, b in pairwise([*cuts, self.total]) if a < b]
+
+    def units(self, rows: np.ndarray) -> list[np.ndarray]:
+        """Rows of a batch, divided into components where the model is `contested`, else into single rows."""
+        if self._members is None:
+            return list(rows)
+        return np.split(rows, np.flatnonzero(np.diff(self._component[rows])) + 1)
 
     def images(self, rows: np.ndarray) -> list[str]:
         """The distinct images of some rows."""

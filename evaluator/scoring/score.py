@@ -104,7 +104,7 @@ def describe_cost(model: Model, needs: Needs) -> str:
     if isinstance(model, PairScorer):
         pairs = needs.count()
         if own := getattr(model, "describe_cost", None):
-            return str(own(pairs))
+            return str(own(pairs, len(needs.images)))
         return (
             f"{pairs:,} pairs of image and text to score, {model.passes} forward pass{'es' * (model.passes != 1)} "
             f"each ({pairs * model.passes:,} forward passes, fewer where cached)."

@@ -112,7 +112,7 @@ class Schedule:
         elif self.confidence is None:
             beaten = np.argsort(np.argsort(errors.mean(1), kind="stable")) >= self.keep[stage]
         else:
-            critical = critical_value((1 - self.confidence) / max(1, len(errors) - 1), self.total)
+            critical = critical_value((1 - self.confidence) / (len(errors) - 1), self.total)
             beaten = z_score(errors - errors[best], self.total) > critical
         beaten[best] = False
         return beaten

@@ -39,6 +39,7 @@ class DiffusionClassifier(PairScorer):
 
     channels = ("conditional", "relative")
     image_channel = "relative"
+    tie_tolerance = _FINE
     counts: dict[str, int]
 
     def __init__(self, adapter: Network, settings: Settings, device: torch.device, name: str):
@@ -69,8 +70,6 @@ class DiffusionClassifier(PairScorer):
             "text_length": max(length for _, length in adapter.tokenizers()),
         }
         decides = {key: value for key, value in self.info.items() if key not in ("weights", "preset", "device")}
-        if self.info["precision"] == "float32":
-            self.tie_tolerance = _FINE
         self.key = cache_key(decides, schedule.confidence, schedule.stages, adapter.configurations(), device.type)
 
     @property
@@ -78,6 +77,14 @@ class DiffusionClassifier(PairScorer):
         """The networks of the pipeline by component."""
         parts = self.adapter.pipe.components.items()
         return torch.nn.ModuleDict({name: part for name, part in parts if isinstance(part, torch.nn.Module)})
+
+    def describe_cost(self, pairs: int, images: int) -> str:
+        """One sentence: how many evaluations of the network pairs and images take."""
+        most = "at most " * self.contested
+        return (
+            f"{pairs:,} pairs of image and text to score, and {images:,} images without a text: {most}{self.passes:,} "
+            f"evaluations each ({most}{(pairs + images) * self.passes:,} evaluations, fewer where cached)."
+        )
 
     def token_counts(self, texts: Sequence[str]) -> list[int]:
         """The number of tokens of each text before any are cut, its first and last included: the most of any
@@ -140,7 +147,7 @@ class DiffusionClassifier(PairScorer):
         condition = self._conditions.stacked([texts[i] for i in part % len(texts)], device)
         predicted = self.adapter.predict(noisy[chosen], timesteps[chosen], condition).float()
         losses = _LOSSES[self._settings.loss](predicted, target[chosen], reduction="none").mean((1, 2, 3))
-        return np.asarray(losses.double().cpu().numpy())
+        return np.asarray(losses.cpu().double().numpy())
 
 
 class _PairErrors:

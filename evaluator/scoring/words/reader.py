@@ -152,12 +152,13 @@ class _Letters:
         return None if _AFTER.match(text, found.end(1)) else self._place(found[1])
 
     def _names(self, text: str) -> set[int]:
-        """The labels that a text names and does not reject. A bare letter before a word is an article."""
+        """The labels that a text names and does not reject. A letter before a word is an article, unless "option" or
+        the like is before it."""
         named = set()
         for found in self._named.finditer(text):
             bare, end = not (found[1] or found[2]), found.end()
-            article = _ARTICLE.match(text, end) is not None
-            if bare and (article or found[3] not in self._letters):
+            article = not found[1] and _ARTICLE.match(text, end) is not None
+            if article or (bare and found[3] not in self._letters):
                 continue
             if not (_BEFORE.search(text, max(0, found.start() - 40), found.start(3)) or _AFTER.match(text, end)):
                 named.add(self._place(found[3]))
@@ -186,7 +187,7 @@ class _Words:
             return None
         said = [
             next(i for i, words in enumerate(self._words) if found[1].casefold() in words)
-            for clause in re.split(r"[.!?\n,;:—–]|\s-\s", text)
+            for clause in re.split(r"[.!?\n,;:—–(]|\s-\s", text)
             if (found := self._said.match(clause) or self._told.search(clause))
         ]
         return said[-1] if said else None

@@ -1,6 +1,7 @@
 """Baselines that read texts alone: the image makes no difference, and each agrees with a plain count or loop."""
 
 import math
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +167,14 @@ def test_texts_are_asked_token_by_token(gpt2: Path) -> None:
         model = LanguageModelScorer(str(gpt2), "cpu", "blind:lm:")
         model.batch = BatchSize(batch, "text")
         assert model.mean_log_likelihoods(TEXTS) == pytest.approx(expected, abs=1e-4)
+
+
+def test_another_tokenizer_is_told_by_the_tokens(gpt2: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(gpt2, tmp_path / "other"))
+    file = folder / "tokenizer.json"
+    file.write_text(file.read_text().replace('"red"', '"RED"').replace('"blue"', '"red"').replace('"RED"', '"blue"'))
+    mine, other = (load_model(f"blind:lm:{each}", "cpu").tokens(["a red cube", "a cube"]) for each in (gpt2, folder))
+    assert (mine == other).all(axis=1).tolist() == [False, True]
 
 
 def test_texts_too_long_or_empty_have_no_likelihood(model: LanguageModelScorer) -> None:

@@ -311,6 +311,11 @@ def _config(folder: Path, **changes: Any) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
 
 
+def test_a_long_siglip_gives_a_text_alone_what_it_gives_it_among_others(tmp_path: Path) -> None:
+    model: DualEncoder = load_model(f"hf:{make_clip(tmp_path, 'Siglip', 200)}", "cpu")
+    assert model.encode_texts(["a"])[0] == pytest.approx(model.encode_texts(["a", "a long text"])[0], abs=1e-5)
+
+
 def test_align_needs_no_pooler(copied: Callable[[str], Path]) -> None:
     folder = copied("align")
     before = load_model(f"hf:{folder}", "cpu")

@@ -112,6 +112,14 @@ def test_an_object_that_lacks_something_is_refused_with_what_it_lacks(model: Any
         from_memory(model, name_of(model))
 
 
+def test_an_object_that_scores_pairs_itself_needs_nothing_that_prepares_its_inputs() -> None:
+    class Own(Bare):
+        def score_pairs(self, images: Any, pairs: Any) -> Any:
+            """Nothing asks it."""
+
+    assert from_memory(Own(), "own").channels == ("score",)
+
+
 def test_a_model_of_transformers_of_no_family_is_refused(tmp_path: Path) -> None:
     model, processor = saved(_clip, "CLIPModel", tmp_path / "model")
     tower = transformers.CLIPVisionModel(model.config.vision_config)

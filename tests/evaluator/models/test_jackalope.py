@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from evaluator.models.jackalope import is_cross_encoder
 from evaluator.models.registry import load_model
 from evaluator.provenance.exposure import Exposure
 from generator.base.errors import UserError
@@ -28,6 +29,15 @@ def test_a_model_says_what_it_was_trained_on(model: Path) -> None:
     info = load_model(f"jackalope:{model}", "cpu").info
     assert info["weights"] == str(model)
     assert info["trained_on"] == {key: RECORD[key] for key in ("name", "benchmark", "world", "method", "recipe")}
+
+
+def test_folders_may_be_in_the_home(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(model.parent))
+    keys = {load_model(spec, "cpu").key for spec in ("jackalope:~/model", "open_clip:local-dir:~/model")}
+    make_vilt(model.parent / "vilt")
+    assert len(keys) == 1
+    assert is_cross_encoder("jackalope:~/vilt")
+    assert not is_cross_encoder("jackalope:~/model")
 
 
 @pytest.mark.parametrize(

@@ -114,6 +114,19 @@ def test_quickgelu_follows_a_published_tag(published: None) -> None:
         assert load_model(f"open_clip:{spec}", "cpu").info["activation"] == activation
 
 
+def test_a_file_is_prepared_as_all_published_weights_are(
+    published: None, tiny: Callable[..., Tiny], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tiny().save(tmp_path / "own.pt").parent))
+    published_as = open_clip.pretrained._PRETRAINED["tiny"]
+    for each in published_as.values():
+        each |= {"mean": (0.5, 0.5, 0.5), "resize_mode": "squash"}
+    published_as["quick"]["std"] = (0.5, 0.5, 0.5)
+    said = load_model("open_clip:tiny@~/own.pt", "cpu").info["preprocessing"]
+    assert "mean=(0.5, 0.5, 0.5), std=(0.26" in said
+    assert "CenterCrop" not in said
+
+
 def test_quickgelu_against_the_tag_is_refused(published: None) -> None:
     with pytest.raises(UserError, match=r"trained with GELU, not QuickGELU: name the architecture tiny\."):
         load_model("open_clip:tiny-quickgelu@plain", "cpu")

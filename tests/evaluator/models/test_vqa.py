@@ -1,5 +1,6 @@
 """Generative models asked for yes or no, against the library's own `generate`, one pair at a time."""
 
+import json
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from evaluator.models.contracts import FAILED, Answer, Chat, How
 from evaluator.models.registry import load_answering, load_model
 from evaluator.models.vqa import QUESTION, SharedPrefix
 from generator.base.errors import UserError
+from generator.base.files import read_json
 from tests.evaluator.tiny_models import (
     SPECIAL,
     TEXTS,
@@ -149,6 +151,21 @@ def make_paligemma(folder: Path) -> Path:
     return folder
 
 
+def make_git(folder: Path) -> Path:
+    """Saves a tiny GIT: the image before a text that its tokenizer would end with a separator, no chat template."""
+    import transformers as t
+
+    tokenizer = _tokenizer(("[PAD]", "[SEP]", "[CLS]"), start="[CLS]")
+    tokenizer.cls_token, tokenizer.sep_token = "[CLS]", "[SEP]"
+    tokenizer.backend_tokenizer.post_processor = processors.BertProcessing(("[SEP]", 1), ("[CLS]", 2))
+    vision = {**_SMALL, "image_size": 32, "patch_size": 16}
+    words = {"vocab_size": len(tokenizer), "max_position_embeddings": 64, "eos_token_id": 1, "bos_token_id": 2}
+    shaken(t.GitForCausalLM(t.GitConfig(**_SMALL, **words, vision_config=vision))).save_pretrained(folder)
+    images = t.CLIPImageProcessor(size={"shortest_edge": 32}, crop_size={"height": 32, "width": 32})
+    t.GitProcessor(images, tokenizer).save_pretrained(folder)
+    return folder
+
+
 def _make_blip_vqa(folder: Path) -> Path:
     return make_blip(folder, "BlipForQuestionAnswering")
 
@@ -176,6 +193,9 @@ def _plainly(folder: Path, kind: str, images: Sequence[Image.Image], texts: Sequ
 
 
 def _given(processor: Any, image: Image.Image, question: str) -> Any:
+    if type(processor).__name__ == "GitProcessor":  # as it is documented
+        ids = [processor.tokenizer.cls_token_id, *processor(text=question, add_special_tokens=False)["input_ids"]]
+        return {**processor(images=image, return_tensors="pt"), "input_ids": torch.tensor([ids])}
     if not getattr(processor, "chat_template", None):
         return processor(images=image, text=question, return_tensors="pt")
     content = [{"type": "image", "image": image}, {"type": "text", "text": question}]
@@ -195,6 +215,7 @@ def _given(processor: Any, image: Image.Image, question: str) -> Any:
         (make_qwen, "Qwen2VLForConditionalGeneration"),
         (make_paligemma, "PaliGemmaForConditionalGeneration"),
         (make_blip2, "Blip2ForConditionalGeneration"),
+        (make_git, "GitForCausalLM"),
         (_make_blip_vqa, "BlipForQuestionAnswering"),
     ],
 )
@@ -244,6 +265,14 @@ def test_results_are_kept_under_the_whole_prompt(llava: Path, tmp_path: Path) ->
     assert (mine != other).any(axis=1).all()
 
 
+@pytest.mark.parametrize(("name", "text"), [("chat_template.jinja", ""), ("generation_config.json", '{"top_k": 1}')])
+def test_answers_are_kept_under_all_that_decides_them(llava: Path, tmp_path: Path, name: str, text: str) -> None:
+    file = Path(shutil.copytree(llava, tmp_path / "other")) / name
+    file.write_text(text or file.read_text().replace("USER", "PLEASE"))
+    mine, other = (load_answering(f"vqa:{each}", "cpu").key for each in (llava, file.parent))
+    assert mine != other
+
+
 def test_models_that_cannot_be_asked_are_refused(llava: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(llava, tmp_path / "silent"))
     (folder / "chat_template.jinja").unlink()
@@ -252,6 +281,10 @@ def test_models_that_cannot_be_asked_are_refused(llava: Path, tmp_path: Path) ->
         match=r"does not take an image and a question \(.*\); it has no chat template: add its chat_template\.jinja\.",
     ):
         load_model(f"vqa:{folder}", "cpu")
+    odd = Path(shutil.copytree(llava, tmp_path / "odd")) / "processor_config.json"
+    odd.write_text(json.dumps(read_json(odd) | {"patch_size": 8}))
+    with pytest.raises(UserError, match=r"an image and a question \(ValueError: .*\); name another model"):
+        load_model(f"vqa:{odd.parent}", "cpu")
     mute = make_llava(tmp_path / "mute", without=("no", "No", "Ġno"))
     with pytest.raises(UserError, match=r"has no token for 'no'; name a model that answers in English\."):
         load_model(f"vqa:{mute}", "cpu")
@@ -278,11 +311,12 @@ def test_prompts_that_the_processor_changes_after_the_image_are_refused() -> Non
             SharedPrefix(None, {"input_ids": torch.tensor([ids])}, prompts)
 
 
-@pytest.mark.parametrize("make", [make_llava, make_qwen, make_paligemma, make_blip2])
+@pytest.mark.parametrize("make", [make_llava, make_qwen, make_paligemma, make_blip2, make_git])
 @pytest.mark.parametrize("temperature", [0.0, 1.5])
 def test_whole_answers_are_those_of_generate(make: Callable[[Path], Path], temperature: float, tmp_path: Path) -> None:
     """In batches of prompts of several lengths, and drawn ones by seeds of their own."""
-    model = load_answering(f"vqa:{make(tmp_path)}", "cpu")
+    model: Any = load_answering(f"vqa:{make(tmp_path)}", "cpu")
+    model._model.generation_config.top_k = 1  # as is published with some, whose samples would be alike
     images, questions = pictures(), ["a red cube ?", "Does this figure show a blue sphere or a red cube ?"]
     chats = [
         Chat(f"{i} {k}", lambda image=image: [image], text)
@@ -296,7 +330,7 @@ def test_whole_answers_are_those_of_generate(make: Callable[[Path], Path], tempe
     for chat in chats:
         inputs = scorer._inputs([chat.show()], [chat.text])
         torch.manual_seed(chat.seed)
-        drawn = {"do_sample": True, "temperature": temperature} if temperature else {"do_sample": False}
+        drawn = {"do_sample": True, "temperature": temperature, "top_k": 0} if temperature else {"do_sample": False}
         with torch.inference_mode():
             (row,) = scorer._model.generate(**inputs, max_new_tokens=6, **drawn).tolist()
         prompt = inputs["input_ids"][0].tolist()

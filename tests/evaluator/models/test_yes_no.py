@@ -38,3 +38,11 @@ def test_a_missing_answer_is_bounded_by_what_is_left_over() -> None:
     assert found is not None
     assert found.bounded
     assert found.log_odds == pytest.approx(math.log(0.99 / 0.01))
+
+
+def test_a_listed_probability_of_0_says_no_more_than_a_missing_one() -> None:
+    for p in (0.99, 1.0):
+        found = score_of_tokens([("Yes", math.log(p)), ("no", -9999.0), ("A", -math.inf)])
+        assert found is not None
+        assert found == score_of_tokens([("Yes", math.log(p))])
+        assert 4 < found.log_odds < 20

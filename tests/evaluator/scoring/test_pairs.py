@@ -116,17 +116,27 @@ def test_nothing_is_scored_twice_and_other_benchmarks_take_what_is_known(
     assert len(other.scored) == half.pairs.shape[1]
 
 
-@pytest.mark.parametrize("room", [1, 3, 31])
+@pytest.mark.parametrize(("room", "contested"), [(1, False), (3, False), (31, False), (50, True)])
 def test_batches_are_halved_when_memory_runs_out(
-    world: World, benchmark: Benchmark, needs: Needs, tmp_path: Path, room: int, caplog: pytest.LogCaptureFixture
+    world: World,
+    benchmark: Benchmark,
+    needs: Needs,
+    tmp_path: Path,
+    room: int,
+    contested: bool,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
+    """Between what is compared, where scores depend on the company."""
     plenty, cramped = Reader(), Reader(room=room)
+    plenty.contested = cramped.contested = contested
     score(plenty, world, benchmark, needs, tmp_path / "plenty", 64, tmp_path / "a")
     score(cramped, world, benchmark, needs, tmp_path / "tight", 64, tmp_path / "b")
     files = [(tmp_path / name / "scores.parquet").read_bytes() for name in ("plenty", "tight")]
     assert files[0] == files[1]
     assert max(len(pairs) for _, pairs, _ in cramped.calls) <= room
     assert max(Counter(cramped.scored).values()) == 1
+    if contested:
+        assert max(Counter(name for images, _, _ in cramped.calls for name in images).values()) == 1
     assert "Out of memory: going on with batches of" in caplog.text
     with pytest.raises(UserError, match="no memory for one pair; choose --device cpu or a smaller model"):
         score(Reader("none", room=0), world, benchmark, needs, tmp_path / "none", 64, tmp_path / "c")

@@ -45,6 +45,8 @@ def test_sequential_is_the_exhaustive_on_fewer(folders: Callable[[str], Path]) -
     some = load_diffusion(str(folders("epsilon")), "cpu", preset="sequential", samples=64)
     full, quick = every.score_pairs(images, pairs, contests), some.score_pairs(images, pairs, contests)
     assert every.counts["evaluations"] == 64 * (9 + 3)  # of each image as many again without a text
+    assert "3 images without a text: 64 evaluations each (768 evaluations," in every.describe_cost(9, 3)
+    assert "at most 64 evaluations each (at most 768 evaluations," in some.describe_cost(9, 3)
     assert some.counts["evaluations"] < every.counts["evaluations"]
     for contest in contests:
         assert full[contest, 0].argmax() == quick[contest, 0].argmax()

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from click.testing import Result
 
+from evaluator.models.contracts import FAILED
 from generator.base.files import read_json
 from tests.conftest import succeed
 from tests.evaluator.chat import Server, completion, serving
@@ -261,9 +262,11 @@ def test_an_image_that_is_too_large(server: Server, tmp_path: Path) -> None:
 
 
 def test_a_model_that_takes_fewer_parameters(server: Server, tmp_path: Path) -> None:
-    benchmark = captions_of_items(tmp_path / "items", 4)
-    results = asked(benchmark, server.spec("reasoner", concurrency=1), tmp_path / "run")
+    """Requests at once are refused the same, and every question is answered."""
+    benchmark = captions_of_items(tmp_path / "items", 20)
+    results = asked(benchmark, server.spec("reasoner"), tmp_path / "run")
     assert (shares(results)["value"] == 1).all()
+    assert not pd.read_parquet(tmp_path / "run" / "answers.parquet")["finish"].str.startswith(FAILED).any()
     assert read_json(tmp_path / "run" / "run.json")["info"]["not_taken"] == ["max_tokens", "temperature"]
 
 
