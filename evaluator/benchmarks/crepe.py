@@ -36,7 +36,8 @@ def read_crepe(path: Path) -> Iterator[Question]:
             kind, n = _KINDS[found[1]], int(found[2])
             for record in records_of(file):
                 question = _question(record, "productivity", kind, _negatives(record, "hard_negs"), n=n)
-                texts_of[(str(n), question.images[0].id, question.texts[0])][kind] = question
+                if not question.excluded:
+                    texts_of[(str(n), question.images[0].id, question.texts[0])][kind] = question
                 yield question
         elif found := _SYSTEMATICITY.fullmatch(file.stem):
             for record in records_of(file):
@@ -53,7 +54,7 @@ def read_crepe(path: Path) -> Iterator[Question]:
 
 def _systematicity(record: Record, split: str, corpus: str) -> Iterator[Question]:
     negatives = {kind: _negatives(record, f"valid_hard_negs_{kind}") for kind in ("atom", "comp")}
-    negatives[BOTH] = [*negatives["atom"], *negatives["comp"]]
+    negatives[BOTH] = [*negatives["atom"], *negatives["comp"]] if all(negatives.values()) else []
     for kind, texts in negatives.items():
         yield _question(record, "systematicity", kind, texts, split=split, corpus=corpus)
 
@@ -93,7 +94,6 @@ def _of_all_kinds(of_kind: dict[str, Question]) -> Question:
         texts=(first.texts[0], *(text for each in of_kind.values() for text in each.texts[1:])),
         kind="all",
         again=True,
-        excluded="",
     )
 
 

@@ -87,13 +87,7 @@ LAYOUTS = {
     "naturalbench_vqa": Layout(read_yes_no),
     "eqben": Layout(Columns(("image0", "image1"), ("caption0", "caption1"))),
 }
-"""SugarCrepe (Hsieh et al. 2023), SugarCrepe++ (Dumpala et al. 2024), CREPE (Ma et al. 2023), VL-CheckList (Zhao et al.
-2022), the Hard Positives sets (Kamath et al. 2024), COMPASS (anonymous, 2026), Pearson et al. 2025, PUG:SPARE
-(Koishigarina et al. 2026), ARO's relations and attributes (Yuksekgonul et al. 2023), Winoground (Thrush et al. 2022),
-BiVLC (Miranda et al. 2024), VisMin (Awal et al. 2024), ARO's word orders, What'sUp (Kamath et al. 2023), NegBench
-(Alhamoud et al. 2025), MMVP-VLM (Tong et al. 2024), VSR (Liu et al. 2023), COLA (Ray et al. 2023), ColorSwap
-(Burapacheep et al. 2024), NaturalBench-Retrieval and the yes/no questions of NaturalBench (Li et al. 2024), and the
-subset of EqBen (Wang et al. 2023), as their authors publish them."""
+"""The benchmarks of docs/external.md, as their authors publish them."""
 
 
 @dataclass(frozen=True)

@@ -66,6 +66,11 @@ class Model(Declared):
     def __str__(self) -> str:
         return shlex.quote(self.spec)
 
+    def after(self, trained: Stage) -> "Model":
+        """What a training made of it, which is run as it is: with the arguments of its spec and its options."""
+        arguments = re.search(r",\w+=.*", self.spec)
+        return Model(spec=f"jackalope:{trained}{arguments[0] if arguments else ''}", run=self.run)
+
 
 class _Models(Declared):
     """The file of `--models`."""
@@ -168,19 +173,16 @@ class Lab:
         return found
 
     def row(self, label: str, *commands: str) -> None:
-        """A row of the tables: `score run` commands, whose results are pooled with those of the same label."""
+        """A row of the tables: `score run` commands, whose results are pooled with those of the same label; or what
+        stands beside the runs, of `score audit`, `score embeddings` or `score generate`."""
         self._name("", label, *commands)
-
-    def show(self, label: str, command: str) -> None:
-        """A command that stands beside the runs: `score audit`, `score embeddings` or `score generate`."""
-        self._name("", label, command)
 
     def elsewhere(self, label: str, command: str, model: Model, trained: Stage) -> None:
         """What the training of a row changed elsewhere: a `score run` command without `--model`, for the model that it
         started from and for the trained one.
         """
-        self._name("--before", label, f"{command} --model {model} {model.run}")
-        self._name("--after", label, f"{command} --model jackalope:{trained}")
+        for option, each in (("--before", model), ("--after", model.after(trained))):
+            self._name(option, label, f"{command} --model {each} {each.run}")
 
     def lacks(self, label: str, reason: str = "") -> None:
         """A row that is not made; without a reason because the scale leaves it out."""
@@ -195,29 +197,25 @@ class Lab:
 
         So a recipe searches hyperparameters. A model's score is the mean over the splits of the mean of its protocols'
         main metrics, as Pearson et al. 2025 select by ID-val and OOD-val (appendix A). Runs the stages; what failed is
-        not chosen. Raises UserError where all failed.
+        not chosen; where all failed, the first stands for them and fails again.
         """
         if self.dry:
             return trained[0]
         failures = run_stages(in_order(runs), self.root, self.tell, self.place)
         scores = [-1.0 if run.name in failures else _validated(run.out(self.root), splits) for run in runs]
-        if max(scores) < 0:
-            raise UserError(
-                f"None of the {len(trained)} models of a search could be trained and scored; see the logs in "
-                f"{self.root}."
-            )
         return trained[scores.index(max(scores))]
 
-    def best_rate(self, rates: Sequence[str], train: str, run: Callable[[str], str], splits: Sequence[str]) -> str:
-        """The option `--rate` with which the command `train` makes the `best` model; nothing where rates are none.
+    def best_rate(self, rates: Sequence[str], train: str, run: str, model: Model, splits: Sequence[str]) -> str:
+        """The option `--rate` with which the command `train` makes the `best` model; nothing where rates are none, or
+        `train` has one.
 
-        run: the `score run` of a model.
+        run: a `score run` command without `--model`. model: what the training starts from.
         """
-        if not rates:
+        if not rates or re.search(r"--rate\b", train):
             return ""
         trained = [self.stage(f"{train} --rate {rate}") for rate in rates]
-        best = self.best(trained, [self.stage(run(f"jackalope:{each}")) for each in trained], splits)
-        return f"--rate {rates[trained.index(best)]}"
+        runs = [self.stage(f"{run} --model {model.after(each)} {model.run}") for each in trained]
+        return f"--rate {rates[trained.index(self.best(trained, runs, splits))]}"
 
     @property
     def needed(self) -> list[Stage]:

@@ -142,13 +142,14 @@ def _command(words: Sequence[str]) -> str:
 
 
 def _contents(word: str) -> Iterator[str]:
-    """The digest of the file or folder that a word names, as FILE, NAME=FILE, FAMILY:FILE or NAME@FILE."""
-    rests = [word, *(word.split(mark, 1)[1] for mark in "=:@" if mark in word)]
-    for rest in rests:
-        if ("/" in rest or "." in rest) and (path := Path(rest)).exists():
+    """The digests of the files and folders that a word names, as FILE, NAME=FILE, FAMILY:FILE,ARGUMENT=VALUE or
+    NAME@FILE. A name without "/" and "." is one after ":" alone."""
+    for start in (0, *(mark.end() for mark in re.finditer("[=:@]", word))):
+        name = re.split(r",(?=\w+=)", word[start:])[0]
+        if ("/" in name or "." in name or word[start - 1 : start] == ":") and os.path.exists(name):
+            path = Path(name)
             files = (path,) if path.is_file() else tuple(sorted(each for each in path.rglob("*") if each.is_file()))
             yield _digest(path, files, tuple(each.stat().st_mtime_ns for each in files))
-            return
 
 
 @cache

@@ -19,7 +19,7 @@ from evaluator.provenance.captions import DEFAULT
 from evaluator.provenance.exposure import Exposure
 from evaluator.training.data import Described, TrainingData, collect
 from evaluator.training.recipe import Negative, Positive, Recipe
-from evaluator.training.source import Source
+from evaluator.training.source import Source, check_hard_kinds
 from generator.base.declarations import Declared
 from generator.base.errors import UserError
 from generator.base.extras import check_installed
@@ -49,15 +49,13 @@ def corpus_source(path: Path, recipe: Recipe) -> Source:
         raise UserError(f"{path} is a corpus, whose captions have no kinds; leave --texts out.")
     negatives, positives = recipe.hard_kinds()
     text = _text(path)
-    numbered = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    numbered = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     lines = [_read(line, f"Line {number} of {path}") for number, line in numbered]
     if not lines:
         raise UserError(f"{path} has no lines; write one JSON object for each caption, with `image` and `caption`.")
     for name, asked in (("negatives", negatives), ("positives", positives)):
         there = {kind for line in lines for kind, texts in getattr(line, name).items() if texts}
-        if lacking := [kind for kind in asked if kind not in there]:
-            has = ",".join(sorted(there)) or "none"
-            raise UserError(f"{path} has no {name} of the kind {lacking[0]}; it has {has}: give --{name} {has}.")
+        check_hard_kinds(str(path), name, asked, there)
     described: dict[str, Described] = defaultdict(Described)
     words: dict[str, None] = {}
     for line in lines:
@@ -116,6 +114,6 @@ def _read(line: str, where: str) -> _Line:
 
 def _text(path: Path) -> str:
     try:
-        return read_text(path, MOST_LIST)
+        return read_text(path, MOST_LIST, "utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path} cannot be read ({error}); give a file of JSON lines.") from None

@@ -125,7 +125,8 @@ def fit(
     """
     steps = Steps(data, recipe.batch, recipe.epochs, recipe.seed, recipe.steps)
     network, process = learner.network, Process.from_environment()
-    optimizer = torch.optim.AdamW(_groups(network, recipe.decay), lr=recipe.rate, betas=(0.9, 0.98), fused=True)
+    betas = (0.9, 0.98) if recipe.decay else (0.9, 0.999)  # those of CLIP; of Adam, as papers mean it
+    optimizer = torch.optim.AdamW(_groups(network, recipe.decay), lr=recipe.rate, betas=betas, fused=True)
     schedule = _schedule(optimizer, recipe, len(steps))
     parts = {"model": network, "optimizer": optimizer, "schedule": schedule}
     done, total, losses = checkpoint.resume(parts)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from evaluator.runs.request import option
-from evaluator.training.recipe import NEGATIVES, Recipe, parse_lora
+from evaluator.training.recipe import NEGATIVES, Recipe, listed, parse_lora
 from generator.base.errors import UserError
 from generator.base.progress import SILENT, Progress
 
@@ -137,8 +137,6 @@ class _Further(Method):
 
     decay: float = 0.0
     warmup: float = 0.0
-    flip: bool = False
-    shift: int = 0
     negatives: str = option("none", NEGATIVES)
 
 
@@ -204,6 +202,8 @@ class Finetune(_Further):
         lora = parse_lora(self.lora)
         merge = with_lora(loaded.network, *lora, self.seed) if lora else lambda: None
         if matches:
+            if listed(self.positives) and self.positive_loss != "caption":
+                raise UserError("A cross encoder learns from positives as from captions; give positive_loss='caption'.")
             return Training(loaded, Matching(loaded, data, self), merge)
         return Training(loaded, Contrastive(Towers(loaded, data, self.precision), data, self), merge)
 

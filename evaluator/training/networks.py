@@ -36,6 +36,7 @@ _NO_VARIANCE = -30.0
 """Log variance of the latent, the least that diffusers takes."""
 _UNTOLD = 0.1
 """The share of images that a diffusion model sees without a caption."""
+_SHIFT = 16
 _SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
@@ -48,7 +49,7 @@ def new_model(
     bags: train a dual encoder as a bag of words (evaluator.training.data.Facts).
     """
     torch.manual_seed(recipe.seed)
-    target, augment = best_device(device), Augmentation(recipe, data.mirrored)
+    target, augment = best_device(device), Augmentation(recipe.seed, data.mirrored)
     if architecture == "cross":
         matcher = new_vilt(data.texts, target, size)
         return matcher, Matching(matcher, data, recipe, augment)
@@ -62,22 +63,20 @@ def new_model(
 
 
 class Augmentation:
-    """Mirrors images at random, where nothing that is said depends on it, and shifts those of a step alike; this keeps
-    every binding.
+    """Mirrors images at random, where nothing that is said depends on it, and shifts those of a step alike, by at most
+    a sixteenth of their shorter side; this keeps every binding. What leaves at an edge comes in at the other one.
     """
 
-    def __init__(self, recipe: Recipe, mirrored: bool):
-        self._flip, self._shift, self._seed = recipe.flip and mirrored, recipe.shift, recipe.seed
+    def __init__(self, seed: int, mirrored: bool):
+        self._seed, self._mirrored = seed, mirrored
 
     def __call__(self, image: Tensor, place: int, step: int) -> Tensor:
         """An image (3, h, w), changed by its place in a step and the step's number alone."""
-        if self._flip and Stream(self._seed, "mirror", step, place).below(2):
+        if self._mirrored and Stream(self._seed, "mirror", step, place).below(2):
             image = image.flip(-1)
-        if self._shift:
-            stream = Stream(self._seed, "shift", step)
-            down, right = (stream.below(2 * self._shift + 1) - self._shift for _ in range(2))
-            image = torch.roll(image, (down, right), (-2, -1))
-        return image
+        stream, most = Stream(self._seed, "shift", step), min(image.shape[-2:]) // _SHIFT
+        down, right = (stream.below(2 * most + 1) - most for _ in range(2))
+        return torch.roll(image, (down, right), (-2, -1))
 
 
 def network_config(architecture: str = "dual", size: str = "tiny", length: int = 0) -> dict[str, Any]:

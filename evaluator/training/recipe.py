@@ -24,8 +24,7 @@ class Recipe:
 
     steps: how many there are; None for those of `epochs`. rate: the peak of one cycle whose share `warmup` rises, or
     constant where `warmup` is 0. decay: of AdamW; Adam at 0. positive_loss: `caption`, where positives are captions
-    like others, or `analogy` (evaluator.training.contrastive). flip: whether images are mirrored at random, where no
-    text depends on it. shift: the most pixels by which images are shifted.
+    like others, or `analogy` (evaluator.training.contrastive).
     """
 
     name: ClassVar[str] = ""
@@ -54,8 +53,6 @@ class Recipe:
     positive_loss: Literal["caption", "analogy"] = "caption"
     negative_weight: float = option(1.0, "Weight of the negatives.", least=0)
     positive_weight: float = option(1.0, "Weight of the hard-positive loss.", least=0)
-    flip: bool = True
-    shift: int = 4
     images_per_class: int | None = option(
         None,
         "At most this many images of each class, drawn by seed; by default all. A class is the images with the same "

@@ -4,13 +4,13 @@ some benchmarks.
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
+from evaluator.benchmarks.tables import rows_of
 from evaluator.provenance.exposure import Exposure, read_exposure
 from evaluator.training.data import TRAIN, Described, TrainingData, collect
 from evaluator.training.recipe import Recipe, listed
@@ -36,7 +36,8 @@ def benchmark_source(world: World, benchmark: Benchmark, recipe: Recipe) -> Sour
     negatives and positives.
 
     Raises UserError when the certificate in its folder says `failed`, when the train split is empty, when an item of
-    the protocol train is not of the split train, or its scene is not, and for kinds that there are not.
+    the protocol train is not of the split train, or its scene is not, and for kinds that there are not. The default
+    negatives of a method are those of them that there are.
     """
     record = describe(world, benchmark)
     negatives, positives = recipe.hard_kinds()
@@ -44,10 +45,12 @@ def benchmark_source(world: World, benchmark: Benchmark, recipe: Recipe) -> Sour
     kind_of = _kinds_of(benchmark, listed(recipe.texts or ""))
     described: dict[str, Described] = defaultdict(Described)
     said: set[str] = set()
+    there: dict[str, set[str]] = {"n": set(), "p": set()}
     names = ("item_id", "scene_id", "text_id", "slot", "kind", "of")
-    for item_id, scene_id, text_id, slot, kind, of in _rows(benchmark.candidates, *names):
+    for item_id, scene_id, text_id, slot, kind, of in rows_of(benchmark.candidates, *names):
         if item_id not in kind_of:
             continue
+        there.setdefault(slot, set()).add(kind)
         image = described[scene_id]
         if slot == "n":
             if kind in negatives:
@@ -60,9 +63,20 @@ def benchmark_source(world: World, benchmark: Benchmark, recipe: Recipe) -> Sour
             image.captions.setdefault(text_id, ([], []))
         elif kind in positives:
             image.captions[of][1].append(text_id)
+    asked = f"{benchmark.folder} with --texts {','.join(sorted(set(kind_of.values())))}"
+    if recipe.negatives != type(recipe).negatives:
+        check_hard_kinds(asked, "negatives", negatives, there["n"])
+    check_hard_kinds(asked, "positives", positives, there["p"])
     ordered = [(world, scene, described[scene]) for scene in sorted(described)]
     data = collect(ordered, benchmark.text_of, not says_where(benchmark, said))
     return Source(data, record, lambda used: _exposure([(world, benchmark)], used))
+
+
+def check_hard_kinds(where: str, name: str, asked: Collection[str], there: Collection[str]) -> None:
+    """Raise UserError for kinds of negatives or positives, by `name`, that what is learnt from lacks."""
+    if lacking := [kind for kind in asked if kind not in there]:
+        has = ",".join(sorted(there)) or "none"
+        raise UserError(f"{where} has no {name} of the kind {lacking[0]}; it has {has}: give --{name} {has}.")
 
 
 def whole_source(benchmarks: Sequence[tuple[World, Benchmark]]) -> Source:
@@ -77,14 +91,14 @@ def whole_source(benchmarks: Sequence[tuple[World, Benchmark]]) -> Source:
     described: list[tuple[Images, str, Described]] = []
     words: dict[str, str] = {}
     for world, benchmark in benchmarks:
-        forms = dict(_rows(benchmark.texts, "text_id", "form"))
+        forms = dict(rows_of(benchmark.texts, "text_id", "form"))
         named = {text: pair for text, form in forms.items() if form and (pair := _named(json.loads(form)))}
         same: dict[tuple[str, ...], list[str]] = defaultdict(list)
         for text in named:
             same[_bag(benchmark.text_of[text])].append(text)
         whole = {bag for bag, texts in same.items() if _is_whole([named[text] for text in texts])}
         true_texts: dict[str, dict[str, None]] = defaultdict(dict)
-        for scene, text, truth in _rows(benchmark.candidates, "scene_id", "text_id", "truth"):
+        for scene, text, truth in rows_of(benchmark.candidates, "scene_id", "text_id", "truth"):
             if truth and text in named:
                 true_texts[scene].setdefault(text)
         for scene, true in sorted(true_texts.items()):
@@ -143,13 +157,13 @@ def default_kinds(benchmark: Benchmark) -> tuple[str, ...]:
 def says_where(benchmark: Benchmark, texts: Collection[str]) -> bool:
     """Whether some of these texts state a relation, or have no form that would tell: mirroring could make them
     false."""
-    form_of = dict(_rows(benchmark.texts, "text_id", "form"))
+    form_of = dict(rows_of(benchmark.texts, "text_id", "form"))
     return any(form_of[text] is None or json.loads(form_of[text]).get("relations") for text in texts)
 
 
 def _kinds_of(benchmark: Benchmark, kinds: Collection[str]) -> dict[str, str]:
     """The kind of each training item of these kinds."""
-    found: dict[str, str] = dict(_rows(benchmark.items_of(TRAIN), "item_id", "kind"))
+    found: dict[str, str] = dict(rows_of(benchmark.items_of(TRAIN), "item_id", "kind"))
     if not found:
         raise UserError(
             f"{benchmark.folder} has no training items: its train split is empty; render scenes for it (`gen render "
@@ -170,18 +184,13 @@ def _check_split(benchmark: Benchmark) -> None:
     astray = items.filter(pc.fill_null(pc.not_equal(items["split"], TRAIN), True))["item_id"].to_pylist()
     train = set(items["item_id"].to_pylist())
     scenes = set(benchmark.splits.filter(pc.equal(benchmark.splits["split"], TRAIN))["scene_id"].to_pylist())
-    rows = _rows(benchmark.candidates, "item_id", "scene_id")
+    rows = rows_of(benchmark.candidates, "item_id", "scene_id")
     astray += [item_id for item_id, scene_id in rows if item_id in train and scene_id not in scenes]
     if astray:
         raise UserError(
             f"{benchmark.folder} trains on scenes outside its split train ({len(astray)} rows, the first of item "
             f"{astray[0]}), so that nothing would be unseen; `gen verify` names them all. Make the benchmark again."
         )
-
-
-def _rows(table: pa.Table, *names: str) -> Iterator[tuple[Any, ...]]:
-    """The values of some columns, row by row."""
-    return zip(*(table[name].to_pylist() for name in names), strict=True)
 
 
 def _named(form: dict[str, Any]) -> tuple[Named, ...]:

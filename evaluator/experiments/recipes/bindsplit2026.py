@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from evaluator.experiments.lab import Experiment, Lab, Model
 from evaluator.experiments.stages import Stage
@@ -25,13 +24,11 @@ class Scale:
     benchmark: str = "color-shape-3x3+asymmetric"
     twins: str = "--scenes train=100,val=10,seen=300,partial=300,unseen=300"
     small_world: str = "--scenes train=1000,val=10,seen=50,partial=50,unseen=50"
-    large_world: str = "--scenes grid"
     resolution: str = "64x64"
     quality: str = "draft"
     blocks: Sequence[int] = (0, 1, 2)
     seeds: Sequence[int] = (0, 1)
     pretrain: str = ""
-    negatives: str = ""
     labclip: str = ""
     finetune: str = ""
     rates: Sequence[str] = ()
@@ -92,25 +89,21 @@ def make(lab: Lab, at: Scale) -> None:
         for block in at.blocks
     }
 
-    def asked(model: object, block: int, options: str = "") -> str:
-        return f"score run {world} --benchmark {at.benchmark}-b{block} --model {model} {options} {_ALLOWED}"
+    def asked(block: int) -> str:
+        return f"score run {world} --benchmark {at.benchmark}-b{block} {_ALLOWED}"
 
-    def row(label: str, model: object, block: int, options: str = "") -> None:
-        lab.row(
-            label,
-            asked(model, block, options),
-            f"score run {twins[block]} --protocol pairs --model {model} {options} {_ALLOWED}",
-        )
+    def row(label: str, model: Model, block: int) -> None:
+        of_twins = f"score run {twins[block]} --protocol pairs {_ALLOWED}"
+        lab.row(label, *(f"{each} --model {model} {model.run}" for each in (asked(block), of_twins)))
 
-    small, large = render(f"{at.small_world} --seed 2"), render(f"{at.large_world} --seed 3")
+    small, large = render(f"{at.small_world} --seed 2"), render("--scenes grid --seed 3")
     pretrained = {
         (network, size): f"jackalope:{lab.stage(f'score train pretrain {of} {options} {at.pretrain}')}"
         for network, options in _NETWORKS.items()
         for size, of in (("small", small), ("large", large))
     }
     for size, of in (("small", small), ("large", large)):
-        preset = f"--preset bindsplit2026 {at.negatives}"
-        trained = lab.stage(f"score train finetune {of} --model {pretrained['dual', size]} {preset}")
+        trained = lab.stage(f"score train finetune {of} --model {pretrained['dual', size]} --preset bindsplit2026")
         pretrained["dual with negatives", size] = f"jackalope:{trained}"
     known = {f"{name}, {size} pretraining": Model(spec=spec) for (name, size), spec in pretrained.items()}
     methods = {"labclip": ("labclip", at.labclip), "finetuned": ("finetune", at.finetune)}
@@ -120,7 +113,7 @@ def make(lab: Lab, at: Scale) -> None:
                 lab.lacks(f"{name} / {part}", model.missing)
             continue
         for block in at.blocks:
-            row(f"{name} / raw", model, block, model.run)
+            row(f"{name} / raw", model, block)
         for part, (method, options) in methods.items():
             label = f"{name} / {part}"
             for block in at.blocks:
@@ -128,10 +121,10 @@ def make(lab: Lab, at: Scale) -> None:
                 given = f"{options} {model.train}"
                 if method == "finetune":
                     first = f"{of_block} --seed {at.seeds[0]} {given}"
-                    given = f"{given} {lab.best_rate(at.rates, first, partial(asked, block=block), ('val',))}"
+                    given = f"{given} {lab.best_rate(at.rates, first, asked(block), model, ('val',))}"
                 for seed in at.seeds:
                     trained = lab.stage(f"{of_block} --seed {seed} {given}")
-                    row(label, f"jackalope:{trained}", block)
+                    row(label, model.after(trained), block)
                     known_world = f"score run {small} --benchmark color-shape-3x3-b0 {at.elsewhere} {_ALLOWED}"
                     lab.elsewhere(label, known_world, model, trained)
     for network, architecture in _NETWORKS.items():
@@ -142,7 +135,7 @@ def make(lab: Lab, at: Scale) -> None:
             for seed in at.seeds:
                 of_block = f"{world} --benchmark {at.benchmark}-b{block} --seed {seed}"
                 alone = lab.stage(f"score train scratch {of_block} {architecture} {at.scratch}")
-                row(f"{network} / scratch", f"jackalope:{alone}", block)
+                row(f"{network} / scratch", Model(spec=f"jackalope:{alone}"), block)
     lab.lacks("dual with negatives / scratch", "score train scratch has negatives already: see dual / scratch")
 
 

@@ -55,8 +55,8 @@ def make(lab: Lab, at: Scale) -> None:
         more = lab.stage(f"gen describe {described} --protocol productivity --name productivity")
         worlds[block] = lab.stage(f"gen verify {more}")
 
-    def row(label: str, block: int, model: object, options: str = "") -> None:
-        asked = f"--model {model} {options} {_ALLOWED}"
+    def row(label: str, block: int, model: Model) -> None:
+        asked = f"--model {model} {model.run} {_ALLOWED}"
         lab.row(
             label, *(f"score run {worlds[block]} --benchmark {of} {asked}" for of in ("compass2026", "productivity"))
         )
@@ -70,11 +70,11 @@ def make(lab: Lab, at: Scale) -> None:
             continue
         other = lab.render(f"{at.elsewhere} --seed 1", at.resolution, at.quality)
         for block, world in worlds.items():
-            row(name, block, model, model.run)
+            row(name, block, model)
             for seed in at.seeds:
                 given = f"--benchmark compass2026 --seed {seed} --texts plain,graded {model.train}"
                 trained = lab.stage(f"score train finetune {world} --model {model} {given}")
-                row(tuned, block, f"jackalope:{trained}")
+                row(tuned, block, model.after(trained))
                 asked = f"score run {other} --benchmark color-shape-3x3-b0 {_ALLOWED}"
                 lab.elsewhere(tuned, asked, model, trained)
     for label, texts in _TAUGHT.items():
@@ -85,9 +85,9 @@ def make(lab: Lab, at: Scale) -> None:
             for seed in at.seeds:
                 given = f"--benchmark compass2026 {texts} --seed {seed} {at.scratch}"
                 trained = lab.stage(f"score train scratch {world} {given}")
-                row(label, block, f"jackalope:{trained}")
+                row(label, block, Model(spec=f"jackalope:{trained}"))
     for block, world in worlds.items():
-        lab.show(f"texts of block {block}", f"score audit {world} --benchmark compass2026 --seed 0")
+        lab.row(f"texts of block {block}", f"score audit {world} --benchmark compass2026 --seed 0")
 
 
 EXPERIMENT = Experiment(

@@ -70,18 +70,22 @@ def make(lab: Lab, at: Scale) -> None:
 
     of_paper = "--benchmark hard-positives2024"
 
-    def row(label: str, world: object, model: object, options: str = "") -> None:
-        asked = f"--model {model} {options} {_ALLOWED}"
+    def row(label: str, world: object, model: Model) -> None:
+        asked = f"--model {model} {model.run} {_ALLOWED}"
         lab.row(label, *(f"score run {world} {name} {asked}" for name in (of_paper, "--benchmark converse")))
 
     other = described(f"{at.other_world} --seed 1")
     stand_in = lab.stage(f"score train pretrain {other} {of_paper} {at.pretrain}")
     (model,) = lab.models({"base": Model(spec=f"jackalope:{stand_in}")}).values()
+    if model.missing:
+        for label in ("base", *_RECIPES):
+            lab.lacks(label, model.missing)
+        return
     for block in at.blocks:
         told = described(f"--holdout 3x3 --block-seed {block} {at.world}")
         more = lab.stage(f"gen describe {told} {of_paper} --preset {shlex.quote(str(_CONVERSE))} --name converse")
         world = lab.stage(f"gen verify {more}")
-        row("base", world, model, model.run)
+        row("base", world, model)
         for label, options in _RECIPES.items():
             if label not in at.recipes:
                 lab.lacks(label)
@@ -90,7 +94,7 @@ def make(lab: Lab, at: Scale) -> None:
                 preset = f"{of_paper} --preset hard-positives2024 --texts plain,relations"
                 given = f"{preset} {options} --seed {seed} {at.finetune} {model.train}"
                 trained = lab.stage(f"score train finetune {world} --model {model} {given}")
-                row(label, world, f"jackalope:{trained}")
+                row(label, world, model.after(trained))
                 asked = f"score run {other} --benchmark color-shape-3x3-b0 {at.elsewhere} {_ALLOWED}"
                 lab.elsewhere(label, asked, model, trained)
 

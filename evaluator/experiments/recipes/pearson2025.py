@@ -84,6 +84,7 @@ SCALES = {
         quality="standard",
         pretrain="--size small",
         scratch=dict.fromkeys(_ARCHITECTURES.values(), "--size small"),
+        denoised=",preset=pearson2025",
     ),
 }
 
@@ -104,9 +105,7 @@ def make(lab: Lab, at: Scale, preset: str) -> None:
     )
     for task in _TASKS:
         of_task = f"{world} --benchmark {preset}-{task}"
-
-        def asked(model: object, options: str = "", of_task: str = of_task) -> str:
-            return f"score run {of_task} --model {model} {options} {_ALLOWED}"
+        asked = f"score run {of_task} {_ALLOWED}"
 
         for name, model in models.items():
             shown = f"{name}, {task}"
@@ -118,23 +117,23 @@ def make(lab: Lab, at: Scale, preset: str) -> None:
                     lab.lacks(f"{name} / frozen", model.missing)
                     lab.lacks(f"{name} / finetuned", model.missing)
                 continue
-            lab.row(f"{called} / frozen", asked(model, model.run))
+            lab.row(f"{called} / frozen", f"{asked} --model {model} {model.run}")
             method, tuning = _TRAINED_BY[name]
             own = f"{tuning}-{task}" if (name, task) in _OF_TASK else tuning
             options = f"--preset {own} {at.dreambooth if method == 'dreambooth' else at.finetune} {model.train}"
             train = f"score train {method} {of_task} --model {model}"
             if method == "finetune":
                 first = f"{train} --seed {at.seeds[0]} {options}"
-                options = f"{options} {lab.best_rate(at.rates, first, asked, ('id_val', 'ood_val'))}"
+                options = f"{options} {lab.best_rate(at.rates, first, asked, model, ('id_val', 'ood_val'))}"
             tuned = [lab.stage(f"{train} --seed {seed} {options}") for seed in at.seeds]
             for trained in tuned:
-                lab.row(f"{called} / finetuned", asked(f"jackalope:{trained}"))
+                lab.row(f"{called} / finetuned", f"{asked} --model {model.after(trained)} {model.run}")
                 known_world = f"score run {other} --benchmark color-shape-3x3-b0 {at.elsewhere} {_ALLOWED}"
                 lab.elsewhere(f"{called} / finetuned", known_world, model, trained)
             if name != "ViLT":
                 command = "score embeddings" if name == "CLIP" else "score generate"
-                lab.show(
-                    shown, f"{command} {of_task} --model frozen={model} --model tuned=jackalope:{tuned[0]} --seed 0"
+                lab.row(
+                    shown, f"{command} {of_task} --model frozen={model} --model tuned={model.after(tuned[0])} --seed 0"
                 )
         for name, architecture in _ARCHITECTURES.items():
             if name not in at.architectures:
@@ -144,7 +143,7 @@ def make(lab: Lab, at: Scale, preset: str) -> None:
                 given = f"--seed {seed} --architecture {architecture} {at.scratch.get(architecture, '')}"
                 trained = lab.stage(f"score train scratch {of_task} {given}")
                 how = at.denoised if architecture == "diffusion" else ""
-                lab.row(f"{name} / scratch", asked(f"jackalope:{trained}{how}"))
+                lab.row(f"{name} / scratch", f"{asked} --model jackalope:{trained}{how}")
 
 
 _ABOUT = (

@@ -1,5 +1,6 @@
 """CREPE's files: negatives as CSV and JSON have them, kinds, splits, boxes."""
 
+import csv
 from collections import Counter
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 
 from evaluator.benchmarks.crepe import NO_NEGATIVE, read_crepe
 from generator.base.errors import UserError
-from tests.evaluator.benchmarks.conftest import write_crepe, write_crepe_systematicity
+from tests.evaluator.benchmarks.conftest import write_crepe, write_crepe_systematicity, write_csv
 
 
 def test_a_caption_with_negatives_of_all_kinds_is_asked_with_all(tmp_path: Path) -> None:
@@ -32,7 +33,23 @@ def test_a_region_is_shown_and_its_image_is_the_cluster(tmp_path: Path) -> None:
 
 def test_a_caption_without_negatives_is_excluded(tmp_path: Path) -> None:
     asked = list(read_crepe(write_crepe_systematicity(tmp_path)))
-    assert Counter(each.excluded for each in asked) == {"": 23, NO_NEGATIVE: 1}
+    assert Counter(each.excluded for each in asked) == {"": 22, NO_NEGATIVE: 2}
+    assert sorted(each.kind for each in asked if each.excluded) == ["both", "comp"]
+
+
+def test_a_caption_that_lacks_negatives_of_a_kind_is_not_asked_with_all(tmp_path: Path) -> None:
+    """The other captions of its file are; one without any is excluded three times."""
+    write_crepe(tmp_path)
+    for kind in ("swap", "atom", "negate"):
+        file = next(tmp_path.rglob(f"prod_vg_hard_negs_{kind}_complexity_4.csv"))
+        rows = list(csv.reader(file.open()))
+        rows[1][-1] = "[]"
+        if kind == "swap":
+            rows[2][-1] = "[]"
+        write_csv(file, rows)
+    asked = list(read_crepe(tmp_path))
+    assert Counter(each.kind for each in asked) == {"atom": 7, "swap": 7, "neg": 7, "all": 5}
+    assert Counter(each.excluded for each in asked) == {"": 22, NO_NEGATIVE: 4}
 
 
 @pytest.mark.parametrize("negatives", ["a red cup", "[1]", "['']", "__import__('os')", "[" * 9000])

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.experiments.lab import Lab, find_experiment
+from evaluator.experiments.lab import Lab, Model, find_experiment
 from generator.vocabulary.families import vocabulary_text
 
 SCALES = ("smoke", "tiny", "small", "paper")
 
 
-def _commands(name: str, scale: str) -> list[str]:
-    lab = Lab(Path("nowhere"), dry=True, scale=scale)
+def _commands(name: str, scale: str, **given: Model) -> list[str]:
+    lab = Lab(Path("nowhere"), given, dry=True, scale=scale)
     experiment = find_experiment(name)
     experiment.make(lab, experiment.at(scale))
     return [" ".join(stage.words) for stage in lab.needed]
@@ -57,3 +57,37 @@ def test_pearson_trains_every_architecture_from_scratch_on_every_task(scale: str
         for architecture in ("dual", "cross", "diffusion"):
             asked = [each for each in trained if f"-{task} " in each and f"--architecture {architecture} " in each]
             assert len(asked) >= 2, (task, architecture)
+
+
+@pytest.mark.parametrize("scale", ["tiny", "paper"])
+def test_a_model_is_scored_alike_before_and_after_its_training(scale: str) -> None:
+    model = Model(spec="diffusion:x/y,preset=pearson2025", run="--limit 50", train="--steps 9")
+    commands = _commands("pearson2025", scale, Diffusion=model)
+    runs = [each for each in commands if each.startswith("score run")]
+    of_user = [each for each in runs if "diffusion:" in each or "score-train-dreambooth" in each]
+    assert len(of_user) > 6
+    assert all(re.search(r" --model \S+,preset=pearson2025 .*--limit 50$", each) for each in of_user)
+    drawn = [each for each in commands if each.startswith("score generate")]
+    assert all(each.count(",preset=pearson2025 ") == 2 for each in drawn)
+
+
+def test_diffusion_models_from_scratch_are_scored_as_in_the_paper() -> None:
+    runs = [each for each in _commands("pearson2025", "paper") if each.endswith(",preset=pearson2025")]
+    assert len(runs) == 9
+
+
+@pytest.mark.parametrize(("name", "model"), [("pearson2025", "CLIP"), ("bindsplit2026", "dual, small pretraining")])
+def test_a_rate_of_the_users_is_not_searched(name: str, model: str) -> None:
+    given = Model(spec="open_clip:ViT-B-32@openai", train="--rate 3e-5")
+    trained = [each for each in _commands(name, "tiny", **{model: given}) if "train finetune" in each]
+    of_user = [each for each in trained if "open_clip:" in each]
+    assert of_user
+    assert all(re.findall(r"--rate (\S+)", each) == ["3e-5"] for each in of_user)
+
+
+def test_a_model_that_is_missing_leaves_its_rows_out_with_the_reason() -> None:
+    lab = Lab(Path("nowhere"), {"base": Model(missing="too large")}, "tiny", dry=True)
+    experiment = find_experiment("hard-positives2024")
+    experiment.make(lab, experiment.at("tiny"))
+    assert lab.needed == []
+    assert set(lab.missing.values()) == {"too large"}

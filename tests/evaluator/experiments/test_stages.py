@@ -32,12 +32,16 @@ def test_another_version_of_the_code_is_another_stage(monkeypatch: pytest.Monkey
     assert names[0][1] == names[1][1]
 
 
-def test_it_follows_from_the_contents_of_files_that_the_command_names(tmp_path: Path) -> None:
+def test_it_follows_from_the_contents_of_files_that_the_command_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     file, folder = tmp_path / "holdout.json", tmp_path / "model"
     folder.mkdir()
     for place in (file, folder / "weights"):
         place.write_text("one")
     given = (f"--holdout {file}", f"--preset={file}", f"jackalope:{folder}", f"open_clip:ViT-B-32@{file}")
+    given += ("jackalope:model", f"a=diffusion:{folder},preset=pearson2025", "open_clip:local-dir:model")
 
     def names() -> list[str]:
         return [Stages().add(f"score run {each}").name for each in given]

@@ -49,6 +49,13 @@ def test_a_corpus_is_read_with_its_kinds(tmp_path: Path) -> None:
     assert _texts(as_captions, as_captions.data.captions) == ["a dog", "a hound", "dog a", "a red car", "one car"]
 
 
+def test_a_line_ends_where_json_lines_say(tmp_path: Path) -> None:
+    """Not at the other ends of lines that Unicode has, and a byte-order mark is no text."""
+    path = _write(tmp_path, [{"image": "b.jpg", "caption": "a car"}])
+    path.write_text("\ufeff" + path.read_text().replace("a car", "a\u2028car\x85"), encoding="utf-8")
+    assert corpus_source(path, PLAIN).data.texts == ["a\u2028car\x85"]
+
+
 def test_a_negative_that_is_true_of_its_image_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """A caption of another line, and a positive of a kind that is not learnt from; of another image both are false."""
     lines = [

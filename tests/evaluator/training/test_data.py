@@ -143,6 +143,11 @@ def test_kinds_that_there_are_not_are_refused(world: World, benchmark: Benchmark
         read(world, benchmark, ("plain",), ("flop",))
     with pytest.raises(UserError, match="Unknown kind of training positives 'swop'; did you mean 'swap'"):
         read(world, benchmark, ("plain",), (), ("swop",))
+    with pytest.raises(UserError, match="--texts plain has no negatives of the kind neg; it has replace,swap: give"):
+        read(world, benchmark, ("plain",), ("swap", "neg"))
+    with pytest.raises(UserError, match=r"has no positives of the kind converse; it has .*: give --positives"):
+        read(world, benchmark, ("plain",), (), ("converse",))
+    assert (benchmark_source(world, benchmark, Recipe(texts="plain")).data.negatives >= 0).any()  # swaps, no flips
 
 
 def test_every_image_comes_once_in_an_epoch_and_in_another_order_in_the_next(all_kinds: TrainingData) -> None:

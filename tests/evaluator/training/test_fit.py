@@ -59,6 +59,16 @@ def test_no_held_out_fact_enters_a_batch(all_kinds: TrainingData, world: World, 
     assert {text for i in range(len(steps)) for text in steps[i].positives if text >= 0} <= asked
 
 
+def _betas(state: Path) -> set[tuple[float, float]]:
+    return {tuple(group["betas"]) for group in torch.load(state, weights_only=True)["optimizer"]["param_groups"]}
+
+
+def test_without_decay_it_is_adam(data: TrainingData, tmp_path: Path) -> None:
+    recipe, checkpoint = Recipe(epochs=1, batch=96, decay=0.0), Checkpoint(tmp_path / "state", {})
+    fit(Contrastive(_learner(data), data, recipe), data, recipe, checkpoint)
+    assert _betas(checkpoint.path) == {(0.9, 0.999)}
+
+
 def test_the_rate_rises_and_falls_once_and_betas_stay(data: TrainingData, tmp_path: Path) -> None:
     """Of twenty steps 5% are one, of which OneCycleLR alone makes a division by zero."""
     rates: list[float] = []
@@ -76,8 +86,7 @@ def test_the_rate_rises_and_falls_once_and_betas_stay(data: TrainingData, tmp_pa
     assert len(losses) == len(rates) == 20
     assert rates[0] < rates[1] == max(rates)
     assert rates[1:] == sorted(rates[1:], reverse=True)
-    state = torch.load(checkpoint.path, weights_only=True)
-    assert {tuple(group["betas"]) for group in state["optimizer"]["param_groups"]} == {(0.9, 0.98)}
+    assert _betas(checkpoint.path) == {(0.9, 0.98)}
 
 
 def test_matrices_decay_and_embeddings_vectors_and_temperatures_do_not() -> None:

@@ -138,6 +138,11 @@ def test_a_caption_that_would_be_cut_is_refused(trains: Callable[..., Any], tmp_
         trains(QUICK, short)
 
 
+def test_positives_need_the_loss_of_cross_encoders(trains: Callable[..., Any], vilt: str) -> None:
+    with pytest.raises(UserError, match="learns from positives as from captions; give positive_loss='caption'"):
+        trains(replace(QUICK, positives="swap"), vilt)
+
+
 def test_the_command_takes_the_preset_of_cross_encoders(drawn: Path, vilt: str, tmp_path: Path) -> None:
     pytest.importorskip("peft")
     given = ("train", "finetune", drawn, "--model", vilt, "--out", tmp_path / "out", "--epochs", "1", "--device", "cpu")
