@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from heapq import nlargest
 from itertools import zip_longest
 from typing import Any
 
@@ -21,6 +22,8 @@ TRAIN = "train"
 _MOST_CACHED = 4 << 30
 """Bytes of prepared images that are kept; the others are read again in each epoch."""
 _THREADS = 4
+_LONGEST = 100
+"""How many of the longest texts a new model is made to read: the one of most tokens is among them."""
 _WORD = re.compile(r"\w+")
 
 
@@ -36,7 +39,7 @@ class TrainingData:
     positives: int64 (n, c, k), those of each caption. true: int64 (n, t), every text that is true of the image,
     captions and positives. All four have -1 where there are fewer. images: where each image lies, and its name.
     mirrored: whether an image may be mirrored, because no text says where something is. text_ids: those of `texts`, for
-    benchmarks.
+    benchmarks. longest: the longest texts that there are, of training or not, which a new model is made to read.
     """
 
     texts: Sequence[str]
@@ -47,6 +50,7 @@ class TrainingData:
     images: Sequence[tuple[Images, str]]
     mirrored: bool
     text_ids: Sequence[str] = ()
+    longest: Sequence[str] = ()
 
     def __len__(self) -> int:
         return len(self.images)
@@ -126,6 +130,7 @@ def collect(
         [(where, name) for where, name, _ in described],
         mirrored,
         list(rows),
+        nlargest(_LONGEST, words.values(), key=len),
     )
 
 

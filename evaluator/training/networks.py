@@ -44,20 +44,20 @@ def new_model(
     architecture: str, size: str, data: TrainingData, recipe: Recipe, device: str | None, bags: bool = False
 ) -> tuple[Any, Learner]:
     """A new model, whose weights follow the seed of the recipe, and its learner. Its context is as long as the longest
-    text needs.
+    text needs, of training or not, so that no question is cut.
 
     bags: train a dual encoder as a bag of words (evaluator.training.data.Facts).
     """
     torch.manual_seed(recipe.seed)
     target, augment = best_device(device), Augmentation(recipe.seed, data.mirrored)
     if architecture == "cross":
-        matcher = new_vilt(data.texts, target, size)
+        matcher = new_vilt(data.texts, target, size, data.longest)
         return matcher, Matching(matcher, data, recipe, augment)
     if architecture == "diffusion":
-        classifier = new_diffusion(data.texts, target, size)
+        classifier = new_diffusion(data.texts, target, size, data.longest)
         return classifier, Denoising(classifier, data, recipe, True, augment, _UNTOLD)
     tokenizer = open_clip.SimpleTokenizer()
-    longest = max((len(tokenizer.encode(text)) + 2 for text in data.texts), default=0)
+    longest = max((len(tokenizer.encode(text)) + 2 for text in (*data.texts, *data.longest)), default=0)
     encoder = new_open_clip(network_config(architecture, size, longest), target)
     return encoder, Contrastive(Towers(encoder, data, recipe.precision, augment), data, recipe, bags)
 
@@ -110,12 +110,13 @@ def new_open_clip(config: dict[str, Any], device: torch.device) -> OpenClipEncod
     return OpenClipEncoder(network, preprocess, tokenizer, config, "untrained", device)
 
 
-def new_vilt(texts: Sequence[str], device: torch.device, size: str = "tiny") -> ViltScorer:
-    """A ViLT that knows the words of some texts and cuts none of them. Its weights follow torch's seed."""
+def new_vilt(texts: Sequence[str], device: torch.device, size: str = "tiny", longest: Sequence[str] = ()) -> ViltScorer:
+    """A ViLT that knows the words of some texts and cuts none of them, nor of the `longest`. Its weights follow torch's
+    seed."""
     from transformers import ViltConfig, ViltForImageAndTextRetrieval, ViltImageProcessor
 
     network = NETWORKS["cross"][size]
-    tokenizer = word_tokenizer(texts, _VILT_LENGTH)
+    tokenizer = word_tokenizer(texts, _VILT_LENGTH, longest)
     config = ViltConfig(vocab_size=len(tokenizer), max_position_embeddings=tokenizer.model_max_length, **network)
     images: Any = ViltImageProcessor(  # type: ignore[call-arg]
         size={"shortest_edge": network["image_size"]}, size_divisor=network["patch_size"]
@@ -124,8 +125,11 @@ def new_vilt(texts: Sequence[str], device: torch.device, size: str = "tiny") -> 
     return ViltScorer(describe_pretrained("untrained", model.to(device), tokenizer, images, None))
 
 
-def new_diffusion(texts: Sequence[str], device: torch.device, size: str = "tiny") -> DiffusionClassifier:
-    """A text-to-image model that knows the words of some texts and cuts none of them. Its weights follow torch's seed.
+def new_diffusion(
+    texts: Sequence[str], device: torch.device, size: str = "tiny", longest: Sequence[str] = ()
+) -> DiffusionClassifier:
+    """A text-to-image model that knows the words of some texts and cuts none of them, nor of the `longest`. Its weights
+    follow torch's seed.
 
     Noise is added as in Ho et al. 2020, section 4; the U-Net predicts it.
     """
@@ -133,7 +137,7 @@ def new_diffusion(texts: Sequence[str], device: torch.device, size: str = "tiny"
     from transformers import CLIPTextConfig, CLIPTextModel
 
     network, text = (NETWORKS["diffusion"][size][part] for part in ("unet", "text"))
-    tokenizer = word_tokenizer(texts, _DIFFUSION_LENGTH)
+    tokenizer = word_tokenizer(texts, _DIFFUSION_LENGTH, longest)
     config = CLIPTextConfig(
         vocab_size=len(tokenizer),
         max_position_embeddings=tokenizer.model_max_length,
@@ -191,20 +195,21 @@ def identity_autoencoder(side: int) -> Any:
     return vae.eval().requires_grad_(False)
 
 
-def word_tokenizer(texts: Sequence[str], length: int) -> Any:
+def word_tokenizer(texts: Sequence[str], length: int, longest: Sequence[str] = ()) -> Any:
     """BERT's tokenizer of transformers over the lower-cased words of texts; any other word is [UNK].
 
-    It reads `length` tokens of a text, [CLS] and [SEP] included, or as many as the longest of these texts has, if those
-    are more.
+    It reads `length` tokens of a text, [CLS] and [SEP] included, or as many as the longest text has, of these or of
+    `longest`, if that is more.
     """
     from transformers import BertTokenizer
 
     plain = BertTokenizer(vocab=_numbered(_SPECIAL))
     split, normal = plain.backend_tokenizer.pre_tokenizer, plain.backend_tokenizer.normalizer
-    words = [[word for word, _ in split.pre_tokenize_str(normal.normalize_str(text))] for text in texts]
-    longest = max((len(each) + 2 for each in words), default=0)
-    known = sorted({word for each in words for word in each})
-    return BertTokenizer(vocab=_numbered((*_SPECIAL, *known)), model_max_length=max(length, longest))
+    words = [[word for word, _ in split.pre_tokenize_str(normal.normalize_str(text))] for text in (*texts, *longest)]
+    known = sorted({word for each in words[: len(texts)] for word in each})
+    return BertTokenizer(
+        vocab=_numbered((*_SPECIAL, *known)), model_max_length=max([length, *(len(each) + 2 for each in words)])
+    )
 
 
 def _numbered(words: Sequence[str]) -> dict[str, int]:

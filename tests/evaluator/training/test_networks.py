@@ -43,12 +43,16 @@ def test_sizes_are_those_of_the_docs(
 
 @pytest.mark.parametrize("architecture", ["dual", "cross", "diffusion"])
 def test_a_new_model_follows_the_seed_and_cuts_no_text(data: TrainingData, little: None, architecture: str) -> None:
-    longer = replace(data, texts=[*data.texts, " ".join(["a red cube and"] * 20)])
+    long, longest = (" ".join(["a red cube and"] * times) for times in (10, 20))
+    longer = replace(data, texts=[*data.texts, long], longest=[longest])
     made = [new_model(architecture, "tiny", longer, Recipe(seed=seed), "cpu")[0] for seed in (0, 0, 1)]
     digests = [model.info["weights_sha256"] for model in made]
     assert digests[0] == digests[1] != digests[2]
-    assert made[0].token_counts(longer.texts[-1:]) == [made[0].info["text_length"]] == [82]
+    assert made[0].token_counts([longest]) == [made[0].info["text_length"]] == [82]
+    trained = replace(longer, longest=[])
+    assert new_model(architecture, "tiny", trained, Recipe(), "cpu")[0].info["text_length"] == 42
     least = {"dual": 16, "cross": 40, "diffusion": 16}[architecture]
+    data = replace(data, longest=[])
     assert new_model(architecture, "tiny", data, Recipe(), "cpu")[0].info["text_length"] == least
 
 
