@@ -25,7 +25,7 @@ from generator.base.store import is_url, settle, shown, staging
 from generator.dataset.outputs import parse_outputs
 from generator.dataset.reader import Benchmark, Dataset
 from generator.dataset.writer import write_index
-from generator.describe.benchmark import ALREADY, Summary, kept_splits, write_benchmarks
+from generator.describe.benchmark import ALREADY, Summary, kept_benchmark, kept_splits, write_benchmarks
 from generator.describe.benchmark import describe as describe_scenes
 from generator.describe.request import Request, check_request, read_text_preset
 from generator.describe.statistics import parse_statistics
@@ -307,9 +307,10 @@ def describe_texts(
     )
     check_request(request)
     opened = Dataset.open(root)
-    holdout = Holdout.from_dict(opened.block(benchmark))
+    kept = kept_benchmark(opened, benchmark)
+    holdout = Holdout.from_dict(kept.holdout_block())
     name = check_benchmark_name(name) if name is not None else f"{design_of(holdout).benchmark_name(holdout)}-{suffix}"
-    splits = kept_splits(opened, holdout)
+    splits = kept_splits(kept)
     done = describe_scenes(root, opened.world, holdout, name, request, splits, progress=progress, replace=replace_old)
     if not done.written:
         logger.info(ALREADY.format(name))

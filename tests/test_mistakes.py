@@ -28,6 +28,8 @@ FILES: dict[str, str | bytes] = {
     "empty.toml": "",
     "lone.toml": 'name = "x"\n',
     "tables.toml": 'extends = "clevr"\nattributes = []\n',
+    "number.toml": 'extends = "clevr"\nattributes = 3\n',
+    "place.toml": 'extends = "clevr"\nplace = ["photo"]\n',
     "list.toml": 'extends = ["clevr"]\n',
     "deep.toml": "a = " + "[" * 50_000,
     "srgb.toml": 'extends = "clevr"\n[attributes.color]\nteal = { srgb = "0b7a75" }\n',

@@ -110,7 +110,7 @@ def plan(context: click.Context, out: Path | None, power: bool, as_json: bool, *
         check_power(context, "out")
         told = of_first_seed(prepared.holdouts)
         job = prepared.job
-        sizes = sizes_to_plan(told, prepared.parts, prepared.vocabulary, job.seed, job.objects)
+        sizes = sizes_to_plan(told, prepared.parts, prepared.vocabulary, job.seed, job.objects, job.pairs)
         print_power(told, sizes, as_json)
         return
     planned = plan_world(prepared, out or Path(name))

@@ -68,6 +68,8 @@ def split(
         told = of_first_seed(holdouts)
         print_power(told, [rendered_size(opened.world, each) for each in told], as_json)
         return
+    if exposed_negatives and not all(first_request(each, True).exposed_negatives for each in holdouts):
+        raise UserError("--exposed-negatives is about training negatives, which such a benchmark lacks; leave it out.")
     made = {}
     for each in holdouts:
         called = check_benchmark_name(name) if name is not None else design_of(each).benchmark_name(each)

@@ -18,8 +18,9 @@ from generator.describe.protocols.gzsl import TrainingLabels
 from generator.describe.protocols.registry import find_protocol
 from generator.describe.request import Request, check_request, first_request, requested_protocols
 from generator.describe.scenes import Trained, most_objects, rendered_scenes
-from generator.describe.tables import Tables
+from generator.describe.tables import TRAIN, Tables
 from generator.describe.training import KINDS, TrainingTexts
+from generator.holdout.class_lists import OBJECTS
 from generator.holdout.holdout import Holdout
 from generator.holdout.membership import CLAIMS
 from generator.holdout.request import design_of
@@ -27,6 +28,13 @@ from generator.language.complexity import Cell, cells
 from generator.plan.store import Assigned, StoredPlan
 from generator.vocabulary.schema import parse_vocabulary
 
+_OF_TRAINING = {
+    "training": "--train",
+    "negatives": "--negative",
+    "positives": "--positive",
+    "statistics": "--captions",
+    "exposed_negatives": "--exposed-negatives",
+}
 ALREADY = "The benchmark {} is there already, made by the same request; nothing is written."
 
 
@@ -88,6 +96,8 @@ def describe(
     n_objects = most_objects(world)
     protocols = make_protocols(captioner, request, n_objects)
     training = make_training(captioner, request, n_objects)
+    if TRAIN not in rule.splits or isinstance(training, TrainingLabels):
+        _check_untrained(request)
     with BenchmarkWriter(root, name) as writer:
         if not replace and (writer.folder / "manifest.json").exists():
             return _finished(root, Benchmark(writer.folder), made_by)
@@ -100,6 +110,11 @@ def describe(
         for row in progress.each(rows, "describing", n_rendered):
             tables.add_scene(row, training, protocols)
         _check_without(request.without, tables.left_out)
+        if holdout.task and not any(tables.scenes.values()):
+            raise UserError(
+                f"{name} needs scenes for the task {holdout.task} (objects in each: {OBJECTS[holdout.task]}), which "
+                f"this world lacks; render one with --design {design.name}."
+            )
         _check_splits(tables, design.may_lack(holdout))
         if request.protocols is not None and request.strict:
             _check_items(tables, protocols, request.template)
@@ -129,6 +144,14 @@ def describe(
         }
         writer.finish(holdout.to_dict(), manifest)
     return _summary(Benchmark(writer.folder), True)
+
+
+def _check_untrained(request: Request) -> None:
+    """Raises UserError for what is asked of training captions with foils."""
+    usual = Request()
+    for name, option in _OF_TRAINING.items():
+        if getattr(request, name) != getattr(usual, name):
+            raise UserError(f"{option} is about training captions with foils, and there are none; leave it out.")
 
 
 def _made_by(
@@ -206,10 +229,17 @@ def _cells(request: Request, captioner: Captioner, n_objects: int) -> list[Cell]
     return cells(request.levels, request.complexity, request.counts, captioner.vocabulary, n_objects)
 
 
-def kept_splits(dataset: Dataset, holdout: Holdout) -> dict[str, Assigned]:
-    """The split of every scene in the first benchmark of this holdout, for other texts over the same splits."""
-    data = holdout.to_dict()
-    benchmark = next(b for b in map(dataset.benchmark, dataset.benchmark_names()) if b.holdout == data)
+def kept_benchmark(dataset: Dataset, name: str | None) -> Benchmark:
+    """The benchmark of that name; without one the one made with the world, else the first. Raises UserError where they
+    differ in their holdout."""
+    if name is not None:
+        return dataset.benchmark(name)
+    dataset.block()
+    return min(map(dataset.benchmark, dataset.benchmark_names()), key=lambda each: not each.manifest.get("with_world"))
+
+
+def kept_splits(benchmark: Benchmark) -> dict[str, Assigned]:
+    """The split of every scene in a benchmark, for other texts over the same splits."""
     rows = zip(benchmark.splits["scene_id"].to_pylist(), benchmark.splits["split"].to_pylist(), strict=True)
     return {scene_id: Assigned(split, ()) for scene_id, split in rows if split is not None}
 

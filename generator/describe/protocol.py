@@ -20,15 +20,13 @@ class Recipe:
     `draw` gives what items are about, such as a caption, or None; it takes the draft, and with a `quota` also the cell
     of
     complexity to fill. `write` takes the draft and what was drawn, and gives the items; None where one cannot be made.
-    `kinds` are the kinds of items that are due, for the count of those that were dropped; with a quota, cells are tried
-    until `enough` items are made.
+    `kinds` are the kinds of items that are due, for the count of those that were dropped.
     """
 
     draw: Callable[..., Any]
     write: Callable[[Draft, Any], Iterable[Item | None]]
     quota: Quota | None = None
     kinds: tuple[str, ...] = ()
-    enough: int = 1
 
     def items(self, draft: Draft) -> list[Item]:
         """The items of a scene."""
@@ -37,7 +35,7 @@ class Recipe:
             drawn = self.draw(draft, *cell)
             return [] if drawn is None else [item for item in self.write(draft, drawn) if item is not None]
 
-        return self.quota.fill(len(draft.scene.unique_objects), make, self.enough) if self.quota else make()
+        return self.quota.fill(len(draft.scene.unique_objects), make) if self.quota else make()
 
 
 class Protocol:

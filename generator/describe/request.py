@@ -63,7 +63,8 @@ def first_request(holdout: Holdout, exposed_negatives: bool = False) -> Request:
         texts.protocols,
         {name: find_protocol(name).first_options(holdout) for name in texts.protocols},
         template=texts.template,
-        exposed_negatives=exposed_negatives and not design.label_captions,  # labels have no negatives
+        # labels have no negatives, nor has a world without training
+        exposed_negatives=exposed_negatives and not design.label_captions and not holdout.is_empty,
         strict=False,
     )
 

@@ -159,10 +159,6 @@ class DescribedScene:
             return True
         return 0 < sum(self.held_out[i] for i in objects) < len(objects)
 
-    def relation_fits_split(self, i: int, relation: str, j: int) -> bool:
-        """Whether a caption that names this relation of the scene is as familiar as the scene's split."""
-        return self.held_out_relations is None or (i, relation, j) in self.held_out_relations
-
 
 def rendered_size(world: World, holdout: Holdout) -> SplitSize:
     """Of the split whose accuracy is the claim (`told_split`), the scenes that a holdout gives it over a world."""

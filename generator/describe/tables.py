@@ -48,11 +48,6 @@ class Tables:
         self.asked: Counter[str] = Counter()
         self._words: defaultdict[str, set[str]] = defaultdict(set)
 
-    @property
-    def n_texts(self) -> int:
-        """Number of distinct texts."""
-        return len(self._texts)
-
     def unknown_words(self) -> dict[str, list[str]]:
         """The words of each protocol's texts that no training text has, sorted, in lower case and without
         punctuation."""

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import permutations
 
 from generator.base.errors import UserError, did_you_mean
 from generator.base.streams import Stream
@@ -43,10 +44,13 @@ def draw_block(asked: str | Sequence[str], vocabulary: Vocabulary, block_seed: i
     if specs == (NONE,):
         return Holdout(vocabulary.tested, vocabulary.category, asked=specs)
     holdout = Holdout(vocabulary.tested, vocabulary.category, block_seed=block_seed, opposites=opposites, asked=specs)
-    for spec in [spec for spec in specs if spec != ASYMMETRIC]:
-        relations = spec.startswith(f"{RELATION_BLOCK[0]}:")
-        add = _add_atoms if spec.startswith(ATOMS) else _add_relations if relations else _add_bindings
-        holdout = add(holdout, spec, vocabulary)
+    relations = [spec for spec in specs if spec.startswith(f"{RELATION_BLOCK[0]}:")]
+    atoms = [spec for spec in specs if spec.startswith(ATOMS)]
+    bindings = [spec for spec in specs if spec not in (ASYMMETRIC, *relations, *atoms)]
+    # each sort is drawn beside the ones before it, in whatever order they are asked for
+    for add, asked_for in ((_add_bindings, bindings), (_add_relations, relations), (_add_atoms, atoms)):
+        for spec in asked_for:
+            holdout = add(holdout, spec, vocabulary)
     if not holdout.bindings and not holdout.triples:
         raise UserError(
             f"--holdout {' '.join(specs)} holds out no combination; add a block such as 3x3, or "
@@ -67,8 +71,7 @@ def _add_bindings(holdout: Holdout, spec: str, vocabulary: Vocabulary) -> Holdou
     if holdout.bindings:
         raise UserError(f"--holdout {spec}: a second block of bindings; give one, and relation:pair=2x3 beside it.")
     kind = check_kind(spec, match["kind"], match["category"], vocabulary)
-    values = [value for value in vocabulary.values(kind) if value not in holdout.absent_values]
-    objects = [thing for thing in vocabulary.objects if thing not in holdout.absent_objects]
+    values, objects = vocabulary.values(kind), list(vocabulary.objects)
     rows, columns = int(match["rows"]), int(match["columns"])
     _check_size(spec, rows, kind, len(values), "object")
     _check_size(spec, columns, vocabulary.category, len(objects), f"value of {kind}")
@@ -122,8 +125,7 @@ def _add_relations(holdout: Holdout, spec: str, vocabulary: Vocabulary) -> Holdo
             f"can be kept out of training; take a family with planned orders, such as clevr-many."
         )
     rows, columns = int(match["rows"]), int(match["columns"])
-    absent = {*holdout.absent_objects}
-    pairs = [(a, b) for a in vocabulary.objects for b in vocabulary.objects if a != b and not {a, b} & absent]
+    pairs = list(permutations(vocabulary.objects, 2))
     names = [name for name, relation in vocabulary.pair_relations.items() if relation.axis.planned_by]
     if not 1 <= rows <= len(names):
         raise UserError(
@@ -158,6 +160,8 @@ def _add_atoms(holdout: Holdout, spec: str, vocabulary: Vocabulary) -> Holdout:
     match = _ATOMS.fullmatch(spec)
     if not match:
         raise UserError(f"Expected unseen atoms to be values x objects such as {ATOMS}=1x2, got '{spec}'.")
+    if holdout.absent_values or holdout.absent_objects:
+        raise UserError(f"--holdout {spec}: a second number of unseen atoms; give one.")
     kind = holdout.kind
     values = [value for value in vocabulary.values(kind) if value not in holdout.values]
     taken = {*holdout.objects, *(end for subject, _, thing in holdout.triples for end in (subject, thing))}

@@ -166,8 +166,13 @@ def _related(objects: Sequence[str], vocabulary: Vocabulary, stream: Stream) -> 
     n_test = max(2, len(ordered) * _RELATED[2] // whole)
     while True:
         drawn = stream.shuffled(ordered)
-        val, test, train = drawn[:n_val], drawn[n_val : n_val + n_test], drawn[n_val + n_test :]
-        if {end for pair in train for end in pair} == {*objects} and len({frozenset(pair) for pair in val}) == len(val):
+        first: dict[frozenset[str], tuple[str, str]] = {}
+        for pair in drawn:
+            first.setdefault(frozenset(pair), pair)
+        val = [*first.values()][:n_val]
+        rest = [pair for pair in drawn if pair not in val]
+        test, train = rest[:n_test], rest[n_test:]
+        if {end for pair in train for end in pair} == {*objects}:
             break
     lists = {"train": train, "ood_val": val, "ood_test": test}
     return [

@@ -8,8 +8,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from generator.base.errors import UserError, did_you_mean
 from generator.base.registry import resource
 
-LISTS = ("train", "ood_val", "ood_test")
-
 
 class Lists(BaseModel):
     """Labels of each list, as "red cube", or for relations as "cube left sphere"."""

@@ -1,7 +1,7 @@
 """What `gen` was asked to hold out, and how many scenes: from options to holdouts and their numbers of scenes."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,17 +37,28 @@ class HoldoutRequest:
     scenes: Mapping[str, int] | str | None = None
 
     def holdouts(self, vocabulary: Vocabulary) -> list[Holdout]:
-        """Every holdout, each of which becomes a benchmark. Raises UserError for what is impossible."""
-        drawn = [
-            holdout
-            for block_seed in self.block_seeds
-            for holdout in draw_holdouts(self.holdout, self.design, vocabulary, block_seed, self.opposites)
-        ]
-        if len({*drawn}) < len(drawn):
+        """Every holdout, each of which becomes a benchmark. Raises UserError for what is impossible, and for what has
+        no effect."""
+        named = (HoldoutRequest.design, HoldoutRequest.block_seeds, HoldoutRequest.opposites)
+        if any(map(_is_file, self.holdout)) and (self.design, self.block_seeds, self.opposites) != named:
             raise UserError(
-                f"--block-seed: --holdout {' '.join(self.holdout)} is the same for every seed; give one block seed."
+                f"--holdout {' '.join(self.holdout)} has a design, a block seed and opposites of its own; leave out "
+                f"--design, --block-seed and --no-opposites."
             )
-        return drawn
+        drawn, repeated = dict[Hashable, Holdout](), list[int]()
+        for block_seed in self.block_seeds:
+            for each in draw_holdouts(self.holdout, self.design, vocabulary, block_seed, self.opposites):
+                if drawn.setdefault(_content(each), each) is not each:
+                    repeated.append(block_seed)
+        if repeated:
+            seeds = ", ".join(map(str, dict.fromkeys(repeated)))
+            raise UserError(f"--block-seed: earlier seeds hold out the same as {seeds}; leave out {seeds}.")
+        if not self.opposites and not any(each.triples for each in drawn.values()):
+            raise UserError(
+                "--no-opposites is about held-out relations; add a block such as --holdout relation:pair=2x3, or leave "
+                "it out."
+            )
+        return list(drawn.values())
 
     def parts(self, holdouts: Sequence[Holdout], vocabulary: Vocabulary) -> list[WorldPart]:
         """The scenes that are made for each holdout; over the grid, all holdouts share the same scenes."""
@@ -78,9 +89,21 @@ def draw_holdouts(
     """
     found = find_design(design)
     given = tuple(spec.strip() for spec in asked) or found.default_holdout(vocabulary)
-    if len(given) == 1 and given[0].endswith(".json"):
+    if any(map(_is_file, given)):
+        if len(given) > 1:
+            raise UserError(f"--holdout {' '.join(given)}: a holdout.json says all that is held out; give it alone.")
         return [read_holdout(Path(given[0]), vocabulary)]
     return found.draw(given, vocabulary, block_seed, opposites)
+
+
+def _is_file(spec: str) -> bool:
+    return spec.strip().endswith(".json")
+
+
+def _content(holdout: Holdout) -> Hashable:
+    """What a holdout holds out, in any order and whatever drew it."""
+    parts = holdout.bindings, holdout.triples, holdout.absent_values, holdout.absent_objects, holdout.classes
+    return holdout.task, *map(frozenset, parts)
 
 
 def read_holdout(path: Path, vocabulary: Vocabulary) -> Holdout:
@@ -106,7 +129,7 @@ def read_holdout(path: Path, vocabulary: Vocabulary) -> Holdout:
 def kind_asked(asked: Sequence[str], vocabulary: Vocabulary) -> str:
     """The attribute kind that `--holdout` names (`texture:animal=2x2`, or a holdout.json), else the tested one."""
     for spec in asked:
-        if spec.strip().endswith(".json"):
+        if _is_file(spec):
             return read_holdout(Path(spec.strip()), vocabulary).kind
         named = _NAMED.match(spec.strip())
         if named and named["kind"] in vocabulary.attributes:

@@ -38,7 +38,7 @@ def cells(
     """All cells of some levels with N in `complexity` (inclusive) and the exact `counts` given (keys O, A, R).
 
     `most` is the largest number of objects in a scene. An object has as many attributes as the vocabulary has kinds,
-    and is in at most one relation of each slot (axes.py), so that no relation of a caption follows from others. Raises
+    and is in at most one relation of each slot (truth.py), so that no relation of a caption follows from others. Raises
     UserError for an unknown level, or if there is no such cell; the message gives the limits.
     """
     for level in levels:
@@ -128,28 +128,21 @@ class Quota:
         self._filled = Counter[Cell]()
         self._failed = dict.fromkeys(self.cells, 0.0)
 
-    def fill(self, n_objects: int, make: Callable[[Cell], list[Made]], enough: int = 1) -> list[Made]:
+    def fill(self, n_objects: int, make: Callable[[Cell], list[Made]]) -> list[Made]:
         """What `make` makes for the least filled cell with at most `n_objects` objects.
 
-        Twelve cells are tried until one gives `enough`, else the one that gave most is filled. A failure counts a
-        little as if the cell was filled. A cell that is filled far more often than the average is held back, so that
-        easy cells do not prevail.
+        Twelve cells are tried until one gives any. A failure counts a little as if the cell was filled. A cell that is
+        filled far more often than the average is held back, so that easy cells do not prevail.
         """
         filled, failed = self._filled, self._failed
         limit = _EXCESS * filled.total() / len(filled) + _EXCESS if filled else _EXCESS
         suitable = (cell for cell in self.cells if cell.n_objects <= n_objects and filled[cell] <= limit)
-        best: list[Made] = []
-        chosen = None
         for cell in heapq.nsmallest(_TRIES, suitable, key=lambda cell: filled[cell] + failed[cell]):
-            made = make(cell)
-            if len(made) > len(best):
-                best, chosen = made, cell
-                if len(made) >= enough:
-                    break
+            if made := make(cell):
+                filled[cell] += 1
+                return made
             failed[cell] += _FAILURE
-        if chosen is not None:
-            filled[chosen] += 1
-        return best
+        return []
 
     def to_dict(self) -> dict[str, int]:
         """How often each cell was filled, by its description; cells that were never filled are omitted."""

@@ -44,7 +44,7 @@ class Walker:
         """A random subgraph with exactly the cell's counts, made of eligible objects; None if the scene has none.
 
         The walk starts at a random object and follows relations to other objects; when no relation is left it jumps to
-        another object. An object is in at most one relation of each slot (axes.py): two relations of one axis that
+        another object. An object is in at most one relation of each slot (truth.py): two relations of one axis that
         share an object are not independent, and the text alone would tell likely chains from unlikely ones.
         `sayable` limits the attribute kinds that may be named of an object; by default all may. With `apart` the walk
         jumps to an unvisited object after every relation, so that each relation joins a different pair; the cell needs

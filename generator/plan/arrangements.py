@@ -3,12 +3,13 @@
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
 from functools import cache, cached_property
-from itertools import chain, combinations, cycle, product
+from itertools import chain, combinations, cycle, islice, product
 from math import lcm
 from operator import itemgetter
 from typing import TypeVar
 
 import numpy as np
+from scipy.optimize import linprog
 
 from generator.base.errors import UserError
 from generator.base.streams import Stream
@@ -73,7 +74,7 @@ class Arrangements:
         there is room the first thousands of `train` show every binding that training may show, those that are `needed`
         first; raises UnshownError if they cannot show these.
         """
-        counts = _NameCounts(self._classes(split))
+        counts = _NameCounts(self._classes(split, numbers))
         pairs = iter(self._balanced_pairs(split, sum(n == 2 for n in numbers), counts, stream))
         blocks = max(1, round(len(numbers) / _BLOCK))
         for block in range(blocks):
@@ -87,12 +88,20 @@ class Arrangements:
                 raise UnshownError
             yield from made
 
-    def enough(self, needed: Set[Binding], n_objects: int, tried: int) -> int:
-        """A number of training scenes of so many objects that can show the needed bindings, more than were tried."""
-        n = max(tried + 1, len(needed) // n_objects)
+    def enough(self, needed: Set[Binding], numbers: Sequence[int]) -> int:
+        """How many training scenes can show the needed bindings, more than were tried: of these `numbers` of objects.
+
+        Raises UserError where no scene of two objects can show one.
+        """
+        if {*numbers} == {2} and (never := needed - {*chain.from_iterable(self._pairs.get("train", ()))}):
+            raise UserError(
+                f"No training scene can show {' '.join(min(never))}, which evaluation scenes need so that it is seen, "
+                f"without what is held out; take another --block-seed, or hold out fewer pairs of objects."
+            )
+        n = max(len(numbers) + 1, len(needed) // min(numbers))
         while True:
             try:
-                for _ in self.draw("train", [n_objects] * n, Stream("enough", n), needed):
+                for _ in self.draw("train", [*islice(cycle(numbers), n)], Stream("enough", n), needed):
                     pass
                 return n
             except UnshownError:
@@ -226,16 +235,18 @@ class Arrangements:
             for one, other in combinations(unique, 2)
         )
 
-    def _classes(self, split: str) -> tuple[dict[str, Hashable], dict[str, Hashable]]:
+    def _classes(self, split: str, numbers: Sequence[int]) -> tuple[dict[str, Hashable], dict[str, Hashable]]:
         """The class of each value and object: names of a class shall be equally frequent in the split.
 
         A class are all names but the absent ones, where scenes without held-out bindings can be that even: the values
-        of a block, each as frequent as any other, need the objects outside of it. Elsewhere, and in splits that favour
-        some names, a class are the names that are held out with the same.
+        of a block, each as frequent as any other, need the objects outside of it, and `val` and `seen` of two objects
+        have few clusters. Elsewhere, and in splits that favour some names, a class are the names that are held out with
+        the same.
         """
         holdout, (values, objects) = self._holdout, self._names
         in_block = len(holdout.values) / len(values) + len(holdout.objects) / len(objects)
-        if split in ("train", "val", "seen") and holdout.is_block and in_block <= 1:
+        even = split in ("train", "val", "seen") and holdout.is_block and in_block <= 1
+        if even and (split == "train" or {*numbers} != {2} or self._can_be_even(split)):
             return {name: name in holdout.absent_values for name in values}, {
                 name: name in holdout.absent_objects for name in objects
             }
@@ -243,6 +254,21 @@ class Arrangements:
         return {name: holdout.value_like(name) for name in values}, {
             name: (holdout.object_like(name), related[name]) for name in objects
         }
+
+    def _can_be_even(self, split: str) -> bool:
+        """Whether the clusters of two objects of a split can be so frequent that all its values, and objects, are
+        equally frequent, with none a tenth as frequent as the mean or less."""
+        shown = {cluster_of(each): {*chain.from_iterable(each)} for each in self._pairs.get(split, ())}
+        absent = {*self._holdout.absent_values, *self._holdout.absent_objects}
+        shares = [
+            [(name in names) - 2 / len(among) for names in shown.values()]
+            for among in ([name for name in role if name not in absent] for role in self._names)
+            for name in among
+        ]
+        if not shown:
+            return False
+        limits = {"A_eq": [*shares, [1] * len(shown)], "b_eq": [*[0] * len(shares), len(shown)], "bounds": (0.1, None)}
+        return bool(linprog([0] * len(shown), **limits).success)
 
     def _one(self, split: str, n: int, counts: "_NameCounts", stream: Stream) -> Arrangement:
         for attempt in range(_TRIES):

@@ -75,6 +75,11 @@ class Prepared:
         """The first holdout, mostly the only one."""
         return self.holdouts[0]
 
+    @property
+    def block_seeds(self) -> list[int]:
+        """The block seeds of the holdouts, which a holdout.json says itself."""
+        return list(dict.fromkeys(holdout.block_seed for holdout in self.holdouts))
+
     @cached_property
     def planned(self) -> list[Planned]:
         """The plan, in memory. Raises UserError if a split has no scene, or if the fullest scenes cannot be placed."""
@@ -93,7 +98,8 @@ class Prepared:
             **job,
             "family": self.vocabulary.name,
             "holdout": ["holdout.json" if spec.endswith(".json") else spec for spec in as_tuple(self.job.holdout)],
-            "block_seed": list(as_tuple(self.job.block_seed)),
+            "design": self.holdout.design,
+            "block_seed": self.block_seeds,
             "scenes_asked": self.job.scenes,
             "scenes": GRID if self.parts[0].counts is None else [dict(part.counts or {}) for part in self.parts],
             "holdouts": [holdout.to_dict() for holdout in self.holdouts],
@@ -125,6 +131,8 @@ def prepare(job: Job) -> Prepared:
             f"with one holdout."
         )
     parts = asked.parts(holdouts, vocabulary)
+    if parts[0].counts is None and job.objects != (2, 2):
+        raise UserError("--scenes grid has two objects in each scene, so --objects has no effect; leave it out.")
     used = [*vocabulary.asset_meshes, *vocabulary.panoramas]
     return Prepared(job, text, vocabulary, holdouts, parts, asset_request(used, vocabulary.assets))
 
@@ -154,7 +162,7 @@ def _world_name(prepared: Prepared) -> str:
         *dict.fromkeys(job.environments),
         None if job.objects == (2, 2) else f"n{_span(range(job.objects[0], job.objects[1] + 1))}",
         design.prefix + held_out.replace(":", "-").replace("=", "-").replace("..", "-"),
-        f"b{_span(as_tuple(job.block_seed))}",
+        f"b{_span(prepared.block_seeds)}",
     ]
     return "-".join(part for part in parts if part)
 

@@ -131,7 +131,7 @@ def split_scenes(
     try:
         yield from _laid_out(rule, split, drawn.draw(split, numbers, stream, needed), stream)
     except UnshownError:
-        enough = drawn.enough(needed, min(numbers), len(numbers))
+        enough = drawn.enough(needed, numbers)
         raise UserError(
             f"{len(numbers):,} training scenes cannot show the {len(needed):,} bindings that evaluation scenes need so "
             f"that they are seen; take --scenes train={enough:,} or more, or fewer scenes "

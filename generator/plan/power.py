@@ -15,6 +15,7 @@ from scipy.special import expit, logit, ndtri, stdtrit
 from generator.holdout.holdout import Holdout
 from generator.holdout.membership import ALL, Arrangement, Rule, cluster_of
 from generator.holdout.request import WorldPart, design_of
+from generator.plan.minimal_pairs import with_twins
 from generator.plan.plan import plan_parts
 from generator.scene.layouts import facts
 from generator.scene.planned import Planned
@@ -186,9 +187,10 @@ def sizes_to_plan(
     vocabulary: Vocabulary,
     seed: int,
     objects: tuple[int, int] = (2, 2),
+    pairs: bool = False,
 ) -> list[SplitSize]:
-    """What `planned_sizes` will be for the first holdouts of a world of such parts; only the scenes of these splits are
-    planned.
+    """What `planned_sizes` will be for the first holdouts of a world of such parts, with `pairs` their twins included;
+    only the scenes of these splits are planned.
 
     Raises UserError where no scene belongs to one.
     """
@@ -197,6 +199,8 @@ def sizes_to_plan(
         split = told_split(design_of(part.holdout).rule(vocabulary, part.holdout))
         told.append(WorldPart(part.holdout, None if part.counts is None else {split: part.counts[split]}))
     plan = plan_parts(vocabulary, told, seed, objects)
+    if pairs:
+        plan = with_twins(plan, design_of(holdouts[0]).rule(vocabulary, holdouts[0]), seed)
     return planned_sizes(plan, holdouts, vocabulary)
 
 

@@ -7,7 +7,7 @@ from generator.base.errors import did_you_mean
 from generator.base.looks import look_alikes
 from generator.vocabulary.materials import check_inputs
 from generator.vocabulary.relations import check_relations
-from generator.vocabulary.tables import Tables, check_phrasing
+from generator.vocabulary.tables import GRAMMAR, Tables, check_phrasing
 
 
 def check_names(family: Tables) -> None:
@@ -17,6 +17,8 @@ def check_names(family: Tables) -> None:
         raise ValueError(f"tested = '{family.tested}' is no attribute kind; {did_you_mean(family.tested, [*kinds])}")
     if family.category in kinds:
         raise ValueError(f"category = '{family.category}' is also an attribute kind; give one of them another name.")
+    if "relation" in (family.category, *kinds):
+        raise ValueError("'relation' stands for relations; give the attribute kind or category another name.")
     if len(family.objects) < 2:
         raise ValueError("expected at least two objects; add some to [objects].")
     if family.adjectives and sorted(family.adjectives) != sorted(kinds):
@@ -28,9 +30,15 @@ def check_names(family: Tables) -> None:
 
 
 def _check_words(family: Tables) -> None:
-    """No word or synonym has two meanings."""
+    """No word or synonym has two meanings, and those of values and objects can be told from the words around them."""
     declared_at: dict[str, str] = {}
     mistakes = []
+    values = [pair for group in family.attributes.values() for pair in group.items()]
+    words = [word for name, value in values for word in (name, *value.synonyms)]
+    words += [word for name, spec in family.objects.items() for word in (name, *spec.synonyms)]
+    for word in words:
+        if not word.split() or not {*word.split()}.isdisjoint(GRAMMAR):
+            mistakes.append(f"the word '{word}' is empty or has a word that captions need for themselves; use another.")
     for name, place, synonyms in _words(family):
         for word in (name, *synonyms):
             if word in declared_at:

@@ -70,20 +70,22 @@ def _resolved(text: str, path: Path, within: tuple[Path, ...], origin: str) -> T
         raise UserError(f"'{origin}': extends is the name of a family or the path of a file, got {extended!r}.")
     base_text, base_path = _read(extended, path.parent, f"'{origin}' extends the unknown family '{extended}'")
     base = _resolved(base_text, base_path, (*within, path.resolve()), extended)
-    before = list(base.get("attributes", {}))
+    before = base.get("attributes")
+    kinds = [*before] if isinstance(before, dict) else []
     if "place" in own:
         base = _staged(base, own.pop("place"), origin)
     _remove(base, removed, origin)
     merged = _merged(base, {"name": path.stem.lower(), **own})
-    if "adjectives" not in own and "adjectives" in merged:
-        merged["adjectives"] = _adjectives(merged, before)
+    ordered = isinstance(merged.get("attributes"), dict) and isinstance(merged.get("adjectives"), list)
+    if "adjectives" not in own and ordered:
+        merged["adjectives"] = _adjectives(merged, kinds)
     return merged
 
 
 def _staged(base: Table, place: Any, origin: str) -> Table:
     """A family on the stage `scenes/stages/PLACE.toml`, which replaces its environments and lamps."""
     stages = {path.stem: path for path in sorted(resource("scenes/stages").glob("*.toml"))}
-    if place not in stages:
+    if not isinstance(place, str) or place not in stages:
         raise UserError(f"'{origin}': unknown place {place!r}; {did_you_mean(str(place), list(stages))}")
     kept = {key: value for key, value in base.items() if key not in ("environments", "lamps")}
     return _merged(kept, _parsed(read_text(stages[place], MOST_TOML), place))
@@ -120,7 +122,7 @@ def _adjectives(merged: Table, before: list[str]) -> list[str]:
 
     `before` are the attribute kinds of the extended family.
     """
-    kinds = merged.get("attributes", {})
+    kinds = merged["attributes"]
     new = [kind for kind in kinds if kind not in before]
     order = [kind for kind in merged["adjectives"] if kind in kinds and kind not in new]
     at = order.index(merged["tested"]) if merged.get("tested") in order else len(order)

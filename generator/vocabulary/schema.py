@@ -122,8 +122,8 @@ def read_vocabulary(family: str) -> Vocabulary:
 def with_assets(text: str, assets: str) -> str:
     """The TOML `text` of a family with another asset set; all other lines stay as they are."""
     head, tables, rest = re.split(r"(^\s*\[|\Z)", text, maxsplit=1, flags=re.MULTILINE)
-    line = f'assets = "{assets}"'
-    head, found = re.subn(r"^[ \t]*assets[ \t]*=.*$", line, head, count=1, flags=re.MULTILINE)
+    line = tomli_w.dumps({"assets": assets}).strip()
+    head, found = re.subn(r"^[ \t]*assets[ \t]*=.*$", lambda _: line, head, count=1, flags=re.MULTILINE)
     return ("" if found else f"{line}\n") + head + tables + rest
 
 

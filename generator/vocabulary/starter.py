@@ -59,7 +59,8 @@ extends = {extends}
 def write_starter(out: Path, family: str) -> Path:
     """Write the TOML file `out`, a starting point that extends a family; returns `out`.
 
-    Raises UserError when the file exists or does not end in .toml, or when there is no such family.
+    Raises UserError when the file exists or does not end in .toml, when there is no such family, or when it has no kind
+    of colours.
     """
     if out.suffix != ".toml":
         raise UserError(f"Expected a file that ends in .toml, got '{out}'.")
@@ -73,15 +74,20 @@ def write_starter(out: Path, family: str) -> Path:
 
 
 def _text(vocabulary: Vocabulary, extends: str) -> str:
-    colored = next(
+    alone = (
         kind
         for kind, values in vocabulary.attributes.items()
         if all(value.inputs().keys() == {"linear"} for value in values.values())
     )
+    if (colored := next(alone, None)) is None:
+        raise UserError(
+            f"No attribute kind of the family '{vocabulary.name}' sets colour alone, so a starter has nothing to add "
+            f"a colour to; extend another family."
+        )
     words = {word for values in vocabulary.attributes.values() for word in values}
     color, code = next((name, code) for name, code in _COLORS.items() if name not in words)
     other = next((kind for kind in vocabulary.attributes if kind != colored), colored)
-    mesh = next(mesh for mesh in _OBJECTS if mesh not in vocabulary.meshes.values())
+    mesh = next((mesh for mesh in _OBJECTS if mesh not in vocabulary.meshes.values()), "hourglass")
     taken = {name for values in vocabulary.attributes.values() for value in values.values() for name in value.inputs()}
     text = _TEXT.format(
         family=vocabulary.name,

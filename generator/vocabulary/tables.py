@@ -45,7 +45,7 @@ class ObjectSpec(Declared):
 
 
 ADJECTIVE = "{value}"
-_GRAMMAR = ("a", "an", "and", "the", "is", "are", "that", "not", "no", "there", "it", "in the image")
+GRAMMAR = ("a", "an", "and", "the", "is", "are", "that", "not", "no", "there", "it", "in the image")
 
 
 class Phrasing(Declared):
@@ -69,7 +69,7 @@ class Phrasing(Declared):
 def check_phrasing(kind: str, phrasing: Phrasing) -> None:
     """Raise ValueError where captions could not tell the phrase of an attribute kind from the words around it."""
     first = phrasing.phrase.split()[0]
-    if first in _GRAMMAR:
+    if first in GRAMMAR:
         raise ValueError(
             f"kinds.{kind}: the phrase '{phrasing.phrase}' begins with '{first}', which captions need for themselves; "
             f"begin "

@@ -12,15 +12,16 @@ from typing import Any
 import pytest
 
 from bench.worlds import write_planned
+from generator.api import describe_texts
 from generator.base.errors import UserError
 from generator.base.streams import Stream
 from generator.dataset.reader import Benchmark, Dataset
 from generator.dataset.writer import BenchmarkWriter
-from generator.describe.benchmark import describe, write_benchmarks
+from generator.describe.benchmark import describe, kept_splits, write_benchmarks
 from generator.describe.captioner import Candidate, Item, Text
 from generator.describe.protocol import Protocol
 from generator.describe.protocols.registry import protocol_names
-from generator.describe.request import first_request
+from generator.describe.request import Request, first_request
 from generator.describe.scenes import (
     DescribedScene,
     RenderedScene,
@@ -33,6 +34,7 @@ from generator.describe.tables import Tables
 from generator.holdout.blocks import draw_block
 from generator.holdout.holdout import Holdout
 from generator.holdout.membership import SplitPlan
+from generator.holdout.request import draw_holdouts
 from generator.judge.verify import verify_dataset
 from generator.language.form import Form, Mention
 from generator.plan.job import Job, prepare
@@ -40,6 +42,7 @@ from generator.plan.store import Assigned
 from generator.scene.layouts import can_carry
 from generator.vocabulary.schema import parse_vocabulary
 from tests.conftest import refuse, run_process, succeed
+from tests.generator.designs import Design, make
 from tests.generator.relations import BENCHMARK as RELATED
 from tests.generator.relations import VOCABULARY as RELATIONS
 from tests.generator.scenes import HOLDOUT, VOCABULARY, captioner, scene_of
@@ -238,6 +241,28 @@ def test_near_is_replaced_by_far_as_often_as_far_by_near(links: Links, relations
     assert {"near", "far"}.isdisjoint(link[1] for row, _, link in links if row["kind"] == "order")
 
 
+def test_texts_keep_the_splits_of_the_benchmark_that_is_named(tmp_path: Path) -> None:
+    """Not those of another one with the same holdout."""
+    root = make(Design(), tmp_path / "world")
+    world, first = Dataset.open(root).world, Dataset.open(root).benchmark()
+    holdout, assigned = Holdout.from_dict(first.holdout_block()), kept_splits(first)
+    del assigned[next(scene for scene, each in assigned.items() if each.split == "train")]
+    describe(root, world, holdout, "a", replace(first_request(holdout), protocols=("binary",)), assigned)
+    describe_texts(root, benchmark=first.name, name="texts", protocols=("binary",))
+    assert Dataset.open(root).benchmark("texts").splits["split"].equals(first.splits["split"])
+
+
+def test_what_only_training_captions_have_is_refused_without_them(tmp_path: Path) -> None:
+    root = make(Design(), tmp_path / "world")
+    world = Dataset.open(root).world
+    vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
+    with pytest.raises(UserError, match="--exposed-negatives is about training captions"):
+        describe(root, world, draw_block("none", vocabulary, 0), "none", Request(exposed_negatives=True))
+    single = draw_holdouts((), "gzsl", vocabulary, 0)[0]
+    with pytest.raises(UserError, match=r"single needs scenes for the task single \(objects in each: 1\)"):
+        describe(root, world, single, "single", first_request(single))
+
+
 def test_a_world_of_two_blocks_has_a_benchmark_of_each_with_scenes_of_its_own(tmp_path: Path) -> None:
     job = Job("clevr", "2x2", {"train": 14, "val": 2, "seen": 4, "partial": 4, "unseen": 4}, 64, 48, block_seed=(0, 1))
     write_planned(tmp_path, prepare(job))
@@ -329,9 +354,9 @@ def test_a_text_is_counted_once_and_unused_pools_are_not_written(tables: Tables)
     add(tables, "0", Fixed(captioner()))
     cone = Text(Form((Mention("cone"),)), "there-is")
     tables.add_pools("fixed", {"unused": [cone]})
-    assert tables.n_texts == 1
+    assert len(tables._texts) == 1
     tables.add_pools("fixed", {"used": [cone]})
-    assert tables.n_texts == 2
+    assert len(tables._texts) == 2
 
 
 class Training(Fixed):

@@ -1,5 +1,8 @@
 """Blocks: triples are closed, and every value and object keeps a seen binding."""
 
+from dataclasses import replace
+from itertools import permutations
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -36,3 +39,10 @@ def test_every_value_and_object_keeps_a_seen_binding(r: int, c: int, values: int
     assert (len(holdout.absent_values), len(holdout.absent_objects)) == (values, things)
     assert {value for value, _ in seen} == {*CLEVR.values("color")} - {*holdout.absent_values}
     assert {thing for _, thing in seen} == {*CLEVR.objects} - {*holdout.absent_objects}
+
+
+def test_blocks_are_the_same_in_whatever_order_they_are_asked_for() -> None:
+    """Unseen atoms once took values of the family's tested kind before a block of another kind was drawn."""
+    asked = "color:shape=3x3", "relation:pair=1x2", "atoms=1x1"
+    drawn = [replace(draw_block(each, CLEVR, 0), asked=()) for each in permutations(asked)]
+    assert drawn == drawn[:1] * 6

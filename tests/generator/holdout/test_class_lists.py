@@ -77,6 +77,15 @@ def test_labels_may_be_of_any_kind_that_has_enough_values() -> None:
     ]
 
 
+def test_lists_of_many_objects_are_drawn_at_once() -> None:
+    """With 30 objects drawing again until no two labels of ood_val were converses took minutes."""
+    clevr = read_vocabulary("clevr")
+    many = clevr.model_copy(update={"objects": {f"thing{i}": clevr.objects["cube"] for i in range(60)}})
+    relational = draw_holdouts((), "gzsl", many, 0)[2]
+    pairs = [frozenset(each.label) for each in relational.classes if each.split == "ood_val" and "left" in each.label]
+    assert len({*pairs}) == len(pairs) == 60 * 59 // 6
+
+
 def test_three_objects_are_a_dataset_more_over_the_same_lists() -> None:
     vocabulary = read_vocabulary("clevr")
     *published, three = draw_holdouts(("color:shape=classes=70/6/20", "objects=3"), "gzsl", vocabulary, 3)

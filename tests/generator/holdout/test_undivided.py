@@ -51,7 +51,7 @@ def test_crowded_scenes_of_three_shapes_can_be_asked_about_two_of_their_objects(
 def test_it_is_one_benchmark_whatever_the_seed_and_no_block_stands_beside_it() -> None:
     request = HoldoutRequest("bindsplit", ("none",), (3,))
     assert request.holdouts(VOCABULARY) == HoldoutRequest("bindsplit", ("none",)).holdouts(VOCABULARY)
-    with pytest.raises(UserError, match="--holdout none is the same for every seed; give one block seed"):
+    with pytest.raises(UserError, match="earlier seeds hold out the same as 1; leave out 1"):
         HoldoutRequest("bindsplit", ("none",), (0, 1)).holdouts(VOCABULARY)
     with pytest.raises(UserError, match="got 'none'"):
         draw_block(["3x3", "none"], VOCABULARY, 0)

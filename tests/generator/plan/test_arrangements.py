@@ -110,7 +110,7 @@ def test_too_few_training_scenes_are_refused_with_a_larger_number_that_suffices(
             assert prepare_world(holdout="3x3", scenes=counts.format(said[2]))[0].planned
             refusals += 1
     assert 3 <= refusals < 8
-    assert Arrangements(RULE).enough(frozenset(), 2, tried=7) > 7
+    assert Arrangements(RULE).enough(frozenset(), [2] * 7) > 7
 
 
 @pytest.mark.parametrize("block_seed", [0, pytest.param(1, marks=pytest.mark.full)])
@@ -135,6 +135,7 @@ def test_scenes_of_one_object_train_and_are_even(n: int) -> None:
         (("k4",), "coverage", "unseen"),
         (("5x8",), "bindsplit", "train"),
         (("5x8",), "bindsplit", "seen"),
+        (("4x6",), "bindsplit", "seen"),
         (("3x3", "atoms=1x2"), "systematicity", "unseen_atoms"),
     ],
 )
@@ -151,6 +152,14 @@ def test_clusters_of_two_objects_are_equally_frequent(split: str, n: int) -> Non
     assert counts.total() == n
     assert len(counts) == min(n, 9 if split == "unseen" else 126)
     assert max(counts.values()) - min(counts.values()) <= 1
+
+
+def test_a_block_too_wide_for_even_names_leaves_clusters_about_equally_frequent() -> None:
+    """Even names of 4x6 need scenes that the clusters of `seen` lack; these once were up to 31 of one cluster."""
+    rule = SplitPlan(CLEVR, draw_block("4x6", CLEVR, 0))
+    counts = Counter(map(cluster_of, drawn(rule, "seen", [2] * 300)))
+    assert (len(counts), counts.total()) == (98, 300)
+    assert max(counts.values()) < 10
 
 
 def test_scenes_are_varied_where_the_block_leaves_most_values_one_object() -> None:
@@ -190,3 +199,10 @@ def test_a_split_without_a_scene_is_refused_with_what_would_help(n: int) -> None
         UserError, match=f"no scene of {n} objects for the split unseen_atoms.*: try another --block-seed"
     ):
         drawn(RULE, "unseen_atoms", [n])
+
+
+def test_a_binding_that_no_training_scene_can_show_is_refused() -> None:
+    """A category that is held out with every other one once made the search for a number of scenes endless."""
+    counts = "train=20,val=2,seen=2,partial=2,unseen=9"
+    with pytest.raises(UserError, match=r"No training scene can show .* without what is held out"):
+        _ = prepare_world(family="pearson2025", holdout="relation:pair=1x5", scenes=counts)[0].planned

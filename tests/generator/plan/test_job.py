@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,7 @@ def test_a_folder_is_named_after_what_it_holds(more: dict[str, Any], name: str |
         ({"assets": "0ad"}, "can change nothing; leave it out"),
         ({"pairs": True, "block_seed": (0, 1)}, "--pairs makes twins for the splits of one holdout"),
         ({"environments": ("dessert",)}, "has no environment 'dessert'"),
+        ({"scenes": "grid", "objects": (3, 3)}, "--scenes grid has two objects in each scene"),
         ({"objects": (1, 1)}, "one object alone poses no question"),
     ],
 )
@@ -74,6 +76,15 @@ def test_a_plan_is_made_once_and_holds_what_was_asked_for(tmp_path: Path) -> Non
     assert stored.counts() == {"train": 10, "partial": 3, "seen": 3, "unseen": 3, "val": 2}
     assert stored.request["holdouts"] == [prepared.holdout.to_dict()]
     assert prepared.planned is prepared.planned
+
+
+def test_the_block_seed_and_design_of_a_holdout_json_are_recorded(tmp_path: Path) -> None:
+    path = tmp_path / "holdout.json"
+    drawn = prepare(job(holdout=("3x3", "atoms=1x2"), design="systematicity", block_seed=5, scenes=None))
+    path.write_text(json.dumps(drawn.holdout.to_dict()))
+    prepared = prepare(job(holdout=str(path), scenes=None))
+    assert folder_name(prepared, None) == folder_name(drawn, None)
+    assert [prepared.request[each] for each in ("design", "block_seed")] == ["systematicity", [5]]
 
 
 def test_a_world_is_held_to_the_environments_that_are_asked_for() -> None:

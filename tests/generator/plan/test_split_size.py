@@ -2,6 +2,7 @@
 
 import pytest
 
+from generator.api import prepare_world
 from generator.holdout.request import HoldoutRequest
 from generator.plan.plan import plan_parts
 from generator.plan.power import SplitSize, planned_sizes, sizes_to_plan
@@ -54,3 +55,10 @@ def test_other_designs_are_counted_too(family: str, request_: HoldoutRequest, sp
 def test_many_objects_count_in_the_mean() -> None:
     (found,) = sizes("clevr-many", HoldoutRequest(scenes="train=20,unseen=20"), (3, 6))
     assert found.objects == pytest.approx(4.5)
+
+
+def test_twins_are_counted() -> None:
+    prepared, _ = prepare_world(scenes="train=40,val=2,seen=2,partial=2,unseen=30", pairs=True)
+    found = sizes_to_plan(prepared.holdouts, prepared.parts, prepared.vocabulary, 0, pairs=True)
+    assert [each.scenes for each in found] == [60]
+    assert found[0].scenes == planned_sizes(prepared.planned, prepared.holdouts, prepared.vocabulary)[0].scenes

@@ -40,6 +40,8 @@ def test_relations_have_the_converses_and_opposites_that_their_rules_have_in_spa
             "[attributes.bulk]",
             "adjectives = ['size', 'color', 'material'] should name every attribute kind",
         ),
+        ("red = { linear = [148,", '"not red" = { linear = [148,', "the word 'not red' is empty or has a word that"),
+        ("[attributes.material", "[attributes.relation", "'relation' stands for relations"),
         ('phrase = "behind"', 'phrase = "Behind!"', "relations.behind.phrase"),
         ('synonyms = ["left of"', 'synonyms = ["behind"', "the word 'behind' means both"),
         ("[environments]\nstudio = ", "[environments]\n# studio = ", "at least one environment"),
