@@ -14,13 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluator.api import evaluate
+from evaluator.metrics.comparison import TOLERANCE
 from evaluator.protocols.items import NOT_A_NUMBER
 from evaluator.protocols.pools import Pool, sampled_columns, true_texts
 from evaluator.runs.folder import open_run
 from evaluator.runs.measure import measure, measure_protocols
 from evaluator.scoring.needs import LIMIT, SAMPLE, Needs, collect_needs, within_limit
 from evaluator.scoring.pairs import _DistinctPairs
-from evaluator.scoring.score import score
+from evaluator.scoring.score import score, settings_for
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, World
 from tests.evaluator.conftest import assert_one_sentence, score_command
@@ -114,6 +115,19 @@ def test_nothing_is_scored_twice_and_other_benchmarks_take_what_is_known(
     other = Reader("another")
     score(other, world, benchmark, half, tmp_path / "half", 16, tmp_path / "cache")
     assert len(other.scored) == half.pairs.shape[1]
+
+
+def test_a_tolerance_for_float32_is_not_kept_in_bfloat16(
+    world: World, benchmark: Benchmark, needs: Needs, tmp_path: Path
+) -> None:
+    tolerances = []
+    for precision in ("float32", "bfloat16"):
+        model = Reader()
+        model.tie_tolerance = 2e-7
+        how = settings_for(model, precision=precision)
+        score(model, world, benchmark, needs, tmp_path / precision, cache_folder=tmp_path, settings=how)
+        tolerances.append(model.tie_tolerance)
+    assert tolerances == [2e-7, TOLERANCE]
 
 
 @pytest.mark.parametrize(("room", "contested"), [(1, False), (3, False), (31, False), (50, True)])
