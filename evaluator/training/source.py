@@ -3,6 +3,7 @@ some benchmarks.
 """
 
 import json
+import logging
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from generator.base.errors import UserError
 from generator.dataset.certificates import found_certificate
 from generator.dataset.reader import Benchmark, Images, World
 
+logger = logging.getLogger(__name__)
 Named = tuple[tuple[tuple[str, str], ...], str]
 """Values by attribute kind, and a category."""
 
@@ -64,7 +66,9 @@ def benchmark_source(world: World, benchmark: Benchmark, recipe: Recipe) -> Sour
         elif kind in positives:
             image.captions[of][1].append(text_id)
     asked = f"{benchmark.folder} with --texts {','.join(sorted(set(kind_of.values())))}"
-    if recipe.negatives != type(recipe).negatives:
+    if negatives and not there["n"]:  # as of class lists, which presets train on too
+        logger.info(f"{asked} has no negatives: --negatives {recipe.negatives} changes nothing.")
+    elif recipe.negatives != type(recipe).negatives:
         check_hard_kinds(asked, "negatives", negatives, there["n"])
     check_hard_kinds(asked, "positives", positives, there["p"])
     ordered = [(world, scene, described[scene]) for scene in sorted(described)]

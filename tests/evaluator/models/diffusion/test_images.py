@@ -84,8 +84,8 @@ def test_a_model_of_pixels_sees_the_image_that_it_scores() -> None:
     """Its autoencoder is the identity, so that only the size changes."""
     image = pictures(1, (96, 96))[0]
     found = seen_image(new_diffusion(["a red cube"], torch.device("cpu")), image)
-    assert found.size == (64, 64)
-    assert np.abs(np.array(found, int) - np.array(image.resize((64, 64), 3), int)).max() <= 1
+    assert found.size == (32, 32)
+    assert np.abs(np.array(found, int) - np.array(image.resize((32, 32), 3), int)).max() <= 1
 
 
 def test_a_preset_that_crops_sees_the_centre(folders: Callable[[str], Path]) -> None:
