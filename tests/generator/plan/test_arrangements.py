@@ -135,7 +135,7 @@ def test_scenes_of_one_object_train_and_are_even(n: int) -> None:
         (("k4",), "coverage", "unseen"),
         (("5x8",), "bindsplit", "train"),
         (("5x8",), "bindsplit", "seen"),
-        (("4x6",), "bindsplit", "seen"),
+        pytest.param(("4x6",), "bindsplit", "seen", marks=pytest.mark.full),
         (("3x3", "atoms=1x2"), "systematicity", "unseen_atoms"),
     ],
 )
