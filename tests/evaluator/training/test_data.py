@@ -117,6 +117,15 @@ def test_images_are_mirrored_only_where_no_text_states_a_relation(world: World, 
     assert default_kinds(benchmark) == ("plain",)
 
 
+def test_the_longest_texts_that_are_asked_are_known_though_no_image_is_trained_on_them(
+    world: World, benchmark: Benchmark
+) -> None:
+    plain = read(world, benchmark, ("plain",))
+    longest = max(benchmark.text_of.values(), key=len)
+    assert longest in plain.longest
+    assert longest not in plain.texts
+
+
 def test_so_many_images_of_each_class(data: TrainingData) -> None:
     """A class is what the same captions describe; equal seeds draw the same images."""
 
