@@ -230,10 +230,12 @@ def finding(entries: Sequence[Results]) -> str:
     else:
         said = f"{name} goes {from_to}; a difference of {points} that may be chance"
     if others:
+        other = others[0].entry["model"]
         lead = number(unseen["value"] - others[0].rows["unseen"]["value"], "share")
         apart = unseen["low"] is not None and (others[0].rows["unseen"]["high"] or 1) < unseen["low"]
         overlap = "" if apart else " (their intervals overlap)"
-        said += f"; on unseen combinations it leads {others[0].entry['model']} by {lead} points{overlap}"
+        leads = f"is level with {other}" if lead == "0.0" else f"leads {other} by {lead} points{overlap}"
+        said += f"; on unseen combinations it {leads}"
     return f"{said}.{_why(best)}{_tax(lines, best.entry)}"
 
 

@@ -93,6 +93,14 @@ def test_the_interval_of_the_finding_is_that_of_its_number(value: float, low: fl
     assert said in found.replace("\N{NO-BREAK SPACE}", " ")
 
 
+@pytest.mark.parametrize(("other", "said"), [(0.1, "it is level with b."), (0.05, "it leads b by 5.0 points (their")])
+def test_the_finding_says_who_leads(other: float, said: str) -> None:
+    models = [
+        (name, ({"value": 0.7}, {"split": "unseen", "value": of}, GAP)) for name, of in (("a", 0.1), ("b", other))
+    ]
+    assert said in finding(entries(*models))
+
+
 def test_a_negative_tax_has_its_decimals() -> None:
     splits = tuple({"split": split} for split in ("seen", "unseen", *ASYMMETRIC))
     tax = {"split": ASYMMETRIC[0], "minus": ASYMMETRIC[1], "is_gap": True, "unit": "difference"}
