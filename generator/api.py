@@ -27,7 +27,7 @@ from generator.dataset.reader import Benchmark, Dataset
 from generator.dataset.writer import write_index
 from generator.describe.benchmark import ALREADY, Summary, kept_benchmark, kept_splits, write_benchmarks
 from generator.describe.benchmark import describe as describe_scenes
-from generator.describe.request import Request, check_request, read_text_preset
+from generator.describe.request import Request, check_exposed, check_request, read_text_preset
 from generator.describe.statistics import parse_statistics
 from generator.holdout.holdout import Holdout
 from generator.holdout.presets import read_preset
@@ -146,7 +146,7 @@ def render(
     device = find_device(device)
     workers_of = _farm(workers, farm, address, device)
     rendering = Rendering(quality, parse_outputs(outputs), device, part, tar_bytes).request
-    stored, root = _planned(planned, out, rendering, content)
+    stored, root = _planned(planned, out, rendering, content, exposed_negatives)
     work = work_of(stored, rendering)
     _log_work(work, root, device, workers_of, stored.counts())
     log_held_out(stored)
@@ -190,7 +190,7 @@ def render_on_slurm(
     tar_bytes = parse_size(shards) if shards else None
     rendering = Rendering(quality, parse_outputs(outputs), device, None, tar_bytes).request
     slurm = slurm_of(workers, int(device != "cpu"), partition, account, time, memory)
-    stored, root = _planned(planned, out, rendering, content)
+    stored, root = _planned(planned, out, rendering, content, exposed_negatives)
     work = work_of(stored, rendering)
     _log_work(work, root, device, Farm(jobs * workers), stored.counts())
     array = Array(stored, rendering, root, jobs, slurm)
@@ -339,7 +339,11 @@ def log_held_out(planned: StoredPlan) -> None:
 
 
 def _planned(
-    planned: str | Path | None, out: str | Path | None, rendering: Mapping[str, Any], content: Mapping[str, Any]
+    planned: str | Path | None,
+    out: str | Path | None,
+    rendering: Mapping[str, Any],
+    content: Mapping[str, Any],
+    exposed_negatives: bool,
 ) -> tuple[StoredPlan, Path]:
     """The plan to render, which is made if it is not there, and the folder for it. `rendering`: of a Rendering."""
     if planned is not None and content:
@@ -349,9 +353,13 @@ def _planned(
     suffix = "-shard-{}-of-{}".format(*part) if part else ""
     if planned is not None:
         stored = StoredPlan(Path(planned))
+        if exposed_negatives:
+            check_exposed(stored.request)
         folder = stored.root.resolve()
         return stored, _local(out or (folder.with_name(folder.name + suffix) if part else stored.root))
     prepared, name = prepare_world(**content)
+    if exposed_negatives:
+        check_exposed(prepared.request)
     root = _local(out or f"{name}{suffix}")
     if not is_planned(root, prepared.request):
         check_space(root, len(ShardScenes(prepared.planned, part)), {**prepared.request, **rendering})

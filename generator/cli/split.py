@@ -51,7 +51,7 @@ def split(
     from generator.base.store import shown
     from generator.dataset.reader import Dataset
     from generator.describe.benchmark import ALREADY, describe
-    from generator.describe.request import first_request
+    from generator.describe.request import check_exposed, first_request
     from generator.describe.scenes import rendered_size
     from generator.holdout.request import HoldoutRequest, design_of, parse_seeds
     from generator.vocabulary.schema import parse_vocabulary
@@ -68,8 +68,8 @@ def split(
         told = of_first_seed(holdouts)
         print_power(told, [rendered_size(opened.world, each) for each in told], as_json)
         return
-    if exposed_negatives and not all(first_request(each, True).exposed_negatives for each in holdouts):
-        raise UserError("--exposed-negatives is about training negatives, which such a benchmark lacks; leave it out.")
+    if exposed_negatives:
+        check_exposed({"holdouts": [each.to_dict() for each in holdouts]})
     made = {}
     for each in holdouts:
         called = check_benchmark_name(name) if name is not None else design_of(each).benchmark_name(each)

@@ -69,6 +69,13 @@ def first_request(holdout: Holdout, exposed_negatives: bool = False) -> Request:
     )
 
 
+def check_exposed(planned: Mapping[str, Any]) -> None:
+    """Raises UserError where a benchmark of what was planned has no training negatives, which would be exposed."""
+    holdouts = map(Holdout.from_dict, planned["holdouts"])
+    if not all(first_request(each, exposed_negatives=True).exposed_negatives for each in holdouts):
+        raise UserError("--exposed-negatives is about training negatives, which such a benchmark lacks; leave it out.")
+
+
 def check_request(request: Request) -> None:
     """Raises UserError for protocols, templates or kinds of training texts that do not exist or give no text."""
     for name in request.protocols or ():

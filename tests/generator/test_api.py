@@ -34,6 +34,7 @@ def test_texts_are_those_of_the_command(copied: Path) -> None:
     [
         (lambda root: plan(root, preset="bindsplit2026", objects=3), "--preset bindsplit2026 sets --objects itself"),
         (lambda root: render(shard="1/2", exposed_negatives=True), "give it to `gen merge`"),
+        (lambda root: render(out=root, holdout="none", exposed_negatives=True), "negatives, which such a benchmark"),
         (lambda root: describe(root, preset="crepe2023", protocols=["binary"]), "--preset crepe2023 sets --protocol"),
     ],
 )

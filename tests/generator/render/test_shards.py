@@ -17,6 +17,7 @@ from evaluator.training.source import benchmark_source
 from generator.base.errors import UserError
 from generator.base.sizes import parse_size
 from generator.dataset.reader import Dataset
+from generator.holdout.holdout import Holdout
 from generator.render.shards import ShardScenes, merge_worlds, parse_shard
 from generator.scene.planned import Planned
 from tests.conftest import refuse, run_command, succeed
@@ -146,6 +147,14 @@ def test_a_stopped_merge_continues(rendered: Path, parts: list[Path], tmp_path: 
 )
 def test_parts_that_are_no_whole_are_refused(parts: list[Path], tmp_path: Path, give: Any, said: str) -> None:
     refuse(said, "gen merge", *give(parts), "--out", tmp_path / "whole")
+    assert not (tmp_path / "whole").exists()
+
+
+def test_exposed_negatives_of_a_world_without_training_are_refused(rendered: Path, tmp_path: Path) -> None:
+    holdout = Dataset.open(rendered).world.manifest["request"]["holdouts"][0]
+    nothing = Holdout.from_dict(holdout | {"bindings": []}).to_dict()
+    part = rewrite(rendered, tmp_path / "part", slice(None), shard=[1, 1], holdouts=[nothing])
+    refuse("negatives, which such a benchmark lacks", "gen merge --exposed-negatives --out", tmp_path / "whole", part)
     assert not (tmp_path / "whole").exists()
 
 
