@@ -57,10 +57,14 @@ def test_another_seed_gives_other_images(undisturbed: Path, tmp_path: Path) -> N
     assert len(first & second) <= 1  # vocabulary.toml
 
 
-@pytest.mark.parametrize("stop", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.full)])
-def test_a_stopped_render_continues_to_the_same_files(undisturbed: Path, tmp_path: Path, stop: signal.Signals) -> None:
+@pytest.mark.parametrize(
+    ("stop", "stops"), [(signal.SIGINT, (7,)), pytest.param(signal.SIGKILL, (3, 11), marks=pytest.mark.full)]
+)
+def test_a_stopped_render_continues_to_the_same_files(
+    undisturbed: Path, tmp_path: Path, stop: signal.Signals, stops: tuple[int, ...]
+) -> None:
     root = tmp_path / "stopped"
-    for images in (3, 11):
+    for images in stops:
         process = start(*render_arguments(root, *FEW))
         wait_for_images(root, images, process)
         process.send_signal(stop)
@@ -119,7 +123,7 @@ for row in reversed(world.scenes.to_pylist()[:6]):
 """
 
 
-@pytest.mark.parametrize("threads", ["1", pytest.param("2", marks=pytest.mark.full), "5"])
+@pytest.mark.parametrize("threads", [*(pytest.param(n, marks=pytest.mark.full) for n in "12"), "5"])
 def test_any_image_can_be_rendered_again_from_its_row(undisturbed: Path, tmp_path: Path, threads: str) -> None:
     subprocess.run(
         [sys.executable, "-c", RENDER_FROM_ROW, undisturbed, tmp_path, threads], check=True, capture_output=True
