@@ -196,7 +196,7 @@ class _Spending:
 
         def keep(chat: Chat, answer: Answer) -> None:
             if not answer.finish.startswith(FAILED):
-                self._store.put(chat.name, answer)
+                self._store.put([chat.name], [answer])
             with self._lock:
                 self.answers[chat.name] = answer
                 self._open -= 1
@@ -221,7 +221,7 @@ def _take(paths: Sequence[Path], asked: Asked, store: AnswerStore) -> None:
         if name in names and answer.finish.startswith(FAILED):
             failed.append(answer.finish)
         elif name in names:
-            store.put(name, answer)
+            store.put([name], [answer])
             taken += 1
     if not taken and not failed:
         raise UserError(

@@ -7,11 +7,15 @@ import os
 import shutil
 import sqlite3
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Generic, Self, TypeVar
 
 import numpy as np
 from platformdirs import user_cache_path
@@ -26,6 +30,10 @@ contents."""
 _CHECK = 8
 """Bytes of a vector's checksum, which stands behind it."""
 
+_ASKED = 500
+"""Names of one query."""
+
+T = TypeVar("T")
 Names = Callable[[np.ndarray], list[str]]
 """The names of rows, which are an array of integers."""
 PARTS = ".parts"
@@ -61,75 +69,95 @@ class Process:
         return self.rank == 0
 
 
-class VectorCache:
-    """Vectors by name in the file `path`. Each `put` is one transaction, so a killed process loses at most one batch.
+class Store(ABC, Generic[T]):
+    """Values by name in the SQLite file `path`, which threads may share. Each `put` is one transaction, so a killed
+    process loses at most one.
 
-    Each vector has a checksum of its name and its bytes; one that does not agree with it counts as not there. Raises
-    UserError when the file is damaged or the disk is full.
+    A value that is damaged counts as not there. Raises UserError when the file is damaged or the disk is full.
     """
 
     def __init__(self, path: Path):
         check_output(path, "set XDG_CACHE_HOME to another folder")
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._path = path
-        with self._explained():
-            self._database = sqlite3.connect(path, timeout=60)
-            self._database.execute("CREATE TABLE IF NOT EXISTS vectors (input TEXT PRIMARY KEY, vector BLOB NOT NULL)")
+        self._path, self._lock = path, threading.Lock()
+        with self._open() as database:
+            database.execute("CREATE TABLE IF NOT EXISTS rows (name TEXT PRIMARY KEY, value BLOB NOT NULL)")
 
-    @classmethod
-    def of_model(cls, kind: str, key: str, folder: Path | None) -> "VectorCache":
-        """The vectors of a kind (EMBEDDINGS or SCORES) of a model; in the user's cache where no folder is given."""
-        return cls((folder or user_cache_path("jackalope") / kind) / f"{key}.sqlite")
+    @abstractmethod
+    def encode(self, name: str, value: T) -> bytes:
+        """A value as it is kept."""
 
-    def __enter__(self) -> "VectorCache":
+    @abstractmethod
+    def decode(self, name: str, kept: bytes) -> T | None:
+        """The inverse of `encode`; None where a value is damaged."""
+
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
         self._database.close()
 
-    def get(self, inputs: Sequence[str]) -> dict[str, np.ndarray]:
-        """The vectors of those inputs that are in the cache, float32 (d,) each."""
-        found, damaged = {}, 0
-        for start in range(0, len(inputs), 500):
-            part = inputs[start : start + 500]
-            with self._explained():
-                rows = self._database.execute(
-                    f"SELECT input, vector FROM vectors WHERE input IN ({','.join('?' * len(part))})", part
-                ).fetchall()
+    def get(self, names: Iterable[str]) -> dict[str, T]:
+        """The values of those names that are there."""
+        asked, found, damaged = list(dict.fromkeys(names)), dict[str, T](), 0
+        for start in range(0, len(asked), _ASKED):
+            part = asked[start : start + _ASKED]
+            query = f"SELECT name, value FROM rows WHERE name IN ({','.join('?' * len(part))})"
+            with self._open() as database:
+                rows = database.execute(query, part).fetchall()
             for name, kept in rows:
-                if _is_whole(name, kept):
-                    found[name] = np.frombuffer(kept[:-_CHECK], np.float32)
-                else:
+                value = self.decode(name, kept) if isinstance(kept, bytes) else None  # a column holds any type
+                if value is None:
                     damaged += 1
+                else:
+                    found[name] = value
         if damaged:
             logger.warning(f"{damaged:,} entries of the cache {self._path} are damaged and are computed again.")
         return found
 
-    def put(self, inputs: Iterable[str], vectors: np.ndarray) -> None:
-        """Keep the vectors (n, d) of n inputs."""
-        named = [(name, each.tobytes()) for name, each in zip(inputs, vectors.astype(np.float32), strict=True)]
-        rows = [(name, vector + _checksum(name, vector)) for name, vector in named]
-        with self._explained(), self._database:
-            self._database.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
+    def put(self, names: Iterable[str], values: Iterable[T]) -> None:
+        """Keep a value for each name."""
+        rows = [(name, self.encode(name, value)) for name, value in zip(names, values, strict=True)]
+        with self._open() as database:
+            database.executemany("INSERT OR REPLACE INTO rows VALUES (?, ?)", rows)
 
-    def forget(self, inputs: Iterable[str]) -> None:
-        """Remove the vectors of those inputs."""
-        with self._explained(), self._database:
-            self._database.executemany("DELETE FROM vectors WHERE input = ?", [(name,) for name in inputs])
+    def forget(self, names: Iterable[str]) -> None:
+        """Remove the values of those names."""
+        with self._open() as database:
+            database.executemany("DELETE FROM rows WHERE name = ?", [(name,) for name in names])
+
+    @cached_property
+    def _database(self) -> sqlite3.Connection:
+        return sqlite3.connect(self._path, timeout=60, check_same_thread=False)
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _open(self) -> Iterator[sqlite3.Connection]:
         try:
-            yield
+            with self._lock, self._database:
+                yield self._database
         except sqlite3.Error as error:
             raise UserError(
                 f"The cache {self._path} cannot be used ({error}); delete it, free some space, or set XDG_CACHE_HOME."
             ) from None
 
 
-def _is_whole(name: str, kept: object) -> bool:
-    """Whether an entry is a vector with its checksum; SQLite keeps a text or a number in any column."""
-    return isinstance(kept, bytes) and len(kept) % 4 == 0 and kept[-_CHECK:] == _checksum(name, kept[:-_CHECK])
+class VectorCache(Store[np.ndarray]):
+    """Vectors, float32 (d,) each, with a checksum of name and bytes behind each."""
+
+    @classmethod
+    def of_model(cls, kind: str, key: str, folder: Path | None) -> "VectorCache":
+        """The vectors of a kind (EMBEDDINGS or SCORES) of a model; in the user's cache where no folder is given."""
+        return cls((folder or user_cache_path("jackalope") / kind) / f"{key}.sqlite")
+
+    def encode(self, name: str, value: np.ndarray) -> bytes:
+        """Its bytes, and their checksum."""
+        data = value.astype(np.float32).tobytes()
+        return data + _checksum(name, data)
+
+    def decode(self, name: str, kept: bytes) -> np.ndarray | None:
+        """None where the checksum does not agree."""
+        is_whole = len(kept) % 4 == 0 and kept[-_CHECK:] == _checksum(name, kept[:-_CHECK])
+        return np.frombuffer(kept[:-_CHECK], np.float32) if is_whole else None
 
 
 def _checksum(name: str, vector: bytes) -> bytes:

@@ -398,8 +398,7 @@ def make_files(folder: Path) -> None:
         Image.new("RGB", (2, 2)).save(folder / name)
     ask(_Says(), f"table:{folder / 'items.csv'}", out=folder / "worded")
     with AnswerStore("store", folder) as store:
-        for name in ("a", "b"):
-            store.put(name, Answer("A", "stop", 3, 1))
+        store.put("ab", [Answer("A", "stop", 3, 1)] * 2)
     shutil.copy(DEFAULT, folder / "prompt.toml")
     parted = Path(shutil.copytree(folder / "run", folder / "parted"))
     write_splits(parted, read_splits(folder / "partitions", open_run(parted).benchmark))

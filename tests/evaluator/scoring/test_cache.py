@@ -13,8 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from evaluator.models.contracts import Answer
 from evaluator.protocols.items import NOT_A_NUMBER
 from evaluator.scoring.store import EMBEDDINGS, VectorCache
+from evaluator.scoring.words.store import AnswerStore
 from evaluator.scoring.writing import pool_path, write_matrix, write_scores
 from generator.base.errors import UserError
 
@@ -57,7 +59,7 @@ from pathlib import Path
 from evaluator.scoring.store import VectorCache
 cache = VectorCache(Path({str(tmp_path / "model.sqlite")!r}))
 cache.put(["a", "b"], np.ones((2, 3)))
-cache._database.execute("INSERT INTO vectors VALUES ('c', x'00')")
+cache._database.execute("INSERT INTO rows VALUES ('c', x'00')")
 os.kill(os.getpid(), 9)
 """
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -9
@@ -85,13 +87,13 @@ def test_a_damaged_cache_is_said_in_one_sentence(tmp_path: Path, damage: str) ->
 @pytest.mark.parametrize(
     "change",
     [
-        "UPDATE vectors SET vector = x'0000803f0000803f0000803f' WHERE input = 'b'",  # as older versions kept it
-        "UPDATE vectors SET vector = (SELECT vector FROM vectors WHERE input = 'a') WHERE input = 'b'",
-        "UPDATE vectors SET vector = zeroblob(20) WHERE input = 'b'",
-        "UPDATE vectors SET vector = x'' WHERE input = 'b'",
-        "UPDATE vectors SET vector = substr(vector, 5) WHERE input = 'b'",
-        "UPDATE vectors SET vector = 'a text' WHERE input = 'b'",
-        "UPDATE vectors SET vector = 7 WHERE input = 'b'",
+        "UPDATE rows SET value = x'0000803f0000803f0000803f' WHERE name = 'b'",  # as older versions kept it
+        "UPDATE rows SET value = (SELECT value FROM rows WHERE name = 'a') WHERE name = 'b'",
+        "UPDATE rows SET value = zeroblob(20) WHERE name = 'b'",
+        "UPDATE rows SET value = x'' WHERE name = 'b'",
+        "UPDATE rows SET value = substr(value, 5) WHERE name = 'b'",
+        "UPDATE rows SET value = 'a text' WHERE name = 'b'",
+        "UPDATE rows SET value = 7 WHERE name = 'b'",
     ],
 )
 def test_an_entry_that_was_changed_is_not_used(tmp_path: Path, change: str, caplog: pytest.LogCaptureFixture) -> None:
@@ -124,3 +126,14 @@ def test_pools_are_files_by_channel(tmp_path: Path) -> None:
     assert [path.name for path in sorted((tmp_path / "pools").iterdir())] == ["grid.itc.npy", "grid.npy"]
     found = np.load(pool_path(tmp_path, "grid", "itm", 0))
     assert (found.dtype, found.tolist()) == (np.float32, np.eye(2).tolist())
+
+
+@pytest.mark.parametrize("kept", ["x'7b7d'", "'{}'", "7"])
+def test_a_damaged_answer_is_asked_again(tmp_path: Path, kept: str, caplog: pytest.LogCaptureFixture) -> None:
+    with AnswerStore("model", tmp_path) as answers:
+        answers.put(["a", "b"], [Answer("A", "stop", 3, 1), Answer("B", "stop", 3, 1)])
+    with sqlite3.connect(tmp_path / "model.sqlite") as database:
+        database.execute(f"UPDATE rows SET value = {kept} WHERE name = 'b'")
+    with AnswerStore("model", tmp_path) as answers:
+        assert answers.get(["a", "b"]) == {"a": Answer("A", "stop", 3, 1)}
+        assert "1 entries of the cache" in caplog.text

@@ -154,7 +154,7 @@ def test_what_is_damaged_in_the_cache_is_computed_again_and_nothing_else(
     files = sorted((tmp_path / "cache").rglob("*.sqlite"))
     for file in files:
         with sqlite3.connect(file) as database:
-            database.execute("UPDATE vectors SET vector = zeroblob(20) WHERE rowid IN (1, 5)")
+            database.execute("UPDATE rows SET value = zeroblob(20) WHERE rowid IN (1, 5)")
     for _ in range(2):
         _finish(_start(make, tmp_path / "log", drawn, tmp_path / "again", tmp_path / "cache", ranks))
         assert _scores(tmp_path / "again") == _scores(tmp_path / "one")
