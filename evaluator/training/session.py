@@ -58,11 +58,13 @@ def train(
     out.parent.mkdir(parents=True, exist_ok=True)
     lock = out.with_name(f".{out.name}.lock")
     with locked(lock, f"Another command is training into {out}; choose another --out.") if is_main else nullcontext():
+        known = {"method": method.name, **source.record}
+        finished(out, known)  # a folder of something else is refused before a model is loaded
         training = method.begin(data, model, device, progress if is_main else SILENT)
         learner = training.learner
         check_savable(training.model)
         recipe = {**asdict(method), "precision": training_precision(method.precision, learner.device)}
-        about = {"method": method.name, "recipe": recipe, **source.record}
+        about = {**known, "recipe": recipe}
         if model:
             about["base"] = {
                 "model": model,

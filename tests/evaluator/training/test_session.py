@@ -167,10 +167,10 @@ def test_a_training_that_has_ended_is_not_repeated_by_any_process(trains: Trains
 
 
 def test_what_is_there_and_what_cannot_be_trained_is_refused(drawn: Path, tmp_path: Path) -> None:
-    refused = ("train", "scratch", drawn, "--device", "cpu", "--out")
+    refused = ("train", "scratch", drawn, "--device", "cuda:99", "--out")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").touch()
     done = score_command(*refused, tmp_path / "full", "--epochs", "1")
-    assert_one_sentence(done, "is not empty; choose another --out")
-    done = score_command(*refused[:3], "--out", tmp_path / "model", "--device", "cuda:99")
+    assert_one_sentence(done, "is not empty; choose another --out")  # before a model is loaded
+    done = score_command(*refused, tmp_path / "model")
     assert_one_sentence(done, "The device 'cuda:99' is not available")
