@@ -310,7 +310,7 @@ def describe_texts(
     kept = kept_benchmark(opened, benchmark)
     holdout = Holdout.from_dict(kept.holdout_block())
     name = check_benchmark_name(name) if name is not None else f"{design_of(holdout).benchmark_name(holdout)}-{suffix}"
-    splits = kept_splits(kept)
+    splits = kept_splits(root, kept)
     done = describe_scenes(root, opened.world, holdout, name, request, splits, progress=progress, replace=replace_old)
     if not done.written:
         logger.info(ALREADY.format(name))

@@ -11,6 +11,7 @@ from generator.base.errors import UserError, visible
 from generator.base.progress import SILENT, Progress
 from generator.base.store import shown
 from generator.dataset.reader import Benchmark, Dataset, World
+from generator.dataset.records import plan_request
 from generator.dataset.writer import BenchmarkWriter, difference, write_index
 from generator.describe.captioner import Captioner
 from generator.describe.protocol import Protocol
@@ -238,10 +239,21 @@ def kept_benchmark(dataset: Dataset, name: str | None) -> Benchmark:
     return min(map(dataset.benchmark, dataset.benchmark_names()), key=lambda each: not each.manifest.get("with_world"))
 
 
-def kept_splits(benchmark: Benchmark) -> dict[str, Assigned]:
-    """The split of every scene in a benchmark, for other texts over the same splits."""
+def kept_splits(root: Path, benchmark: Benchmark) -> dict[str, Assigned]:
+    """The split of every scene in a benchmark, for other texts over the same splits; labels name the same objects as
+    those of the world's own benchmark."""
+    holdout = benchmark.holdout_block()
+    planned: dict[str, Assigned] = {}
+    if design_of(Holdout.from_dict(holdout)).label_captions:
+        holdouts = (plan_request(root / "world") or {}).get("holdouts", [])
+        if holdout in holdouts:
+            planned = StoredPlan(root).assigned()[holdouts.index(holdout)]
     rows = zip(benchmark.splits["scene_id"].to_pylist(), benchmark.splits["split"].to_pylist(), strict=True)
-    return {scene_id: Assigned(split, ()) for scene_id, split in rows if split is not None}
+    return {
+        scene_id: Assigned(split, planned[scene_id].named if scene_id in planned else ())
+        for scene_id, split in rows
+        if split is not None
+    }
 
 
 def _check_without(asked: Set[str], left_out: Set[str]) -> None:

@@ -30,7 +30,7 @@ from generator.dataset.packing import Packer
 from generator.dataset.reader import Benchmark, Dataset, World
 from generator.dataset.records import SCENES, VERSION
 from generator.dataset.writer import WorldWriter, write_index
-from generator.describe.benchmark import describe
+from generator.describe.benchmark import describe, kept_splits
 from generator.describe.request import Request
 from generator.holdout.holdout import Holdout, check_fits
 from generator.holdout.request import HoldoutRequest
@@ -306,9 +306,7 @@ def _assigned(
         return None
     if holdouts is not None:
         return StoredPlan(root).assigned()[holdouts.index(source.holdout_block())]
-    splits = source.splits
-    rows = zip(splits["scene_id"].to_pylist(), splits["split"].to_pylist(), strict=True)
-    return {scene_id: Assigned(split, ()) for scene_id, split in rows if split is not None}
+    return kept_splits(root, source)
 
 
 # Comparing

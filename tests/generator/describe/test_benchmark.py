@@ -35,6 +35,7 @@ from generator.holdout.blocks import draw_block
 from generator.holdout.holdout import Holdout
 from generator.holdout.membership import SplitPlan
 from generator.holdout.request import draw_holdouts
+from generator.inspection.reproduction import Reproduction
 from generator.judge.verify import verify_dataset
 from generator.language.form import Form, Mention
 from generator.plan.job import Job, prepare
@@ -245,11 +246,35 @@ def test_texts_keep_the_splits_of_the_benchmark_that_is_named(tmp_path: Path) ->
     """Not those of another one with the same holdout."""
     root = make(Design(), tmp_path / "world")
     world, first = Dataset.open(root).world, Dataset.open(root).benchmark()
-    holdout, assigned = Holdout.from_dict(first.holdout_block()), kept_splits(first)
+    holdout, assigned = Holdout.from_dict(first.holdout_block()), kept_splits(tmp_path, first)
     del assigned[next(scene for scene, each in assigned.items() if each.split == "train")]
     describe(root, world, holdout, "a", replace(first_request(holdout), protocols=("binary",)), assigned)
     describe_texts(root, benchmark=first.name, name="texts", protocols=("binary",))
     assert Dataset.open(root).benchmark("texts").splits["split"].equals(first.splits["split"])
+
+
+def test_labels_name_the_same_objects_in_other_texts(tmp_path: Path) -> None:
+    prepared = prepare(Job("pearson2025", ["pearson2025"], "900", 64, 48, design="gzsl"))
+    write_planned(tmp_path / "world", prepared)
+    write_benchmarks(tmp_path / "world", Dataset.open(tmp_path / "world").world, False)
+    name = "pearson2025-two-object"
+    describe_texts(tmp_path / "world", benchmark=name, name="texts", protocols=("gzsl",), seed=1)
+    first, again = (Dataset.open(tmp_path / "world").benchmark(each) for each in (name, "texts"))
+    assert len(_labels(first)) > 20
+    assert _labels(first) == _labels(again)
+    assert first.digest != again.digest  # distractors
+    found = verify_dataset(tmp_path / "world", "texts", reproduce=Reproduction())["texts"]
+    assert (found["status"], found["findings"]) == ("clean", [])
+
+
+def _labels(benchmark: Benchmark) -> set[tuple[str, str]]:
+    """The scene of each question and its true label."""
+    texts = dict(zip(*(benchmark.texts[each].to_pylist() for each in ("text_id", "text")), strict=True))
+    return {
+        (row["scene_id"], texts[row["text_id"]])
+        for row in benchmark.candidates.to_pylist()
+        if row["truth"] and row["slot"] == "c"
+    }
 
 
 def test_what_only_training_captions_have_is_refused_without_them(tmp_path: Path) -> None:
