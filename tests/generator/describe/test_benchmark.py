@@ -254,7 +254,7 @@ def test_texts_keep_the_splits_of_the_benchmark_that_is_named(tmp_path: Path) ->
 
 
 def test_labels_name_the_same_objects_in_other_texts(tmp_path: Path) -> None:
-    prepared = prepare(Job("pearson2025", ["pearson2025"], "900", 64, 48, design="gzsl"))
+    prepared = prepare(Job("pearson2025", ["pearson2025"], "210", 64, 48, design="gzsl"))
     write_planned(tmp_path / "world", prepared)
     write_benchmarks(tmp_path / "world", Dataset.open(tmp_path / "world").world, False)
     name = "pearson2025-two-object"
