@@ -11,7 +11,6 @@ from unittest.mock import patch
 import pyarrow.parquet as pq
 
 from bench.figures import Figure, repeated, seconds
-from bench.worlds import BENCHMARK, write_texts, write_world
 from generator.dataset.reader import Dataset
 from generator.dataset.writer import BenchmarkWriter
 from generator.describe.benchmark import describe
@@ -21,6 +20,7 @@ from generator.judge.verify import verify_dataset
 from generator.language.grammar import Grammar
 from generator.language.truth import Facts
 from generator.plan.job import Prepared
+from tests.generator.unrendered import BENCHMARK, write_texts, write_world
 
 SCENES = {"train": 2900, "val": 100, "seen": 400, "partial": 400, "unseen": 200}
 MANY = {"train": 100, "val": 100, "seen": 1000, "partial": 600, "unseen": 200}

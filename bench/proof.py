@@ -9,13 +9,13 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from bench.figures import Figure, seconds
-from bench.worlds import write_planned
 from generator.base.commands import say
 from generator.dataset.reader import Dataset
 from generator.describe.benchmark import describe
 from generator.describe.request import Request
 from generator.judge.verify import verify_dataset
 from generator.plan.job import Job, prepare
+from tests.generator.unrendered import write_planned
 
 SIZES = (10_000, 30_000, 100_000)
 SHARES = {"train": 0.56, "val": 0.04, "seen": 0.16, "partial": 0.16, "unseen": 0.08}

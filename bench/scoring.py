@@ -18,12 +18,12 @@ from PIL import Image
 from safetensors.torch import save_file
 
 from bench.figures import Figure, repeated, seconds
-from bench.worlds import BENCHMARK, write_texts, write_world
 from evaluator.models.contracts import DualEncoder
 from evaluator.models.registry import load_model
 from evaluator.scoring.needs import Needs, collect_needs, make_needs, words
 from evaluator.scoring.score import score
 from generator.dataset.reader import Benchmark, Dataset, World
+from tests.generator.unrendered import BENCHMARK, write_texts, write_world
 
 SCENES = {"train": 24, "val": 20, "seen": 120, "partial": 120, "unseen": 60}
 TEXTS = 10

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from bench.worlds import BENCHMARK, write_world
 from generator.dataset.reader import Dataset
 from generator.describe.benchmark import describe
 from generator.describe.contrasts import NEGATIVES, POSITIVES
@@ -14,6 +13,7 @@ from generator.describe.request import Request
 from generator.describe.statistics import Statistics
 from generator.describe.training import KINDS
 from generator.holdout.membership import SPLITS
+from tests.generator.unrendered import BENCHMARK, write_world
 
 VALUES = {
     "red": "crimson",

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from bench.worlds import write_planned
 from generator.dataset.reader import Dataset
 from generator.describe.benchmark import describe
 from generator.describe.request import Request
 from generator.plan.job import Job, Prepared, prepare
 from generator.vocabulary.schema import read_vocabulary
+from tests.generator.unrendered import write_planned
 
 VOCABULARY = read_vocabulary("clevr-relations")
 BENCHMARK = "b"

@@ -168,3 +168,23 @@ def test_pearson2025_from_nothing_to_tables(tmp_path: Path) -> None:
     again = score_command("experiment", "pearson2025", "--scale", "smoke", "--out", tmp_path)
     assert "15 stages, 15 done." in again.stderr
     assert again.stdout == done.stdout
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("name", "table", "row"),
+    [
+        ("bindsplit2026", "table2", "dual / scratch"),
+        ("compass2026", "table2", "scratch"),
+        ("crepe2023", "table11", "scratch"),
+        ("hard-positives2024", "table1", "HP+HN at 1"),
+        (str(ROOT / "docs" / "examples" / "gzsl.py"), "table4", "scratch"),
+    ],
+)
+def test_other_experiments_from_nothing_to_tables(name: str, table: str, row: str, tmp_path: Path) -> None:
+    done = succeed("experiment", name, "--scale", "smoke", "--out", tmp_path)
+    tables = Path(done.stdout.strip())
+    assert not list(tmp_path.glob("*/failed"))
+    assert "Failed" not in done.stderr
+    numbers = [line for line in (tables / f"{table}.md").read_text().splitlines() if row in line and "[" in line]
+    assert numbers

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from bench.worlds import write_planned
 from generator.api import describe_texts
 from generator.base.errors import UserError
 from generator.base.streams import Stream
@@ -47,6 +46,7 @@ from tests.generator.designs import Design, make
 from tests.generator.relations import BENCHMARK as RELATED
 from tests.generator.relations import VOCABULARY as RELATIONS
 from tests.generator.scenes import HOLDOUT, VOCABULARY, captioner, scene_of
+from tests.generator.unrendered import write_planned
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from bench.worlds import write_planned
 from evaluator.api import evaluate
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, Dataset, World
@@ -22,6 +21,7 @@ from generator.language.form import Form
 from generator.plan.job import Job, prepare
 from tests.generator.describe.samples import CELLS, Sample, asked, by_slot, items_of, samples
 from tests.generator.scenes import HOLDOUT, VOCABULARY, form_of
+from tests.generator.unrendered import write_planned
 
 
 def test_captions_are_of_one_to_three_compounds_of_the_tested_kind(sampled: list[Sample]) -> None:

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from bench.worlds import BENCHMARK, write_world
 from generator.base.errors import UserError
 from generator.base.streams import Stream
 from generator.dataset.reader import Dataset
@@ -45,6 +44,7 @@ from tests.generator.scenes import (
     captioner,
     facts_of,
 )
+from tests.generator.unrendered import BENCHMARK, write_world
 from tests.paths import CHECKOUT
 
 LEXICON, TERMS = Lexicon.of(VOCABULARY_TEXT), Terms.of(VOCABULARY_TEXT)

@@ -5,7 +5,6 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from bench.worlds import BENCHMARK, write_world
 from generator.base.errors import UserError
 from generator.base.streams import Stream
 from generator.dataset.reader import Benchmark, Dataset
@@ -33,6 +32,7 @@ from tests.generator.scenes import (
     random_scene,
     scene_of,
 )
+from tests.generator.unrendered import BENCHMARK, write_world
 
 FAMILIES = {"clevr-many": (3, 7), "clevr-relations": (2, 4), "pug": (2, 2)}
 COUNTS = {"train": 120, "val": 10, "seen": 40, "partial": 30, "unseen": 20}

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench.worlds import write_planned
 from evaluator.api import evaluate
 from evaluator.report.page import write_page
 from evaluator.report.papers.given import read_given
@@ -22,6 +21,7 @@ from generator.judge.verify import verify_dataset
 from generator.plan.job import Job, prepare
 from generator.vocabulary.schema import read_vocabulary
 from tests.evaluator.report.conftest import cell, tables_of
+from tests.generator.unrendered import write_planned
 
 VOCABULARY = read_vocabulary("clevr")
 COUNTS = {"train": 900, "val": 5, "seen": 20, "partial": 20, "unseen": 20}

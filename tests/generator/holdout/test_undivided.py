@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from bench.worlds import write_planned
 from evaluator.api import evaluate
 from evaluator.report.page import write_page
 from evaluator.runs.dataset import Dataset as Questions
@@ -21,6 +20,7 @@ from generator.holdout.request import HoldoutRequest
 from generator.judge.verify import verify_dataset
 from generator.plan.job import Job, prepare
 from generator.vocabulary.schema import read_vocabulary
+from tests.generator.unrendered import write_planned
 
 VOCABULARY = read_vocabulary("clevr")
 COUNTS = {"train": 200, "val": 3, "seen": 5, "partial": 5, "unseen": 5}

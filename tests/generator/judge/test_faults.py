@@ -21,7 +21,6 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from bench.worlds import write_planned
 from generator.base.files import read_json, sha256, write_json
 from generator.dataset.reader import Dataset
 from generator.dataset.records import PACKED, PLAN, plan_schema
@@ -37,6 +36,7 @@ from generator.plan.job import Job, prepare
 from tests.generator.designs import THINGS, VALUES, family
 from tests.generator.judge.datasets import seal
 from tests.generator.judge.planted import Fault, Planted, Row
+from tests.generator.unrendered import write_planned
 
 SMALL_ENOUGH = {"train": 200, "val": 3, "seen": 5, "partial": 5, "unseen": 5}
 ASYMMETRIC_SCENES = {"asymmetric_seen": 12, "asymmetric_unseen": 12}

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.worlds import write_planned
 from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
 from generator.describe.benchmark import Request, describe
@@ -30,6 +29,7 @@ from generator.vocabulary import relations as relation_rules
 from generator.vocabulary.relations import AXES, AXIS_OF, CONTACT, Axis, Pose
 from generator.vocabulary.schema import read_vocabulary
 from tests.generator.scenes import scene_of
+from tests.generator.unrendered import write_planned
 
 LEVEL = Axis(
     ("level", "staggered"),
