@@ -58,7 +58,7 @@ def blocks(page: Path, language: str) -> list[str]:
 
 def rows(section: str) -> dict[str, list[str]]:
     """The cells of each table row whose first cell names something in code style, by that name."""
-    cells = [re.split(r"(?<!\\)\|", line.strip("|")) for line in section.splitlines() if line.startswith("| `")]
+    cells = [re.split(r"(?<!\\)\|", line.strip("|")) for line in section.splitlines() if re.match(r"\| ?`", line)]
     return {row[0].strip().strip("`"): [cell.strip() for cell in row[1:]] for row in cells}
 
 
@@ -122,7 +122,7 @@ def test_the_columns_of_scores_from_elsewhere_are_listed() -> None:
     section = (
         (DOCS / "models.md").read_text(encoding="utf-8").split("\n## Scores from elsewhere\n")[1].split("\n## ")[0]
     )
-    lines = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+    lines = [line.split("|")[1] for line in section.splitlines() if re.match(r"\| ?`", line)]
     assert sorted(name for line in lines for name in re.findall("`(.*?)`", line)) == sorted(COLUMNS)
 
 

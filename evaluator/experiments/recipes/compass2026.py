@@ -92,7 +92,8 @@ def make(lab: Lab, at: Scale) -> None:
 
 EXPERIMENT = Experiment(
     "Tables 1 to 8 and figures 3 and 5 to 7 of COMPASS (anonymous 2026): integration gap and skill load of dual "
-    "encoders trained from scratch on plain captions, and on captions of growing complexity.",
+    "encoders trained from scratch on plain captions, and on captions of growing complexity. The scale tiny takes some "
+    "three hours of one core of an AMD EPYC.",
     "compass2026",
     SCALES,
     make,
