@@ -248,7 +248,7 @@ class ClassRule:
         triples = named(arrangement, held_out_facts(arrangement, facts, self.holdout))
         lists = self._lists(arrangement, facts)
         split = next(iter(lists)) if len(lists) == 1 else None
-        return Placing(self._share(scene_id) if split == "train" else split, held_out, True, triples)
+        return Placing(self._share(scene_id) if split == "train" else split, held_out, triples)
 
     def _lists(self, arrangement: Arrangement, facts: Sequence[Fact]) -> list[str]:
         """The lists of a scene's labels, each once; "" for a binding that is in none."""

@@ -66,12 +66,10 @@ def held_out_facts(arrangement: Arrangement, facts: Sequence[Fact], holdout: Hol
 
 @dataclass(frozen=True)
 class Placing:
-    """Where a scene goes: its split (None for none), its held-out bindings and triples, and whether truth and foils are
-    equally familiar: every other pairing of its values with its objects has as many held-out bindings."""
+    """Where a scene goes: its split (None for none), and its held-out bindings and triples."""
 
     split: str | None
     held_out: list[Binding]
-    symmetric: bool
     triples: tuple[Triple, ...] = ()
 
 
@@ -125,9 +123,9 @@ class SplitPlan:
         held_out = held_out_bindings(arrangement, holdout)
         shown = held_out_facts(arrangement, facts, holdout) if holdout.triples else []
         triples = named(arrangement, shown)
-        even = symmetric(arrangement, holdout)
         if any(holdout.absent(*binding) for binding in arrangement):
-            return Placing(UNSEEN_ATOMS, held_out, even, triples)
+            return Placing(UNSEEN_ATOMS, held_out, triples)
+        even = symmetric(arrangement, holdout)
         split: str | None = None
         if holdout.is_empty:
             split = ALL
@@ -138,7 +136,7 @@ class SplitPlan:
             split = self._familiar_split(arrangement) if even else "train"
         elif even:
             split = "unseen" if self._all_held_out(len(arrangement), held_out, shown) else "partial"
-        return Placing(split, held_out, even, triples)
+        return Placing(split, held_out, triples)
 
     def _all_held_out(self, n: int, held_out: Sequence[Binding], shown: Sequence[Fact]) -> bool:
         bound = not self.holdout.bindings or len(held_out) == n

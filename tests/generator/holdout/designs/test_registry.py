@@ -52,7 +52,7 @@ class AnyOrNone:
 
     def place(self, arrangement: Arrangement, facts: Sequence[Fact] = (), scene_id: str = "") -> Placing:
         held_out = held_out_bindings(arrangement, self.holdout)
-        return Placing("test" if held_out else "train", held_out, False)
+        return Placing("test" if held_out else "train", held_out)
 
 
 class OwnSplits(TwoBlocks):
