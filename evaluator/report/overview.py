@@ -147,8 +147,12 @@ def varying(rows: Any, names: Sequence[str]) -> list[str]:
 
 
 def marks_of(entries: Sequence[Results]) -> str:
-    """What stands on a table of these results, if some are contaminated."""
-    return " ".join(dict.fromkeys(f"{entry['model']}: {mark_of(entry)}" for entry in entries if mark_of(entry)))
+    """What stands on a table of these results, if some are contaminated: once for all models that it is said of."""
+    models: dict[str, dict[str, None]] = {}
+    for entry in entries:
+        if said := mark_of(entry):
+            models.setdefault(said, {})[entry["model"]] = None
+    return " ".join(f"{', '.join(named)}: {said}" for said, named in models.items())
 
 
 def notes_of(entries: Sequence[Results]) -> list[str]:

@@ -216,35 +216,63 @@ def by_label(
     named: str = "model",
     notes: Sequence[str] = (),
 ) -> Table:
-    """For each row a line for each label; below, the chance, items, clusters, unscored items and ties of each column.
+    """For each row a line for each label that has a number in some row; below, the chance, items, clusters, unscored
+    items and ties of each column, and which labels have none.
 
     of: labels that all cells share. head: what the rows are. named: what a label names. Below stands what is said of
     the results that the cells are from.
     """
     headed = [head] if any(row.head for row in rows) else []
-    depth = max((len(label.parts) for label in labels), default=1)
+    known, absent = _divided(
+        [
+            (
+                label,
+                [
+                    [column.statistic(label, {**(of or {}), **row.of, **column.of}) for column in columns]
+                    for row in rows
+                ],
+            )
+            for label in labels
+        ]
+    )
+    depth = max((len(label.parts) for label, _ in known), default=1)
     lines = [
         Line(
             [*[row.head] * len(headed), *label.parts, *[""] * (depth - len(label.parts))],
-            [column.statistic(label, {**(of or {}), **row.of, **column.of}) for column in columns],
+            of_label[r],
             rule=s == 0 and r > 0,
         )
         for r, row in enumerate(rows)
-        for s, label in enumerate(labels)
+        for s, (label, of_label) in enumerate(known)
     ]
     of_column = [[line.cells[i].numbers for line in lines] for i in range(len(columns))]
     sizes = {"chance": [chance_cell(each) for each in of_column]}
     sizes |= {name: [count_cell(each, name) for each in of_column] for name in _SIZES}
-    known = {name: cells for name, cells in sizes.items() if any(cell != chance_cell([]) for cell in cells)}
+    sizes = {name: cells for name, cells in sizes.items() if any(cell != chance_cell([]) for cell in cells)}
     blank = [""] * (depth - 1 + len(headed))
-    lines += [Line([name, *blank], cells, rule=i == 0) for i, (name, cells) in enumerate(known.items())]
+    lines += [Line([name, *blank], cells, rule=i == 0) for i, (name, cells) in enumerate(sizes.items())]
     entries: list[Any] = list(
         {id(cell.of): cell.of for line in lines for cell in line.cells if "rules" in cell.of}.values()
     )
     variants = ["variant", *(f"variant {i}" for i in range(2, depth))]
     heads = [*headed, named, *variants[: depth - 1]]
     shown = [Column(column.head, column.group) for column in columns]
-    return Table(heads, shown, lines, notes=[*notes, *notes_of(entries)], mark=marks_of(entries))
+    return Table(heads, shown, lines, notes=[*notes, *absent, *notes_of(entries)], mark=marks_of(entries))
+
+
+def _divided(
+    made: Sequence[tuple[Label, list[list[Cell]]]],
+) -> tuple[Sequence[tuple[Label, list[list[Cell]]]], list[str]]:
+    """Labels with a number in some cell of their rows, and a sentence on the others; all, where none has a number."""
+    known = [(label, rows) for label, rows in made if any(cell.numbers for cells in rows for cell in cells)]
+    if not known:
+        return made, []
+    names: dict[str, list[str]] = {}
+    for label, rows in made:
+        if not any(cell.numbers for cells in rows for cell in cells):
+            reasons = dict.fromkeys(cell.reason for cells in rows for cell in cells)
+            names.setdefault("; ".join(reasons), []).append(" / ".join(label.parts))
+    return known, [f"Not shown: {'; '.join(each)} ({reason})." for reason, each in names.items()]
 
 
 def changed_elsewhere(number: str = "F") -> PaperTable:

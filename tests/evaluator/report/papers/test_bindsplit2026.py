@@ -43,7 +43,7 @@ def test_table_11_has_the_finetuned_models_alone(given: Given) -> None:
     tuned = replace(given.labels[0], parts=("dual", "finetuned"))
     tables = tables_of("bindsplit2026", Given([*given.labels, tuned]))
     assert {line.labels[2] for line in tables["11"].lines} == {"finetuned", ""}
-    assert {line.labels[2] for line in tables["9"].lines} == {"scratch", "labclip", "finetuned", ""}
+    assert {line.labels[2] for line in tables["9"].lines} == {"scratch", "finetuned", ""}
 
 
 def written(folder: Path, **more: Any) -> str:

@@ -100,11 +100,11 @@ class TestSelecting:
             for group, kind in (("S", "swap"), ("F", "flip")):
                 row = find(results, "binary", split, kind=kind)
                 assert shows(cell(table, [split, "dual", "scratch"], "acc", group), row)
-            assert cell(table, [split, "dual", "labclip"], "acc", "S").reason == "no weights"
         seen = [find(results, "binary", split, kind="swap")["items"] for split in ("seen", "partial", "unseen")]
         assert cell(table, ["items"], "acc", "S").text == f"{min(seen):,}–{max(seen):,}"
         assert [line.labels[0] for line in table.lines[-5:]] == ["chance", "items", "clusters", "unscored", "ties"]
-        assert [i for i, line in enumerate(table.lines) if line.rule] == [2, 4, 6]  # above each split, and the sizes
+        assert [i for i, line in enumerate(table.lines) if line.rule] == [1, 2, 3]  # above each split, and the sizes
+        assert table.notes[0] == "Not shown: dual / labclip (no weights)."
         assert cell(table, ["chance"], "acc", "S").text == "50.0"
 
     def test_values_are_those_of_the_rows_and_a_split_that_is_alone_is_not_named(self, given: Given) -> None:
@@ -162,11 +162,11 @@ class TestNotes:
         assert "a: at most 9 items of a protocol." in said
         assert "What they were trained on is unknown: a." in said
 
-    def test_a_contaminated_model_marks_the_table(self) -> None:
-        run = {**made_run(), "training": CONTAMINATED}
-        marked, plain = (Label(("m",), pool_runs([each])) for each in (run, made_run()))
+    def test_contaminated_models_mark_the_table_in_one_sentence(self) -> None:
+        a, b = ({**made_run(), "model": name, "training": CONTAMINATED} for name in "ab")
+        first, second, plain = (Label(("m",), pool_runs([each])) for each in (a, b, made_run()))
         columns = [part("x", split="seen", **BINARY)]
-        assert "CONTAMINATED" in by_label([marked, plain], columns).mark
+        assert by_label([first, plain, second], columns).mark == "a, b: CONTAMINATED: x were in training."
         assert by_label([plain], columns).mark == ""
 
 
@@ -270,7 +270,7 @@ class TestElsewhere:
         found = (shown["value"], shown["low"], shown["high"])
         assert found == pytest.approx((expected.value, expected.low, expected.high), abs=1e-6)
         assert cell(table, line, "Change").text == "-10.0"
-        assert "was not measured" in cell(table, [line[0], "control"], "After").reason
+        assert table.notes[0].startswith("Not shown: control (what its training changed elsewhere was not measured")
         assert not [line for line in table.lines if "mean score" in line.labels[0]]
         assert "10" not in tables_of("hard-positives2024", read_given([f"HN={measured}"]))
         said = "Nothing of this paper shows what --before and --after give."
@@ -297,7 +297,7 @@ class TestFiles:
         for split, value in zip(shown["split"], shown["value"], strict=True):
             row = find(given.labels[0].entries[0], "hard_positives", split, kind="swap", metric="brittleness")
             assert value == row["value"]
-        assert set(table[table["variant"] == "labclip"]["reason"]) == {"no weights"}
+        assert "Not shown: dual / labclip (no weights)." in (tmp_path / "a" / "b" / "table1.md").read_text()
 
     def test_tables_without_a_row_and_figures_that_are_not_drawn_are_said(self, given: Given, tmp_path: Path) -> None:
         made = make_paper(find_paper("bindsplit2026"), given)
