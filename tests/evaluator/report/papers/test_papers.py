@@ -163,8 +163,8 @@ class TestNotes:
         assert "What they were trained on is unknown: a." in said
 
     def test_contaminated_models_mark_the_table_in_one_sentence(self) -> None:
-        a, b = ({**made_run(), "model": name, "training": CONTAMINATED} for name in "ab")
-        first, second, plain = (Label(("m",), pool_runs([each])) for each in (a, b, made_run()))
+        (other,), (run,) = (pool_runs([each]) for each in (made_run(), {**made_run(), "training": CONTAMINATED}))
+        first, second, plain = (Label(("m",), [each]) for each in ({**run, "model": "a"}, {**run, "model": "b"}, other))
         columns = [part("x", split="seen", **BINARY)]
         assert by_label([first, plain, second], columns).mark == "a, b: CONTAMINATED: x were in training."
         assert by_label([plain], columns).mark == ""
