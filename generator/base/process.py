@@ -8,7 +8,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from threading import Timer
+from threading import RLock, Timer
 from types import TracebackType
 from typing import Any, Self
 
@@ -32,7 +32,7 @@ class AnsweringProcess:
 
     def __init__(self, module: str):
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  (it lives as long as the process)
-        self._busy, self._hung = True, False
+        self._busy, self._hung, self._ending = True, False, RLock()
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", module],
             stdin=subprocess.PIPE,
@@ -85,15 +85,16 @@ class AnsweringProcess:
 
     def close(self) -> None:
         """End the process: at once, unless `ask` has had its answer."""
-        with suppress(BrokenPipeError):
-            self._input.close()
-        try:
-            self._process.wait(0 if self._busy else _STOP)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._output.close()
-        self._errors.close()
+        with self._ending:  # two threads may close it
+            with suppress(BrokenPipeError):
+                self._input.close()
+            try:
+                self._process.wait(0 if self._busy else _STOP)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+            self._output.close()
+            self._errors.close()
 
     def _kill_hung(self) -> None:
         self._hung = True
@@ -105,10 +106,14 @@ class AnsweringProcess:
             return ProcessEndError(f"gave no answer in {timeout:.0f} s", killed=False)
         if code == -signal.SIGXCPU:
             return ProcessEndError("took more processor time than it may", killed=False)
-        self._errors.seek(0)
-        lines = self._errors.read().decode(errors="replace").strip().splitlines()
+        with self._ending:
+            lines = [] if self._errors.closed else self._said()
         last = f" ({lines[-1].strip()})" if lines else ""
         return ProcessEndError(f"ended with code {code}{last}", code in _OUTSIDE_SIGNALS)
+
+    def _said(self) -> list[str]:
+        self._errors.seek(0)
+        return self._errors.read().decode(errors="replace").strip().splitlines()
 
 
 def answer_with() -> Callable[..., None]:
