@@ -354,12 +354,12 @@ def _planned(
     if planned is not None:
         stored = StoredPlan(Path(planned))
         if exposed_negatives:
-            check_exposed(stored.request)
+            check_exposed(map(Holdout.from_dict, stored.request["holdouts"]))
         folder = stored.root.resolve()
         return stored, _local(out or (folder.with_name(folder.name + suffix) if part else stored.root))
     prepared, name = prepare_world(**content)
     if exposed_negatives:
-        check_exposed(prepared.request)
+        check_exposed(prepared.holdouts)
     root = _local(out or f"{name}{suffix}")
     if not is_planned(root, prepared.request):
         check_space(root, len(ShardScenes(prepared.planned, part)), {**prepared.request, **rendering})

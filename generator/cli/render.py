@@ -157,10 +157,11 @@ def merge(shards: tuple[Path, ...], exposed_negatives: bool, out: Path, as_json:
     from generator.dataset.reader import Dataset
     from generator.dataset.writer import write_index
     from generator.describe.request import check_exposed
+    from generator.holdout.holdout import Holdout
     from generator.render.shards import merge_worlds
 
     if exposed_negatives:
-        check_exposed(Dataset.open(shards[0]).world.manifest["request"])
+        check_exposed(map(Holdout.from_dict, Dataset.open(shards[0]).world.manifest["request"]["holdouts"]))
     merge_worlds(shards, out, Bar())
     write_first_benchmarks(out, exposed_negatives, Bar())
     write_index(out)

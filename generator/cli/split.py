@@ -69,7 +69,7 @@ def split(
         print_power(told, [rendered_size(opened.world, each) for each in told], as_json)
         return
     if exposed_negatives:
-        check_exposed({"holdouts": [each.to_dict() for each in holdouts]})
+        check_exposed(holdouts)
     made = {}
     for each in holdouts:
         called = check_benchmark_name(name) if name is not None else design_of(each).benchmark_name(each)

@@ -1,7 +1,7 @@
 """What texts a benchmark is asked to have, and the checks of that request."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -63,16 +63,15 @@ def first_request(holdout: Holdout, exposed_negatives: bool = False) -> Request:
         texts.protocols,
         {name: find_protocol(name).first_options(holdout) for name in texts.protocols},
         template=texts.template,
-        # labels have no negatives, nor has a world without training
-        exposed_negatives=exposed_negatives and not design.label_captions and not holdout.is_empty,
+        exposed_negatives=exposed_negatives,
         strict=False,
     )
 
 
-def check_exposed(planned: Mapping[str, Any]) -> None:
-    """Raises UserError where a benchmark of what was planned has no training negatives, which would be exposed."""
-    holdouts = map(Holdout.from_dict, planned["holdouts"])
-    if not all(first_request(each, exposed_negatives=True).exposed_negatives for each in holdouts):
+def check_exposed(holdouts: Iterable[Holdout]) -> None:
+    """Raises UserError where a benchmark of these has no training negatives: labels have none, nor has a world without
+    training."""
+    if any(each.is_empty or design_of(each).label_captions for each in holdouts):
         raise UserError("--exposed-negatives is about training negatives, which such a benchmark lacks; leave it out.")
 
 

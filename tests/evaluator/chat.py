@@ -4,6 +4,7 @@ import base64
 import io
 import json
 import threading
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from typing import Any
 from PIL import Image
 
 
-class Chat(BaseHTTPRequestHandler):
+class Chat(BaseHTTPRequestHandler, ABC):
     """Answers POST. What the requests of a server share are attributes of its handler."""
 
     protocol_version = "HTTP/1.1"
@@ -40,9 +41,9 @@ class Chat(BaseHTTPRequestHandler):
             self.at_once["most"] = max(self.at_once.values())
         self.answer(request, pictures, words["text"])
 
+    @abstractmethod
     def answer(self, request: dict[str, Any], pictures: list[int], text: str) -> None:
         """Answer a question about pictures, which are numbered by their colors."""
-        raise NotImplementedError
 
     def fail(self, status: int, message: str) -> None:
         """An error as OpenAI gives it."""

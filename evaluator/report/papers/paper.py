@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -264,14 +265,16 @@ def _divided(
     made: Sequence[tuple[Label, list[list[Cell]]]],
 ) -> tuple[Sequence[tuple[Label, list[list[Cell]]]], list[str]]:
     """Labels with a number in some cell of their rows, and a sentence on the others; all, where none has a number."""
-    known = [(label, rows) for label, rows in made if any(cell.numbers for cells in rows for cell in cells)]
+    known, names = [], dict[str, list[str]]()
+    for label, rows in made:
+        cells = [*chain.from_iterable(rows)]
+        if any(cell.numbers for cell in cells):
+            known.append((label, rows))
+        else:
+            reasons = dict.fromkeys(cell.reason for cell in cells if cell.reason)
+            names.setdefault("; ".join(reasons), []).append(" / ".join(label.parts))
     if not known:
         return made, []
-    names: dict[str, list[str]] = {}
-    for label, rows in made:
-        if not any(cell.numbers for cells in rows for cell in cells):
-            reasons = dict.fromkeys(cell.reason for cells in rows for cell in cells)
-            names.setdefault("; ".join(reasons), []).append(" / ".join(label.parts))
     return known, [f"Not shown: {'; '.join(each)} ({reason})." for reason, each in names.items()]
 
 

@@ -6,8 +6,10 @@ import ast
 import os
 import signal
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
+from threading import Semaphore, Thread
 from typing import Any
 
 import pytest
@@ -152,6 +154,27 @@ def test_nothing_is_imported_from_the_working_directory(
     with AnsweringProcess(f"generator.render.blender.{module}") as process, suppress(ProcessEndError):
         process.ask({"nonsense": True}, 60)  # it ends over its settings, or prints the devices
     assert not trace.exists()
+
+
+def test_two_threads_that_end_a_process_do_so_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A farm ends its worker while the worker's own thread drops it."""
+    process = AnsweringProcess("this")
+    wait, inside, most = process._process.wait, Semaphore(1), []
+
+    def slow(timeout: float | None = None) -> int:
+        most.append(inside.acquire(blocking=False))
+        time.sleep(0.2)
+        inside.release()
+        return wait(timeout)
+
+    monkeypatch.setattr(process._process, "wait", slow)
+    process._busy = False
+    threads = [Thread(target=process.close) for _ in range(2)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert most == [True, True]
 
 
 def test_every_process_of_ours_leaves_the_working_directory_out() -> None:

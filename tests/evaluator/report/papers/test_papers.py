@@ -270,7 +270,8 @@ class TestElsewhere:
         found = (shown["value"], shown["low"], shown["high"])
         assert found == pytest.approx((expected.value, expected.low, expected.high), abs=1e-6)
         assert cell(table, line, "Change").text == "-10.0"
-        assert table.notes[0].startswith("Not shown: control (what its training changed elsewhere was not measured")
+        why = "what its training changed elsewhere was not measured (--before and --after)"
+        assert table.notes[0] == f"Not shown: control ({why})."
         assert not [line for line in table.lines if "mean score" in line.labels[0]]
         assert "10" not in tables_of("hard-positives2024", read_given([f"HN={measured}"]))
         said = "Nothing of this paper shows what --before and --after give."
