@@ -5,6 +5,7 @@ import struct
 import subprocess
 import sys
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -38,21 +39,29 @@ def sparse(path: Path, size: int = 64 << 30) -> Path:
     return path
 
 
-def parquet_bombs(folder: Path, column: str = "scene_id") -> list[Path]:
-    """Tables of up to some hundred KB: one text a million times, one page of 400 MiB, a hundred million empty cells, a
-    list of as many numbers in one row, and texts that each repeat the one before."""
-    texts = ["x" * (1 << 20)] * 400
-    codes, numbers = (pa.array(np.zeros(n, np.int32)) for n in (1_000_000, 100_000_000))
-    columns: dict[str, tuple[Any, dict[str, Any]]] = {
-        "dictionary": (pa.DictionaryArray.from_arrays(codes, pa.array(["x" * 500_000])), {}),
-        "page": (texts, {"use_dictionary": False, "data_page_size": 1 << 30}),
-        "rows": (pa.nulls(100_000_000, pa.string()), {}),
-        "list": (pa.ListArray.from_arrays([0, len(numbers)], numbers), {}),
-        "prefix": (texts, {"use_dictionary": False, "column_encoding": {column: "DELTA_BYTE_ARRAY"}}),
-    }
-    for name, (values, options) in columns.items():
-        pq.write_table(pa.table({column: values}), folder / f"{name}.parquet", compression="zstd", **options)
-    return [folder / f"{name}.parquet" for name in columns]
+_TEXTS = ["x" * (1 << 20)] * 400
+PARQUET_BOMBS: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
+    "dictionary": (lambda: pa.DictionaryArray.from_arrays(_zeros(1_000_000), pa.array(["x" * 500_000])), {}),
+    "page": (lambda: _TEXTS, {"data_page_size": 1 << 30}),
+    "rows": (lambda: pa.nulls(100_000_000, pa.string()), {}),
+    "list": (lambda: pa.ListArray.from_arrays([0, 100_000_000], _zeros(100_000_000)), {}),
+    "prefix": (lambda: _TEXTS, {"column_encoding": "DELTA_BYTE_ARRAY"}),
+}
+"""Values and options of tables of up to some hundred KB: one text a million times, one page of 400 MiB, a hundred
+million empty cells, a list of as many numbers in one row, and texts that each repeat the one before."""
+
+
+def _zeros(n: int) -> Any:
+    return pa.array(np.zeros(n, np.int32))
+
+
+def parquet_bomb(folder: Path, name: str, column: str = "scene_id") -> Path:
+    """Write one of PARQUET_BOMBS."""
+    values, options = PARQUET_BOMBS[name]
+    path = folder / f"{name}.parquet"
+    table = pa.table({column: values()})
+    pq.write_table(table, path, compression="zstd", use_dictionary=not options, **options)
+    return path
 
 
 def png(width: int, height: int, *chunks: tuple[bytes, bytes], pixels: bytes = b"") -> bytes:

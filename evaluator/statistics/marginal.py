@@ -126,10 +126,12 @@ class Cells:
             gain = (step * slope).sum(axis=1) / 2
             step /= np.maximum(1, longest / _LONGEST)[:, None]
             found.effects[live] = effects + step
-            found.density[live] = density + gain - np.linalg.slogdet(curvature[:, free, free])[1] / 2
+            done = longest <= (_CONVERGED if step_number + 1 < _STEPS else np.inf)
+            volume = np.linalg.slogdet(curvature[done][:, free, free])[1] / 2
+            found.density[live[done]] = (density + gain)[done] - volume
             shift = self.by_cluster((step @ self.design.T) * sizes) / self.by_cluster(sizes)
             found.modes[live] = modes - shift * (1 - (widths / at.of_clusters[:, None]) ** 2)
-            live = live[longest > _CONVERGED]
+            live = live[~done]
             if not len(live):
                 break
 

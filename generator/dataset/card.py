@@ -6,11 +6,12 @@ constant parts in croissant.json beside this file, and one record set for each t
 
 import json
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from jinja2 import Environment, PackageLoader
+from jinja2 import Environment, PackageLoader, Template
 
 from generator.base.files import SUMS, json_text, read_json, read_sums, write_text
 from generator.dataset.licences import SHIPPED, licences_of_others
@@ -69,10 +70,7 @@ def _readme(title: str, world: Manifest, benchmarks: Mapping[str, Manifest]) -> 
     world, benchmarks = json.loads(json.dumps([world, benchmarks]))  # a template asks for keys that are not there
     counted = {split for made in benchmarks.values() for split in made.get("scenes", {})}
     request = world["request"]
-    environment = Environment(
-        loader=PackageLoader("generator.dataset", "."), trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
-    )
-    return environment.get_template("card.md.jinja").render(
+    return _template().render(
         title=title,
         about=_ABOUT,
         size=next((name for limit, name in _SIZES if world["scenes"] < limit), "n>1M"),
@@ -85,6 +83,14 @@ def _readme(title: str, world: Manifest, benchmarks: Mapping[str, Manifest]) -> 
         sets=asset_sets_needed(request),
         licences=licences_of_others(request.get("assets")),
     )
+
+
+@cache
+def _template() -> Template:
+    environment = Environment(
+        loader=PackageLoader("generator.dataset", "."), trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
+    return environment.get_template("card.md.jinja")
 
 
 def asset_sets_needed(request: Manifest) -> list[str]:

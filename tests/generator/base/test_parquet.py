@@ -10,7 +10,7 @@ from generator.base import parquet
 from generator.base.errors import UserError
 from generator.base.parquet import TableWriter, count_rows, read_batches, read_schema, read_table, write_table
 from generator.dataset.records import CANDIDATES
-from tests.hostile_files import measured, parquet_bombs, sparse
+from tests.hostile_files import PARQUET_BOMBS, measured, parquet_bomb, sparse
 
 ROWS = 3_000
 TABLE = pa.table(
@@ -86,7 +86,7 @@ for path in map(Path, sys.argv):
         except UserError as error:
             print(error, file=sys.stderr)
 """
-    paths = parquet_bombs(tmp_path)
+    paths = [parquet_bomb(tmp_path, name) for name in PARQUET_BOMBS]
     returned, said, peak = measured(code, *map(str, paths), seconds=60)
     assert returned == 0, said
     assert said.count("no honest table does, so take it from someone you trust.") == 2 * len(paths), said

@@ -4,9 +4,11 @@ The judge finds those of truth, leaks, membership, familiarity and pools, whoeve
 finds mistakes of ours too. Making the dataset again finds the others.
 """
 
+import hashlib
 import io
 import json
 import multiprocessing
+import pickle
 import re
 import shutil
 import tarfile
@@ -33,6 +35,7 @@ from generator.judge.certificate import Reproduced
 from generator.judge.verify import verify_dataset
 from generator.plan import job as planning
 from generator.plan.job import Job, prepare
+from tests.conftest import once
 from tests.generator.designs import THINGS, VALUES, family
 from tests.generator.judge.datasets import seal
 from tests.generator.judge.planted import Fault, Planted, Row
@@ -1075,21 +1078,17 @@ FAULTS |= {
 # The tests
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def datasets(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """A dataset without fault by its name in JOBS, made once. Not to be changed."""
-    folder = tmp_path_factory.mktemp("faults")
-    made: dict[str, Path] = {}
 
     def dataset(name: str) -> Path:
-        if name not in made:
-            made[name] = _make(folder / name.replace(" ", "-"), name, dict(JOBS[name]))
-        return made[name]
+        return once(tmp_path_factory, f"faults-{name}", lambda root: _make(root, name, dict(JOBS[name])))
 
     return dataset
 
 
-def _make(root: Path, name: str, job: dict[str, Any]) -> Path:
+def _make(root: Path, name: str, job: dict[str, Any]) -> None:
     path = root.with_suffix(".toml")
     path.write_text(family(5, 5), encoding="utf-8")
     prepared = prepare(Job(job.pop("family", str(path)), job.pop("holdout"), job.pop("scenes", SMALL), 64, 48, **job))
@@ -1101,24 +1100,19 @@ def _make(root: Path, name: str, job: dict[str, Any]) -> Path:
         write_benchmarks(root, world, False)
     if name == "files":
         describe(root, world, prepared.holdout, ALL[1], Request(strict=False))
-    return root
 
 
 @pytest.fixture(autouse=True)
-def _planned_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def _planned_once(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Plans are functions of their arguments: each is made once."""
 
     def plan_once(*arguments: Any) -> Any:
-        key = repr(arguments)
-        if key not in _PLANS:
-            _PLANS[key] = plan(*arguments)
-        return _PLANS[key]
+        name = hashlib.sha256(repr(arguments).encode()).hexdigest()
+        made = once(tmp_path_factory, name, lambda path: path.write_bytes(pickle.dumps(plan(*arguments))))
+        return pickle.loads(made.read_bytes())
 
     plan = planning.plan_parts
     monkeypatch.setattr(planning, "plan_parts", plan_once)
-
-
-_PLANS: dict[str, Any] = {}
 
 
 @pytest.mark.parametrize(

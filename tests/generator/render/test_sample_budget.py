@@ -81,7 +81,7 @@ def test_without_fewer_samples_anywhere_the_image_is_one(around: int) -> None:
     assert sample_passes([], [], 320, 240, FEW, 2) == [SamplePass([(0, 0, 320, 240)], 64, 0.1)]
 
 
-PARTS = """
+IMPORTS = """
 import json, sys
 import bpy, OpenEXR
 import numpy as np
@@ -93,6 +93,8 @@ from generator.scene.planned import Planned
 from generator.placement.scenes import place_scene
 from generator.vocabulary.schema import read_vocabulary
 out, boxes, sizes = sys.argv[1], json.loads(sys.argv[2]), json.loads(sys.argv[3])
+"""
+PARTS = """
 family = read_vocabulary("clevr")
 thing = ("cube", {"color": "red", "material": "rubber", "size": "large"})
 planned = Planned("0", "", (thing,), (0,), "studio", (None,), (0,))
@@ -132,6 +134,8 @@ passes = {"Combined.R": ones / 4, "Combined.G": ones / 2, "Combined.B": ones,
 OpenEXR.File({}, {"View Layer." + name: pixels for name, pixels in passes.items()}).write(out + "/passes.exr")
 canvas.add_part(out + "/passes.exr", (5, 2, 8, 4), 16, 4)
 np.savez(out + "/laid.npz", **canvas._layers)
+"""
+LANDSCAPE = """
 pug = read_vocabulary("pug").painted_with("color")
 where = next(name for name, each in pug.environments.items() if each.ground is not None)
 animal = Planned("0", "", ((next(iter(pug.objects)), {"color": "red", "coat": "matt"}),), (0,), where)
@@ -146,16 +150,20 @@ RENDERED = [(161, 123), (200, 151)]
 
 @pytest.fixture(scope="module")
 def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("parts")
-    arguments = [sys.executable, "-c", PARTS, str(folder), json.dumps(RELATIVE), json.dumps(RENDERED)]
+    return render(PARTS, tmp_path_factory.mktemp("parts"))
+
+
+def render(code: str, folder: Path) -> Path:
+    arguments = [sys.executable, "-c", IMPORTS + code, str(folder), json.dumps(RELATIVE), json.dumps(RENDERED)]
     subprocess.run(arguments, check=True, capture_output=True)
     return folder
 
 
 @pytest.mark.full
-def test_a_landscape_takes_no_fewer_samples_where_only_a_floor_may(rendered: Path) -> None:
+def test_a_landscape_takes_no_fewer_samples_where_only_a_floor_may(tmp_path: Path) -> None:
+    render(LANDSCAPE, tmp_path)
     whole, floor, landscape = (
-        np.asarray(Image.open(rendered / f"pug-{name}.png")).astype(int) for name in ("whole", "floor", "landscape")
+        np.asarray(Image.open(tmp_path / f"pug-{name}.png")).astype(int) for name in ("whole", "floor", "landscape")
     )
     assert np.array_equal(floor, whole)
     assert ((landscape - whole)[:30] ** 2).mean() > 0
