@@ -5,9 +5,11 @@ A family's module is imported only when a model of it is asked for.
 
 import inspect
 import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import entry_points
+from functools import cache
+from importlib.metadata import EntryPoints, entry_points
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, cast, get_args, get_type_hints
@@ -91,7 +93,7 @@ def families() -> dict[str, Family]:
     """
     known = dict(FAMILIES)
     offered_by = dict.fromkeys(FAMILIES, "jackalope")
-    for entry in entry_points(group=PLUGINS):
+    for entry in _offered(tuple(sys.path)):
         package = entry.dist.name if entry.dist else "an unnamed package"
         if entry.name in known:
             raise UserError(
@@ -101,6 +103,12 @@ def families() -> dict[str, Family]:
         known[entry.name] = Family(entry.value, f"{entry.name}:NAME, of the package {package}")
         offered_by[entry.name] = package
     return known
+
+
+@cache
+def _offered(path: tuple[str, ...]) -> EntryPoints:
+    """The families of packages on `path`. Looking there takes long, so it is done once."""
+    return entry_points(group=PLUGINS)
 
 
 @dataclass(frozen=True)
