@@ -20,9 +20,10 @@ from evaluator.models.diffusion.scorer import DiffusionClassifier, decode_latent
 from evaluator.models.hub import quiet
 from evaluator.provenance.contamination import mark_of
 from evaluator.runs.folder import folder_name
+from generator.base.arrays import read_png
 from generator.base.errors import UserError
 from generator.base.files import write_bytes, write_json
-from generator.base.limits import MOST_IN_SCENE, read_bytes, read_png
+from generator.base.limits import MOST_IN_SCENE, read_bytes
 from generator.base.progress import SILENT, Progress
 from generator.base.streams import Stream
 from generator.dataset.reader import Benchmark, World

@@ -4,26 +4,16 @@ control characters are shown, not obeyed."""
 import os
 import sys
 from collections.abc import Iterable, Sequence
-
-from rich.box import SIMPLE_HEAD
-from rich.console import Console as RichConsole
-from rich.console import ConsoleOptions, RenderableType
-from rich.measure import Measurement
-from rich.segment import Segment
-from rich.table import Table
+from typing import TYPE_CHECKING
 
 from generator.base.errors import visible
 
+if TYPE_CHECKING:  # every command of `score` imports this module, and few of them print a table
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
+    from rich.table import Table
+
 _MOST = 400  # columns of a table that folds
-
-
-class Console(RichConsole):
-    """Rich's console; only its own styles control the terminal."""
-
-    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """As in Rich."""
-        for segment in super().render(renderable, options):
-            yield segment if segment.control else Segment(visible(segment.text), segment.style)
 
 
 def print_line(line: str, style: str | None = None) -> None:
@@ -31,8 +21,11 @@ def print_line(line: str, style: str | None = None) -> None:
     _console().print(line, style=style, soft_wrap=True)
 
 
-def new_table(labels: Sequence[str], numbers: Sequence[str], title: str = "", folds: bool = False) -> Table:
+def new_table(labels: Sequence[str], numbers: Sequence[str], title: str = "", folds: bool = False) -> "Table":
     """A table without rows: columns of words, which fold if need be, and columns of numbers."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title=title or None, title_justify="left")
     for label in labels:
         table.add_column(label, no_wrap=not folds, overflow="fold" if folds else "ellipsis")
@@ -41,7 +34,7 @@ def new_table(labels: Sequence[str], numbers: Sequence[str], title: str = "", fo
     return table
 
 
-def print_table(table: Table, width: int | None = None) -> None:
+def print_table(table: "Table", width: int | None = None) -> None:
     """Print a table in its full width: a line that the terminal wraps is better than a number cut short.
 
     `width`: columns where stdout is no terminal, for a table that may fold.
@@ -52,17 +45,28 @@ def print_table(table: Table, width: int | None = None) -> None:
     _console(max(_wide(table), _console().width)).print(table)
 
 
-def fits(table: Table) -> bool:
+def fits(table: "Table") -> bool:
     """Whether no line of a table is wider than the terminal or COLUMNS; of a pipe without COLUMNS, always."""
     known = sys.stdout.isatty() or "COLUMNS" in os.environ
     return not known or _wide(table) <= _console().width
 
 
-def _wide(table: Table) -> int:
+def _wide(table: "Table") -> int:
+    from rich.measure import Measurement
+
     console = _console()
     folds = any(column.overflow == "fold" for column in table.columns)
     return Measurement.get(console, console.options.update(max_width=_MOST if folds else sys.maxsize), table).maximum
 
 
-def _console(width: int | None = None) -> Console:
-    return Console(width=width, markup=False, emoji=False, highlight=False)
+def _console(width: int | None = None) -> "Console":
+    """Rich's console; only its own styles control the terminal."""
+    from rich.console import Console
+    from rich.segment import Segment
+
+    class Plain(Console):
+        def render(self, renderable: "RenderableType", options: "ConsoleOptions | None" = None) -> Iterable["Segment"]:
+            for segment in super().render(renderable, options):
+                yield segment if segment.control else Segment(visible(segment.text), segment.style)
+
+    return Plain(width=width, markup=False, emoji=False, highlight=False)

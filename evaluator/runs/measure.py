@@ -28,9 +28,9 @@ from evaluator.scoring.words.prompt import prompt_of
 from evaluator.scoring.writing import EMBEDDINGS, pool_path
 from evaluator.statistics.clusters import OF, SEPARATOR
 from evaluator.statistics.intervals import LEVEL
+from generator.base.arrays import map_npy
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import draft_of, write_json
-from generator.base.limits import map_npy
 from generator.base.parquet import read_table
 from generator.dataset.questions import CHOICE, Candidates
 from generator.dataset.reader import Benchmark

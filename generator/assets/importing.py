@@ -13,6 +13,7 @@ from generator.assets.animals import build_animal
 from generator.assets.sets import NAME, set_folder, write_asset
 from generator.assets.shapes import SHAPES, UnitMesh
 from generator.base import limits
+from generator.base.arrays import read_npz
 from generator.base.bounded import Bounds, read_bounded
 from generator.base.confinement import can_confine
 from generator.base.errors import UserError, did_you_mean
@@ -107,7 +108,7 @@ def _read_apart(file: Path, reader: str, names: tuple[str, ...]) -> list[np.ndar
     with tempfile.TemporaryDirectory(prefix="jackalope-") as scratch:
         out, function = Path(scratch) / "read.npz", f"generator.render.blender.mesh_reader:{reader}"
         list(read_bounded(function, [file], [file.parent], _BOUNDS, writes=[Path(scratch)], out=str(out)))
-        return limits.read_npz(out, names)
+        return read_npz(out, names)
 
 
 def write_panorama(folder: Path, name: str, pixels: np.ndarray, notes: dict[str, Any]) -> None:

@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from generator.base.arrays import read_npz
 from generator.base.files import write_bytes
-from generator.base.limits import read_npz
 
 # A curve with the solid on its left, as points with the unit normals that leave the solid.
 Outline = list[tuple[complex, complex]]

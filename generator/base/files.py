@@ -10,9 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-from pydantic import TypeAdapter, ValidationError
-
 from generator.base.errors import UserError, reason_of
 from generator.base.limits import MOST_JSON, MOST_LIST, MOST_TOML, check_file, read_text
 
@@ -94,6 +91,8 @@ def locked(path: Path, busy: str | None = None) -> Iterator[None]:
 
     `busy`: what to say in a UserError instead of waiting.
     """
+    from filelock import FileLock, Timeout
+
     path.parent.mkdir(parents=True, exist_ok=True)
     lock = FileLock(path, timeout=-1 if busy is None else 0, thread_local=False)
     try:
@@ -193,7 +192,7 @@ def read_json(path: Path, shape: Any = None, most: int = MOST_JSON) -> Record:
     return data
 
 
-_SHAPES: dict[Any, TypeAdapter[Any]] = {}
+_SHAPES: dict[Any, Any] = {}
 
 
 def check_shape(data: Mapping[str, Any], shape: Any, path: Path) -> None:
@@ -201,6 +200,8 @@ def check_shape(data: Mapping[str, Any], shape: Any, path: Path) -> None:
 
     Keys that it lacks are told where they are needed (`generator.base.files.Record`); others are let through.
     """
+    from pydantic import TypeAdapter, ValidationError
+
     if shape not in _SHAPES:
         _SHAPES[shape] = TypeAdapter(shape)
     try:

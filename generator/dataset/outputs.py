@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from PIL import Image
 
+from generator.base.arrays import read_npy, read_png
 from generator.base.errors import UserError, did_you_mean
-from generator.base.limits import read_npy, read_png
 
 Box = tuple[int, int, int, int]
 _COMPRESSION = 4  # of 9; Pillow's own 6 takes three times as long for files that are a twentieth smaller

@@ -13,9 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from PIL import Image
 
+from generator.base.arrays import MOST_SIDE, read_png
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import SUMS, check_shape, read_json, read_sums, sha256
-from generator.base.limits import MOST_IN_SCENE, MOST_SIDE, MOST_TOML, check_file, read_png, read_text
+from generator.base.limits import MOST_IN_SCENE, MOST_TOML, check_file, read_text
 from generator.base.parquet import read_batches, read_table
 from generator.base.paths import check_benchmark_name, check_names, file_in, folder_in
 from generator.base.store import fetch, local_folder

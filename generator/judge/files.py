@@ -13,9 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from generator.base.arrays import MOST_SIDE, read_png
 from generator.base.errors import UserError
 from generator.base.files import SUMS, parse_toml, read_sums, sha256
-from generator.base.limits import MOST_IN_SCENE, MOST_SIDE, MOST_TOML, read_bytes, read_png, read_text
+from generator.base.limits import MOST_IN_SCENE, MOST_TOML, read_bytes, read_text
 from generator.base.parquet import read_batches, read_schema
 from generator.base.paths import file_in
 from generator.base.progress import SILENT, Progress

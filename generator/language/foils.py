@@ -9,7 +9,7 @@ of their category, a substitute category is not in the scene, and a substitute r
 same pairs of objects.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 from typing import TypeVar
@@ -49,9 +49,13 @@ class Substitutes:
     """
 
     def __init__(self, vocabulary: Vocabulary, holdout: Holdout | None = None):
-        self._holdout = holdout
         self._vocabulary = vocabulary
         self.axes = Axes(vocabulary)
+        self._alike = _alike(list(vocabulary.objects), holdout.object_like if holdout else None)
+        self._alike_of = {
+            kind: _alike(vocabulary.values(kind), holdout.value_like if holdout and kind == holdout.kind else None)
+            for kind in vocabulary.attributes
+        }
 
     def atoms(self, form: Form, types: Sequence[str] = TYPES) -> list[Atom]:
         """The atoms that a form asserts of single objects, in order of mention."""
@@ -105,17 +109,11 @@ class Substitutes:
 
     def categories(self, category: str) -> list[str]:
         """The categories that are held out with the same values as this one, itself included."""
-        if self._holdout is None:
-            return list(self._vocabulary.objects)
-        like = self._holdout.object_like
-        return [name for name in self._vocabulary.objects if like(name) == like(category)]
+        return self._alike[category]
 
     def values(self, kind: str, value: str) -> list[str]:
         """The values of a kind that are held out with the same categories as this one, itself included."""
-        if self._holdout is None or kind != self._holdout.kind:
-            return self._vocabulary.values(kind)
-        like = self._holdout.value_like
-        return [name for name in self._vocabulary.values(kind) if like(name) == like(value)]
+        return self._alike_of[kind][value]
 
     def _fills(self, form: Form, place: int, slot: int) -> bool:
         """Whether an object of the relation at `place` is in another relation of the slot."""
@@ -125,6 +123,12 @@ class Substitutes:
             for k, other in enumerate(form.relations)
             if k != place
         )
+
+
+def _alike(names: list[str], like: Callable[[str], object] | None) -> dict[str, list[str]]:
+    """For each name those that are like it, all where nothing tells them apart."""
+    told = {name: like(name) if like else None for name in names}
+    return {name: [other for other in names if told[other] == told[name]] for name in names}
 
 
 @dataclass(frozen=True)

@@ -178,10 +178,11 @@ def _relations(scene: Scene, vocabulary: Vocabulary) -> dict[str, Any]:
 
 def _decided(space: Space, relation: Relation, objects: range, ends: tuple[int, ...] = ()) -> Any:
     """Whether a relation holds of each choice of as many objects as it has ends, nested by end."""
-    if len(ends) == relation.axis.arity:
-        different = len({*ends}) == len(ends)
-        return decided(space.margin(relation, *ends), relation) if different else None
-    return [_decided(space, relation, objects, (*ends, i)) for i in objects]
+    if len(ends) < relation.axis.arity - 1:
+        return [_decided(space, relation, objects, (*ends, i)) for i in objects]
+    if len({*ends}) < len(ends):
+        return [None] * len(objects)
+    return [None if i in ends else decided(space.margin(relation, *ends, i), relation) for i in objects]
 
 
 Axis = tuple[str, ...]

@@ -93,14 +93,17 @@ class Ground:
         by_depth = sorted(range(n), key=depth_order.__getitem__)
         rights, depths = self._spread(n, stream), self._spread(n, stream)
         stands = [self._stand(rights[i], depths[depth_order[i]], posts[i]) for i in range(n)]
+        wrong = [self._conflicts(i, stand, stands, clumps) for i, stand in enumerate(stands)]
         for _ in range(_SWEEPS):
-            if not any(self._wrong(stand, i, stands, clumps) for i, stand in enumerate(stands)):
+            if not any(map(any, wrong)):
                 return [self._point(stand) for stand in stands]
             for i in stream.shuffled(range(n)):
                 moved = self._moved(i, depth_order[i], by_depth, stands, stream)
-                bearable = self._wrong(stands[i], i, stands, clumps) + stream.uniform(0, _WORSE)
-                if self._wrong(moved, i, stands, clumps) <= bearable:
-                    stands[i] = moved
+                bearable = sum(wrong[i]) + stream.uniform(0, _WORSE)
+                if conflicts := self._conflicts(i, moved, stands, clumps, bearable):
+                    stands[i], wrong[i] = moved, conflicts
+                    for j, each in enumerate(conflicts):
+                        wrong[j][i] = each
         return None
 
     def depth_order(self, n: int, stream: Stream) -> tuple[int, ...]:
@@ -184,20 +187,23 @@ class Ground:
         """Depth along the viewing axis of a point some metres ahead of the eye, along the ground, and above it."""
         return ahead * self._depth[0] + above * self._depth[1]
 
-    def _wrong(self, stand: _Stand, i: int, stands: list[_Stand], clumps: Sequence[int]) -> float:
-        """How much post i at that stand violates the rules, roughly in metres; 0 when it keeps them all."""
+    def _conflicts(
+        self, i: int, stand: _Stand, stands: list[_Stand], clumps: Sequence[int], bearable: float = math.inf
+    ) -> list[float]:
+        """How much post i at that stand and each other violate the rules, roughly in metres, 0 where they keep them
+        all; in place of itself how far it is outside. Empty where the sum is more than `bearable`."""
         x, y = self._world(stand)
-        outside = max(0.0, abs(x) - self._extent) + max(0.0, abs(y) - self._extent) + stand.beyond
-        conflicts = 0.0
+        outside = 10 * (max(0.0, abs(x) - self._extent) + max(0.0, abs(y) - self._extent) + stand.beyond)
+        found, left = [outside] * len(stands), bearable - outside
         for j, other in enumerate(stands):
+            if left < 0:
+                return []
             if j != i:
-                conflicts += self._conflict(stand, other)
-        wrong = 10 * outside + conflicts
-        if clumps:
-            wrong += sum(
-                self._misplaced(stand, other, clumps[i] == clumps[j]) for j, other in enumerate(stands) if j != i
-            )
-        return wrong
+                found[j] = self._conflict(stand, other)
+                if clumps:
+                    found[j] += self._misplaced(stand, other, clumps[i] == clumps[j])
+                left -= found[j]
+        return found if left >= 0 else []
 
     def _misplaced(self, one: _Stand, other: _Stand, near: bool) -> float:
         """How much too far from each other two posts of a clump are, or how much too near two others, metres."""

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import chain, combinations, cycle, islice, product
 from math import lcm
 from operator import itemgetter
@@ -197,13 +197,12 @@ class Arrangements:
                 refused.add(new)
             return new not in refused
 
-        cells_of = cache(counts.all_cells)
         pick = _Pick(counts, stream)
         # val and seen mostly leave no room for even clusters; places are let loose in between to leave a dead end
         tries = 0 if counts.n_clusters > _MOST_CLUSTERS else 2 if split in ("val", "seen") else 4
         for loose in (*[(), ("place",)] * tries, *[()] * (tries > 0), *[("cluster",)] * 2):
             counts.let_loose(loose)
-            even_out(made, counts, lambda _, each: cells_of(each), best, stream)
+            even_out(made, counts, lambda _, each: counts.all_cells(each), best, stream)
             if not counts.excess() and loose != ("place",):
                 break
 
@@ -454,7 +453,7 @@ class _NameCounts(Counts):
         super().__init__()
         self._classes_of = classes
         self._cells_of: dict[tuple[int, int], dict[str, Cells]] = {}
-        self._clusters: dict[Arrangement, Cells] = {}
+        self._cells_of_pair: dict[Arrangement, Cells] = {}
         self.n_clusters = 0
 
     def know_pairs(self, pairs: Sequence[Arrangement]) -> None:
@@ -462,7 +461,7 @@ class _NameCounts(Counts):
         self._pairs, clusters = pairs, [cluster_of(each) for each in pairs]
         names = [self.all_cells(each) for each in pairs]
         cells = [(*each, self.cell(("cluster",), cluster)) for each, cluster in zip(names, clusters, strict=True)]
-        self._clusters = {pair: each[-1:] for pair, each in zip(pairs, cells, strict=True)}
+        self._cells_of_pair = dict(zip(pairs, cells, strict=True))
         self.n_clusters, self._pair_cells = len(set(clusters)), np.array(cells)
         classes = self.classes()
         self._numbers = np.array([number for _, number in sorted((c, n) for n, of in enumerate(classes) for c in of)])
@@ -479,12 +478,13 @@ class _NameCounts(Counts):
 
         A cell costs its count less the mean of its class. Costs are whole numbers, so that ties are exact.
         """
-        self.add(self.all_cells(old), -1)
+        cells = self.all_cells(old)
+        self.add(cells, -1)
         filled = np.array(self.filled[: len(self._numbers)])
-        self.add(self.all_cells(old))
+        self.add(cells)
         totals = np.bincount(self._numbers, filled).astype(np.int64)
         costs = (filled * self._unit - (totals * self._shares)[self._numbers])[self._pair_cells] @ self._weights
-        best = np.flatnonzero(costs == costs.min())
+        (best,) = (costs == costs.min()).nonzero()
         return self._pairs[best[stream.below(len(best))]]
 
     def cells(self, role: int, place: int) -> dict[str, Cells]:
@@ -498,10 +498,12 @@ class _NameCounts(Counts):
 
     def all_cells(self, made: Arrangement) -> Cells:
         """The cells that an arrangement fills."""
+        if made in self._cells_of_pair:
+            return self._cells_of_pair[made]
         names = (
             self.cells(role, place)[name] for place, binding in enumerate(made) for role, name in enumerate(binding)
         )
-        return (*chain.from_iterable(names), *self._clusters.get(made, ()))
+        return tuple(chain.from_iterable(names))
 
     def uses(self, role: int, place: int, beside: Sequence[str]) -> dict[str, int]:
         """How often each name of a role is used at a place and in all; `beside` are uses that are not yet counted."""

@@ -103,13 +103,14 @@ def even_out(
 
     def put(row: int, choice: T) -> None:
         if choice != chosen[row]:
-            counts.add(cells(row, chosen[row]), -1)
-            counts.add(cells(row, choice))
-            chosen[row] = choice
+            counts.add(fills[row], -1)
+            chosen[row], fills[row] = choice, cells(row, choice)
+            counts.add(fills[row])
 
+    fills = [cells(row, choice) for row, choice in enumerate(chosen)]
     least, found, patience = counts.excess(), list(chosen), _PATIENCE
     while chosen and (crowded := set(counts.crowded())) and patience > 0:
-        uneven = [row for row, choice in enumerate(chosen) if not crowded.isdisjoint(cells(row, choice))]
+        uneven = [row for row, each in enumerate(fills) if not crowded.isdisjoint(each)]
         moving = {uneven[stream.below(len(uneven))] for _ in range(min(_AT_ONCE, len(uneven)))}
         moving |= {stream.below(len(chosen)) for _ in range(_OTHERS)}
         for row in stream.shuffled(sorted(moving)):

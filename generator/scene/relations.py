@@ -30,7 +30,7 @@ class Space:
 
     def margin(self, relation: Relation, *objects: int) -> float:
         """Signed metres, to the micrometre, by which a relation holds of objects; negative if it does not."""
-        poses = (self._poses[i] for i in objects)
+        poses = [self._poses[i] for i in objects]
         return relation.axis.margin(relation.name, *poses, distance=relation.distance or 0.0)
 
 
@@ -62,8 +62,9 @@ def scene_graph(scene: Scene, vocabulary: Vocabulary) -> nx.MultiDiGraph:
     for index, obj in enumerate(scene.objects):
         graph.add_node(index, category=obj.category, attributes=obj.attributes)
     space = Space(scene, vocabulary)
+    relations = vocabulary.pair_relations
     for i, j in permutations(range(len(scene.objects)), 2):
-        for name, relation in vocabulary.pair_relations.items():
+        for name, relation in relations.items():
             margin = space.margin(relation, i, j)
             graph.add_edge(i, j, key=name, margin=margin, holds=decided(margin, relation))
     return graph

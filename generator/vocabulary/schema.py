@@ -92,7 +92,7 @@ class Vocabulary(Tables):
 
     def reach(self, category: str, attributes: Mapping[str, str]) -> float:
         """How far an object extends from its vertical axis, metres: its scale, and more for CLEVR's cube."""
-        return reach(self.meshes[category]) * self.scale(category, attributes)
+        return reach(self.objects[category].mesh or category) * self.scale(category, attributes)
 
     def facing(self, category: str, camera: tuple[float, float, float]) -> float:
         """The heading (radians) about which an object at the origin turns; one that shows a side looks to the right.

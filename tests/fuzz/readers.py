@@ -35,8 +35,8 @@ from generator.assets.importing import check_file, read_file
 from generator.assets.sets import read_asset, read_notes, write_asset
 from generator.assets.shapes import UnitMesh
 from generator.assets.skeleton import load_skeleton
+from generator.base.arrays import map_npy
 from generator.base.files import write_json, write_sums
-from generator.base.limits import map_npy
 from generator.base.registry import resource
 from generator.dataset.certificates import found_certificate
 from generator.dataset.journal import Journal

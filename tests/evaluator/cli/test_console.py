@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.table import Table
 
-from evaluator.cli.console import Console, new_table, print_line, print_table
+from evaluator.cli.console import new_table, print_line, print_table
 
 NAMES = ["python:m:Model", "[bold]x[/]", "[/]", "a[red]", ":smile:", "$a_1^2$ 50% {b} \\\\", "1e-5 'quoted' /path"]
 
@@ -28,13 +28,15 @@ def test_a_wide_table_is_not_cut(capsys: pytest.CaptureFixture[str]) -> None:
     assert {"x" * 300, "y" * 300} <= {*printed.split()}
 
 
-def test_control_characters_are_shown_and_styles_kept() -> None:
+def test_control_characters_are_shown_and_styles_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
-    console = Console(file=stream, force_terminal=True, color_system="standard", width=80)
+    monkeypatch.setattr("rich.console.Console.is_terminal", True)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("sys.stdout", stream)
     table = Table("model")
     table.add_row("evil\x1b]0;title\x07\x1b[2J\u202etxt")
-    console.print("plain \x1b[31m", style="bold", markup=False, highlight=False)
-    console.print(table)
+    print_line("plain \x1b[31m", "bold")
+    print_table(table)
     printed = stream.getvalue()
     assert printed.startswith("\x1b[1mplain \\x1b[31m\x1b[0m")
     assert "evil\\x1b]0;title" in printed

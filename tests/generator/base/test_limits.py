@@ -14,18 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+from generator.base.arrays import MOST_SIDE, map_npy, read_npy, read_npz, read_png
 from generator.base.errors import UserError
-from generator.base.limits import (
-    MOST_SIDE,
-    bounded_memory,
-    check_file,
-    map_npy,
-    read_bytes,
-    read_npy,
-    read_npz,
-    read_png,
-    read_text,
-)
+from generator.base.limits import bounded_memory, check_file, read_bytes, read_text
 from tests.hostile_files import measured, pixel_bomb, png, sparse, text_bombs
 
 
