@@ -85,23 +85,23 @@ def describe(
     made_by = _made_by(world, holdout, request, assigned, with_world)
     vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
     rule = design.rule(vocabulary, holdout)
-    trained = None if design.label_captions else Trained.of(world, rule, assigned)
-    if request.known_words and (trained is None or not trained.names):
-        raise UserError(
-            "--known-words needs training scenes, whose words foils may have; leave it out for worlds without training "
-            "and for class lists."
-        )
-    captioner = Captioner(
-        vocabulary, holdout, equal_familiarity, request.template, trained=trained, known_words=request.known_words
-    )
-    n_objects = most_objects(world)
-    protocols = make_protocols(captioner, request, n_objects)
-    training = make_training(captioner, request, n_objects)
-    if TRAIN not in rule.splits or isinstance(training, TrainingLabels):
-        _check_untrained(request)
     with BenchmarkWriter(root, name) as writer:
         if not replace and (writer.folder / "manifest.json").exists():
             return _finished(root, Benchmark(writer.folder), made_by)
+        trained = None if design.label_captions else Trained.of(world, rule, assigned)
+        if request.known_words and (trained is None or not trained.names):
+            raise UserError(
+                "--known-words needs training scenes, whose words foils may have; leave it out for worlds without "
+                "training and for class lists."
+            )
+        captioner = Captioner(
+            vocabulary, holdout, equal_familiarity, request.template, trained=trained, known_words=request.known_words
+        )
+        n_objects = most_objects(world)
+        protocols = make_protocols(captioner, request, n_objects)
+        training = make_training(captioner, request, n_objects)
+        if TRAIN not in rule.splits or isinstance(training, TrainingLabels):
+            _check_untrained(request)
         tables = Tables(writer, captioner, rule, request.seed, assigned, request.without)
         if surveying := [protocol for protocol in protocols if protocol.surveys]:
             for row in rendered_scenes(world, with_salience=False):

@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -121,10 +121,16 @@ def _spaced(text: str) -> str:
     return text.replace(",", " ,").replace(".", " .")
 
 
-def _is_divisible(word: str, words: Iterable[str]) -> bool:
-    """Whether a word of several words can also be read as several words."""
-    others = "|".join(re.escape(other) for other in words if other != word)
-    return re.fullmatch(f"(?:{others})(?: (?:{others}))*", word) is not None
+def _is_divisible(word: str, words: Container[str]) -> bool:
+    """Whether a word of several words can also be read as several words.
+
+    >>> words = {"dark red", "red car", "car", "dark", "red", "dark red car", "big red"}
+    >>> sorted(word for word in words if _is_divisible(word, words))
+    ['dark red', 'dark red car', 'red car']
+    """
+    parts = word.split(" ")
+    halves = ((" ".join(parts[:n]), " ".join(parts[n:])) for n in range(1, len(parts)))
+    return any(first in words and (rest in words or _is_divisible(rest, words)) for first, rest in halves)
 
 
 Entry = tuple[str, str, Any]
