@@ -25,7 +25,7 @@ from evaluator.scoring.score import score
 from generator.dataset.reader import Benchmark, Dataset, World
 from tests.generator.unrendered import BENCHMARK, write_texts, write_world
 
-SCENES = {"train": 24, "val": 20, "seen": 120, "partial": 120, "unseen": 60}
+SCENES = {"train": 60, "val": 20, "seen": 120, "partial": 120, "unseen": 60}
 TEXTS = 10
 """Texts an image."""
 IMAGES = 120
