@@ -1,0 +1,30 @@
+"""The worlds that `make bench` measures can be made; what it measures takes too long for a test."""
+
+from pathlib import Path
+
+import pytest
+
+from bench import describing, planning, scoring
+from bench.vocab import MESHES, VALUES, large_family
+from generator.plan.job import Job, prepare
+from generator.vocabulary.schema import read_vocabulary
+
+
+@pytest.mark.parametrize(
+    ("family", "scenes", "objects"),
+    [
+        ("clevr", scoring.SCENES, (2, 2)),
+        ("clevr-many", describing.MANY, (3, 10)),
+        pytest.param("clevr", describing.SCENES, (2, 2), marks=pytest.mark.full),
+        pytest.param("clevr-many", planning.SCENES, (3, 10), marks=pytest.mark.full),
+    ],
+)
+def test_its_worlds_can_be_planned(family: str, scenes: dict[str, int], objects: tuple[int, int]) -> None:
+    assert len(prepare(Job(family, "3x3", scenes, 64, 64, 0, 0, objects)).planned) == sum(scenes.values())
+
+
+def test_its_large_family_is_allowed(tmp_path: Path) -> None:
+    path = tmp_path / "large.toml"
+    path.write_text(large_family(), encoding="utf-8")
+    vocabulary = read_vocabulary(str(path))
+    assert (len(vocabulary.values("color")), len(vocabulary.objects)) == (VALUES, len(MESHES))
