@@ -184,7 +184,7 @@ def test_a_damaged_file_is_refused_or_read(at: int, other: bytes) -> None:
 def test_bombs_take_little_memory(tmp_path: Path) -> None:
     code = """
 from pathlib import Path
-from generator.base.limits import read_png
+from generator.base.arrays import read_png
 for path in sys.argv:
     try:
         read_png(Path(path).read_bytes())
