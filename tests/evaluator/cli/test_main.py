@@ -12,6 +12,7 @@ from evaluator.models.registry import FAMILIES
 from tests.evaluator.conftest import score_command, score_json, succeed
 
 HEAVY = ("torch", "open_clip", "matplotlib", "pyarrow", "bpy", "pandas", "transformers")
+HEAVY += ("numpy", "PIL", "pydantic", "rich", "filelock")
 
 
 @pytest.mark.parametrize(

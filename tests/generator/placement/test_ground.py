@@ -1,6 +1,7 @@
 """Places on the ground: in the planned orders, within the rules, whatever the sizes."""
 
 import math
+from collections.abc import Sequence
 from itertools import combinations, permutations, product
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from generator.base.streams import Stream
-from generator.placement.ground import Footprint, Ground
+from generator.placement.ground import Footprint, Ground, Post
 from generator.scene.projection import project
 from generator.scene.relations import along, ground_directions
 from generator.scene.scene import Camera, Point
@@ -58,6 +59,44 @@ def test_orders_are_realised_and_rules_kept(data: st.DataObject) -> None:
     for place, radius in zip(places, radii, strict=True):
         assert max(abs(place[0]), abs(place[1])) <= rules.extent
         assert in_frame(place, radius, camera, width, height)
+
+
+class Plain(Ground):
+    """Looks at every pair of posts again whenever it is asked about one."""
+
+    def find(
+        self, posts: Sequence[Post], depth_order: Sequence[int], stream: Stream, clumps: Sequence[int] = ()
+    ) -> list[Point] | None:
+        n = len(posts)
+        by_depth = sorted(range(n), key=depth_order.__getitem__)
+        rights, depths = self._spread(n, stream), self._spread(n, stream)
+        stands = [self._stand(rights[i], depths[depth_order[i]], posts[i]) for i in range(n)]
+        for _ in range(100):
+            if not any(any(self._conflicts(i, stand, stands, clumps)) for i, stand in enumerate(stands)):
+                return [self._point(stand) for stand in stands]
+            for i in stream.shuffled(range(n)):
+                moved = self._moved(i, depth_order[i], by_depth, stands, stream)
+                before, after = (sum(self._conflicts(i, each, stands, clumps)) for each in (stands[i], moved))
+                if after <= before + stream.uniform(0, 0.02):
+                    stands[i] = moved
+        return None
+
+
+@pytest.mark.parametrize(("order", "clumps"), [((3, 0, 5, 1, 4, 2), ()), ((1, 0, 3, 2), (0, 0, 1, 1))])
+def test_what_is_remembered_of_pairs_is_what_looking_again_gives(
+    order: tuple[int, ...], clumps: tuple[int, ...]
+) -> None:
+    vocabulary = read_vocabulary("clevr-relations")
+    posts = [(Footprint(0.35, 0.0, 0.35),)] * len(order)
+    found = []
+    for seed in range(20):
+        camera = jittered(vocabulary, Stream("camera", seed))
+        one, other = (
+            kind(camera, vocabulary, 320, 240).find(posts, order, Stream("x", seed), clumps) for kind in (Ground, Plain)
+        )
+        assert one == other
+        found.append(one is not None)
+    assert any(found)
 
 
 def test_orders_drawn_anew_are_those_of_places_on_the_ground() -> None:
