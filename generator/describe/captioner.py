@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations, permutations
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from generator.base.streams import Stream
 from generator.describe.scenes import DescribedScene, Trained
@@ -22,8 +22,7 @@ from generator.vocabulary.schema import Vocabulary
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Text:
+class Text(NamedTuple):
     """A form and how it is said: a template, and synonyms that replace the usual words."""
 
     form: Form
@@ -31,8 +30,7 @@ class Text:
     wording: Wording = ()
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A text as a candidate of an item.
 
     `slot` is its role in the protocol: c for a caption, n for a foil (docs/dataset.md lists all). A false candidate has
@@ -49,8 +47,7 @@ class Candidate:
     of_twin: bool = False
 
 
-@dataclass(frozen=True)
-class Item:
+class Item(NamedTuple):
     """One question to a model about a scene, or one training example."""
 
     protocol: str
@@ -164,7 +161,7 @@ class Draft:
 
     def related(self, i: int, relation: str, j: int) -> Form:
         """The form that names two objects of the scene and a relation."""
-        return replace(self.name_objects((i, j), ()), relations=(Link(0, relation, 1),))
+        return self.name_objects((i, j), ())._replace(relations=(Link(0, relation, 1),))
 
     def tested_pair(self) -> Form | None:
         """Two random unique objects that differ in the tested kind and fit the split, in random order, with their

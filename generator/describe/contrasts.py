@@ -5,7 +5,6 @@ with a denial has a negative that takes it back, of one atom or of the whole. Ea
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
 
@@ -76,13 +75,13 @@ def denied(draft: Draft, form: Form) -> Iterator[Caption]:
 
 def asserted_whole(draft: Draft, form: Form) -> Iterator[Caption]:
     """The form itself; the negative denies all of it."""
-    yield Caption(form, Foil(replace(form, negated=True), (WHOLE,), "neg"))
+    yield Caption(form, Foil(form._replace(negated=True), (WHOLE,), "neg"))
 
 
 def denied_whole(draft: Draft, form: Form) -> Iterator[Caption]:
     """The form with a false atom, denied as a whole; the negative asserts it."""
     for _, _, false in _falsified(draft, form, draft.substitutes.atoms(form)):
-        yield Caption(replace(false, negated=True), Foil(false, (WHOLE,), "neg"))
+        yield Caption(false._replace(negated=True), Foil(false, (WHOLE,), "neg"))
 
 
 def _deniable(draft: Draft, form: Form) -> list[Atom]:
@@ -109,7 +108,7 @@ def positive(
     form = caption.form
     if kind == "replace":
         wording = rephrased(form, caption.wording, vocabulary, used, stream)
-        return None if wording is None else replace(caption, wording=wording)
+        return None if wording is None else caption._replace(wording=wording)
     if kind == "swap":
         there = [i for i, mention in enumerate(form.objects) if mention.count]  # "and no cube" stays at the end
         pairs = [*combinations(there, 2)]

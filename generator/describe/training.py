@@ -130,7 +130,7 @@ class TrainingTexts(Protocol):
         way = self._ways.pick(ways if new else [*_WAYS], draft.stream)
         if environment is not None and way in ways and (new or draft.stream.below(2)):
             self._environments.add(environment)
-            form = replace(form, environment=environment)
+            form = form._replace(environment=environment)
         captions = (caption for make in (_WAYS[way], asserted) for caption in make(draft, form))
         return [next((caption for caption in captions if self._may_stand(draft, caption)), Caption(form))]
 

@@ -46,6 +46,8 @@ def relations_fit_split(form: Form, split: str, holdout: Holdout) -> bool:
 
 def names_absent(form: Form, holdout: Holdout) -> bool:
     """Whether a form names a value or object that is absent from training."""
+    if not (holdout.absent_objects or holdout.absent_values):
+        return False
     pairs = [pair for mention in form.objects for pair in (*mention.attributes, *mention.without)]
     categories = [mention.category for mention in form.objects if mention.category is not None]
     return any(name in holdout.absent_objects for name in categories) or any(

@@ -10,9 +10,8 @@ same pairs of objects.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import combinations, permutations
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from generator.holdout.holdout import Holdout
 from generator.language.form import Form, Mention
@@ -28,8 +27,7 @@ WHOLE = "caption:denied"
 TYPES = ("object", "attribute", "relation")
 
 
-@dataclass(frozen=True)
-class Atom:
+class Atom(NamedTuple):
     """One object, attribute or relation that a form asserts.
 
     `type` is one of TYPES. `place` is the place of its mention, or of its relation, in the form. `kind` is the
@@ -131,8 +129,7 @@ def _alike(names: list[str], like: Callable[[str], object] | None) -> dict[str, 
     return {name: [other for other in names if told[other] == told[name]] for name in names}
 
 
-@dataclass(frozen=True)
-class Foil:
+class Foil(NamedTuple):
     """A changed form, its changes ("place:kind:old>new", one per atom), and the kind of negative that it is."""
 
     form: Form
@@ -160,11 +157,11 @@ class Foils:
         """HN-ATOM: the value of one atom replaced."""
         if atom.type == "relation":
             link = form.relations[atom.place]
-            links = _put(form.relations, atom.place, replace(link, relation=value))
+            links = _put(form.relations, atom.place, link._replace(relation=value))
             changed = f"{link.subject}-{link.object}:relation:{link.relation}>{value}"
-            return Foil(replace(form, relations=links), (changed,), kind)
+            return Foil(form._replace(relations=links), (changed,), kind)
         mention = form.objects[atom.place]
-        new = replace(mention, category=value) if atom.type == "object" else mention.with_value(atom.kind, value)
+        new = mention._replace(category=value) if atom.type == "object" else mention.with_value(atom.kind, value)
         return self.change_mentions(form, {atom.place: new}, kind)
 
     def exchange_values(self, form: Form, kind: str, i: int = 0, j: int = 1) -> Foil:
@@ -178,7 +175,7 @@ class Foils:
         cube"."""
         link = form.relations[relation]
         new = {link.subject: form.objects[link.object], link.object: form.objects[link.subject]}
-        return replace(self.change_mentions(form, new, "order"), changed=(f"{link.subject}-{link.object}:order",))
+        return self.change_mentions(form, new, "order")._replace(changed=(f"{link.subject}-{link.object}:order",))
 
     def flip_relation(self, form: Form, relation: int) -> Foil:
         """`flip`: a relation replaced by its opposite."""
@@ -197,7 +194,7 @@ class Foils:
         objects = (*form.objects[:place], mention.with_value(atom.kind, value), second, *form.objects[place + 1 :])
         links = tuple(link.moved(lambda end: end + (end > place)) for link in form.relations)
         changed = (f"{place}:{atom.kind}:{true}>{value}", f"{place}:{self._category}:{mention.category}>{category}")
-        return Foil(replace(form, objects=objects, relations=links), changed, "comp")
+        return Foil(form._replace(objects=objects, relations=links), changed, "comp")
 
     def split_relation(self, form: Form, first: tuple[Atom, str], second: tuple[Atom, str]) -> Foil:
         """HN-COMP: a relation of two objects split over two relations, each completed by a false atom.
@@ -216,13 +213,13 @@ class Foils:
         """HN-NEG: the form with one atom denied: "that is not red", "no cube", "is not to the left of"."""
         if atom.type == "relation":
             link = form.relations[atom.place]
-            return replace(form, relations=_put(form.relations, atom.place, replace(link, holds=False)))
+            return form._replace(relations=_put(form.relations, atom.place, link._replace(holds=False)))
         mention = form.objects[atom.place]
         if atom.type == "object":
-            new = replace(mention, count=0)
+            new = mention._replace(count=0)
         else:
-            new = replace(mention.without_kind(atom.kind), without=((atom.kind, mention.values[atom.kind]),))
-        return replace(form, objects=_put(form.objects, atom.place, new))
+            new = mention.without_kind(atom.kind)._replace(without=((atom.kind, mention.values[atom.kind]),))
+        return form._replace(objects=_put(form.objects, atom.place, new))
 
     def deniable(self, form: Form) -> list[Atom]:
         """The atoms that `deny` can take without touching anything else; of one object at most one may be denied."""
@@ -270,7 +267,7 @@ class Foils:
     def _exchanges(self, form: Form, i: int, j: int) -> Iterator[Foil]:
         a, b = form.objects[i], form.objects[j]
         if a.category != b.category:
-            new = {i: replace(a, category=b.category), j: replace(b, category=a.category)}
+            new = {i: a._replace(category=b.category), j: b._replace(category=a.category)}
             yield self.change_mentions(form, new, "swap")
         for kind in a.values:
             if kind in b.values and a.values[kind] != b.values[kind]:
@@ -285,7 +282,7 @@ class Foils:
     def _permutations(self, form: Form, single: list[int]) -> Iterator[Foil]:
         for order in permutations(single):
             new = {
-                i: replace(form.objects[i], category=form.objects[j].category)
+                i: form.objects[i]._replace(category=form.objects[j].category)
                 for i, j in zip(single, order, strict=True)
                 if i != j
             }
@@ -300,7 +297,7 @@ class Foils:
             for i, mention in new.items()
             for name, before, after in self._differences(form.objects[i], mention)
         )
-        return Foil(replace(form, objects=objects), changed, kind)
+        return Foil(form._replace(objects=objects), changed, kind)
 
     def _differences(self, old: Mention, new: Mention) -> Iterator[tuple[str, str, str]]:
         if old.category != new.category:

@@ -2,15 +2,13 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 Pairs = tuple[tuple[str, str], ...]
+_compact = json.JSONEncoder(separators=(",", ":")).encode  # `json.dumps` would make an encoder for each form
 
 
-@dataclass(frozen=True)
-class Mention:
+class Mention(NamedTuple):
     """An object that a caption says exists.
 
     `category` is None for "an object". `attributes` are (kind, value) pairs sorted by kind. `without` holds at most one
@@ -21,24 +19,24 @@ class Mention:
     category: str | None
     attributes: Pairs = ()
     without: Pairs = ()
-    count: int = 1
+    count: int = 1  # type: ignore[assignment]  # a tuple has a method of that name
 
-    @cached_property
+    @property
     def values(self) -> dict[str, str]:
         """The attributes as a dict from kind to value."""
         return dict(self.attributes)
 
     def with_value(self, kind: str, value: str) -> "Mention":
         """The mention with the value of one kind added or replaced."""
-        return replace(self, attributes=tuple(sorted({**self.values, kind: value}.items())))
+        attributes = tuple(sorted({**self.values, kind: value}.items()))
+        return self._replace(attributes=attributes)
 
     def without_kind(self, kind: str) -> "Mention":
         """The mention without its attribute of one kind."""
-        return replace(self, attributes=tuple(pair for pair in self.attributes if pair[0] != kind))
+        return self._replace(attributes=tuple(pair for pair in self.attributes if pair[0] != kind))
 
 
-@dataclass(frozen=True)
-class Link:
+class Link(NamedTuple):
     """A relation between mentions, given by their places in the form; `holds` is False for "is not left of".
 
     `also` are the places after the object of a relation of more than two: "between the object and also".
@@ -58,11 +56,10 @@ class Link:
     def moved(self, place: Callable[[int], int]) -> "Link":
         """The relation between the mentions at other places."""
         subject, thing, *also = map(place, self.ends)
-        return replace(self, subject=subject, object=thing, also=tuple(also))
+        return self._replace(subject=subject, object=thing, also=tuple(also))
 
 
-@dataclass(frozen=True)
-class Form:
+class Form(NamedTuple):
     """What a caption asserts: these objects exist, all of them different, and these relations hold between them.
 
     `objects` stand in the order of mention. `negated` denies the whole ("It is not true that …"). `environment` names
@@ -100,7 +97,7 @@ class Form:
         place = {i: j, j: i}
         objects = tuple(self.objects[place.get(n, n)] for n in range(len(self.objects)))
         links = tuple(link.moved(lambda end: place.get(end, end)) for link in self.relations)
-        return replace(self, objects=objects, relations=links)
+        return self._replace(objects=objects, relations=links)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready data; fields at their default are omitted (docs/language.md, Forms)."""
@@ -125,7 +122,7 @@ class Form:
 
     def to_json(self) -> str:
         """Compact JSON of `to_dict`."""
-        return json.dumps(self.to_dict(), separators=(",", ":"))
+        return _compact(self.to_dict())
 
 
 def merge_equal_mentions(form: Form) -> Form:
@@ -133,4 +130,4 @@ def merge_equal_mentions(form: Form) -> Form:
     numbers: dict[Mention, int] = {}
     for mention in form.objects:
         numbers[mention] = numbers.get(mention, 0) + 1
-    return replace(form, objects=tuple(replace(mention, count=n) for mention, n in numbers.items()))
+    return form._replace(objects=tuple(mention._replace(count=n) for mention, n in numbers.items()))

@@ -1,7 +1,7 @@
 """Forms in words: noun phrases, and templates, one function each (docs/language.md, Words)."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
@@ -120,7 +120,7 @@ class FormPhrases:
         mention, words = self.form.objects[i], self._words
         category = words.get((i, self.grammar.category_kind), mention.category)
         attributes = tuple((kind, words.get((i, kind), value)) for kind, value in mention.attributes)
-        return replace(mention, category=category, attributes=attributes)
+        return mention._replace(category=category, attributes=attributes)
 
     def indefinite(self, i: int, article: bool = True, bare: bool = False) -> str:
         """Mention i when it is introduced: "a red cube"."""

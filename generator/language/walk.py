@@ -1,7 +1,7 @@
 """Random walks over a scene's graph: true captions of an exact complexity (CREPE, appendix A.3)."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from generator.base.streams import Stream
 from generator.language.complexity import Cell
@@ -16,8 +16,7 @@ _STEPS = 10
 _NEW = 0.7  # how often a step goes to an object that the walk has not visited, where it could also return
 
 
-@dataclass(frozen=True)
-class Subgraph:
+class Subgraph(NamedTuple):
     """A form, and for each of its mentions the index of the scene's object that it describes."""
 
     form: Form

@@ -1,7 +1,6 @@
 """Other words for a form: synonyms, the same for every text of an item."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from generator.base.streams import Stream
 from generator.language.complexity import LeastUsed
@@ -64,8 +63,8 @@ def conversely(form: Form, k: int, vocabulary: Vocabulary) -> Form:
     """The form with relation k said from its other end, and its two objects mentioned in the other order."""
     link = form.relations[k]
     other = form.reordered(link.subject, link.object)
-    told = replace(link, relation=vocabulary.relations[link.relation].converse)
-    return replace(other, relations=(*other.relations[:k], told, *other.relations[k + 1 :]))
+    told = link._replace(relation=vocabulary.relations[link.relation].converse)
+    return other._replace(relations=(*other.relations[:k], told, *other.relations[k + 1 :]))
 
 
 def rephrased(form: Form, wording: Wording, vocabulary: Vocabulary, used: LeastUsed, stream: Stream) -> Wording | None:

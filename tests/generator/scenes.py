@@ -143,10 +143,10 @@ def forms(draw: st.DrawFn, most: int = 4, vocabulary: Vocabulary = VOCABULARY) -
         )
         links = [Link(i, name, j, draw(st.booleans())) for (i, j), name in chosen]
         if draw(st.booleans()):
-            found = [*found, replace(draw(mentions()), without=(), count=0)]
+            found = [*found, draw(mentions())._replace(without=(), count=0)]
     form = Form(tuple(found), tuple(links))
     if draw(st.integers(0, 4)) == 0 and all(mention.count for mention in form.objects):
-        return replace(form, negated=True)
+        return form._replace(negated=True)
     if draw(st.integers(0, 4)) == 0:
-        return replace(form, environment=next(iter(VOCABULARY.environments)))
+        return form._replace(environment=next(iter(VOCABULARY.environments)))
     return form

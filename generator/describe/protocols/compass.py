@@ -2,7 +2,6 @@
 A)."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 
 from generator.base.streams import Stream
@@ -64,7 +63,7 @@ def _composed(draft: Draft, form: Form) -> Iterator[Item | None]:
         foils += found
     item = draft.item("composed", None, form, foils)
     if item is not None:
-        yield replace(item, candidates=(*item.candidates, *_decomposed(form, atoms, foils)))
+        yield item._replace(candidates=(*item.candidates, *_decomposed(form, atoms, foils)))
 
 
 def _atom_changes(draft: Draft, form: Form, atom: Atom) -> Iterator[Foil]:
@@ -82,7 +81,10 @@ def _atom_changes(draft: Draft, form: Form, atom: Atom) -> Iterator[Foil]:
 def _absent_values(draft: Draft, form: Form, atom: Atom) -> list[str]:
     """The values that may replace an atom: of an attribute those that no object of the scene has."""
     values = draft.substitutes.of(form, atom, draft.facts)
-    return [value for value in values if value in draft.absent(atom.kind)] if atom.type == "attribute" else values
+    if atom.type != "attribute":
+        return values
+    absent = draft.absent(atom.kind)
+    return [value for value in values if value in absent]
 
 
 def _decomposed(form: Form, atoms: Sequence[Atom], foils: Sequence[Foil]) -> Iterator[Candidate]:

@@ -239,7 +239,7 @@ def _negations(draft: Draft, form: Form) -> tuple[Form, list[Foil]] | None:
 
     def made() -> Iterator[Foil]:
         single = [Foil(foils.deny(form, atom), _denied(draft, form, (atom,)), "neg") for atom in atoms]
-        yield from draft.stream.shuffled([Foil(replace(form, negated=True), (WHOLE,), "neg"), *single])
+        yield from draft.stream.shuffled([Foil(form._replace(negated=True), (WHOLE,), "neg"), *single])
         for some in draft.stream.shuffled([each for size in (2, 3) for each in combinations(atoms, size)]):
             told = form
             for atom in some:

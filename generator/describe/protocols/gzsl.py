@@ -2,7 +2,6 @@
 3)."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from generator.describe.captioner import Candidate, Captioner, Draft, Item, Text
 from generator.describe.protocol import Protocol, Recipe
@@ -38,7 +37,7 @@ def _hard_of_bindings(draft: Draft, target: Sequence[str], others: Sequence[Sequ
 
 def _hard_of_relation(draft: Draft, caption: Form) -> Hard:
     """The flipped relation and the exchanged ends."""
-    turned = replace(caption, objects=caption.objects[::-1])
+    turned = caption._replace(objects=caption.objects[::-1])
     return [("flip", draft.foils.flip_relation(caption, 0).form), ("order", turned)]
 
 
@@ -63,7 +62,7 @@ def _question(draft: Draft, kind: str, caption: Form, hard: Hard, drawn: Iterato
         asked = [Candidate(text, "zsl", True)]
         for form in zero_shot[:N_DISTRACTORS]:
             asked.append(Candidate(Text(form, TEMPLATE), "zsl", False, "distractor", ("distractor",), text))
-        item = replace(item, candidates=(*item.candidates, *asked))
+        item = item._replace(candidates=(*item.candidates, *asked))
     yield item
 
 

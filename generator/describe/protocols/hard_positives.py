@@ -1,7 +1,6 @@
 """Hard positives: another true way of saying a caption, and a foil (Hard Positives, 2024; protocols.md, section 5)."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Literal
 
@@ -81,7 +80,7 @@ class HardPositives(Protocol):
         value = draft.facts.values[draft.facts.categories.index(str(mention.category))][kind]
         objects = list(form.objects)
         objects[place] = mention.with_value(kind, value)
-        return replace(form, objects=tuple(objects))
+        return form._replace(objects=tuple(objects))
 
     def _triple(self, kind: str, skill: str, draft: Draft, form: Form) -> Iterator[Item]:
         wording: Wording = ()

@@ -1,7 +1,6 @@
 """Protocols about two objects: binary choice, retrieval over the grid, confusion sets, and the effect of a context."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -19,7 +18,7 @@ _GRID_TEMPLATE = "a-and-a"
 
 def _swap(draft: Draft, form: Form) -> Iterator[Item | None]:
     """Two objects exchange their values of the tested kind; one item for each order of mention."""
-    for caption in (form, replace(form, objects=form.objects[::-1])):
+    for caption in (form, form._replace(objects=form.objects[::-1])):
         foils = draft.accepted([draft.foils.exchange_values(caption, draft.tested)], caption)
         yield draft.item("swap", "attribute", caption, foils)
 
@@ -44,14 +43,14 @@ def _denial(draft: Draft, form: Form) -> Iterator[Item | None]:
 
     Each by chance, so that "not true" is true as often as false.
     """
-    caption, foil = form, replace(form, negated=True)
+    caption, foil = form, form._replace(negated=True)
     if draft.stream.below(2):
         own = form.objects[0].values[draft.tested]
         value = draft.pick([each for each in draft.substitutes.values(draft.tested, own) if each != own])
         if value is None:  # a block that leaves one value free
             return
         foil = draft.foils.replace_atom(form, Atom("attribute", 0, draft.tested), value).form
-        caption = replace(foil, negated=True)
+        caption = foil._replace(negated=True)
     yield draft.item("denial", "negation", caption, draft.accepted([Foil(foil, (WHOLE,), "neg")], caption))
 
 
@@ -91,7 +90,7 @@ def _grid_scene(draft: Draft) -> Form | None:
 
 
 def _in_both_orders(draft: Draft, form: Form) -> Iterator[Item]:
-    forms = form, replace(form, objects=form.objects[::-1])
+    forms = form, form._replace(objects=form.objects[::-1])
     candidates = tuple(Candidate(Text(each, _GRID_TEMPLATE), "c", True) for each in forms)
     yield Item(draft.protocol, POOL, "attribute", candidates, POOL)
 
@@ -117,7 +116,7 @@ class Retrieval(Protocol):
 
 
 def _assignments(draft: Draft, form: Form) -> Iterator[Item | None]:
-    turned = replace(form, objects=form.objects[::-1])
+    turned = form._replace(objects=form.objects[::-1])
     attributes, categories = zip(*((mention.attributes, mention.category) for mention in form.objects), strict=True)
     foils = []
     for one, two in product(product(categories, attributes), repeat=2):
@@ -129,7 +128,7 @@ def _assignments(draft: Draft, form: Form) -> Iterator[Item | None]:
     if item is not None:
         caption, *false = item.candidates
         other = Candidate(Text(turned, caption.text.template), "c", True)
-        yield replace(item, candidates=(caption, other, *false))
+        yield item._replace(candidates=(caption, other, *false))
 
 
 def _repeats(one: tuple[object, object], two: tuple[object, object]) -> str:
@@ -151,12 +150,12 @@ class Confusion(Protocol):
 
 def _in_context(draft: Draft, form: Form) -> Iterator[Item | None]:
     foils = draft.accepted([draft.foils.exchange_values(form, draft.tested)], form)
-    longer = [replace(each, environment=draft.facts.environment) for each in (form, *(foil.form for foil in foils))]
+    longer = [each._replace(environment=draft.facts.environment) for each in (form, *(foil.form for foil in foils))]
     item = draft.item("environment", "attribute", form, foils, ("a-and-a", "there-is", "this-photo"), longer)
     if item is not None and draft.accepts(longer[1], form):
         true, false = (Text(each, item.candidates[0].text.template) for each in longer)
         context = Candidate(false, "context", False, foils[0].kind, foils[0].changed, true)
-        yield replace(item, candidates=(*item.candidates, Candidate(true, "context", True), context))
+        yield item._replace(candidates=(*item.candidates, Candidate(true, "context", True), context))
 
 
 class Context(Protocol):

@@ -165,7 +165,7 @@ def _one_thing(draft: Draft) -> Form | None:
 
 
 def _one_or_two(draft: Draft, one: Form) -> Iterator[Item | None]:
-    foil = Foil(Form((replace(one.objects[0], count=2),)), ("0:count:1>2",), "count")
+    foil = Foil(Form((one.objects[0]._replace(count=2),)), ("0:count:1>2",), "count")
     yield draft.item("one-two", "counting", one, draft.accepted([foil], one), ("there-is",))
 
 

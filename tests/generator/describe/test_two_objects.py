@@ -1,5 +1,4 @@
 from collections import Counter
-from dataclasses import replace
 
 from generator.base.streams import Stream
 from generator.describe.protocols.two_objects import POOL, Binary, Retrieval
@@ -48,7 +47,7 @@ def test_context_adds_the_environment_and_nothing_else(sampled: list[Sample]) ->
     for item in found:
         minimal = [by_slot(item, slot)[0] for slot in ("c", "n")]
         contextual = by_slot(item, "context")
-        assert [replace(c.text.form, environment=None) for c in contextual] == [c.text.form for c in minimal]
+        assert [c.text.form._replace(environment=None) for c in contextual] == [c.text.form for c in minimal]
         assert [c.truth for c in contextual] == [True, False]
 
 

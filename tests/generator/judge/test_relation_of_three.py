@@ -2,7 +2,6 @@
 
 import random
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +50,7 @@ def test_the_judge_decides_it_as_the_generator_does(tmp_path: Path, monkeypatch:
         places = [(draw.uniform(-1.5, 1.5), draw.uniform(-1.5, 1.5)) for _ in names]
         scene = scene_of(*[(name, {}) for name in names], positions=places, vocabulary=vocabulary)
         link = Link(0, "between", 1, draw.random() < 0.6, (2,))
-        more = draw.choice([(), (Link(3, "left", 0),), (replace(link, subject=3, object=0, also=(1,)),)])
+        more = draw.choice([(), (Link(3, "left", 0),), (link._replace(subject=3, object=0, also=(1,)),)])
         form = Form(tuple(Mention(name) for name in draw.sample(names, 4)), (link, *more), draw.random() < 0.2)
         read = read_text(grammar.realise(form, "not-true" if form.negated else "list-then-relate"), lexicon)
         assert read.to_json() == form.to_json()
