@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from functools import cache
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -94,9 +95,16 @@ def _same(one: Any, other: Any) -> bool:
 def _same_color(one: Color, other: Color) -> bool:
     if max(abs(a - b) for a, b in zip(one, other, strict=True)) > _FAR:
         return False
-    from skimage.color import deltaE_ciede2000, rgb2lab  # takes a while to load
+    from skimage.color import deltaE_ciede2000  # takes a while to load
 
-    return bool(deltaE_ciede2000(rgb2lab(one), rgb2lab(other)) < _CLOSE)
+    return bool(deltaE_ciede2000(_lab(one), _lab(other)) < _CLOSE)
+
+
+@cache
+def _lab(color: Color) -> Any:
+    from skimage.color import rgb2lab
+
+    return rgb2lab(color)
 
 
 def _decoded(srgb: str) -> list[float]:

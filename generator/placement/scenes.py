@@ -62,7 +62,7 @@ def place_scenes(
             if drawn[-1][0] >= vocabulary.placement.tallest or len(drawn) == _MOST_DRAWN:
                 break
         elif free:
-            planned = replace(planned, depth_order=ground.depth_order(len(planned.objects), stream))
+            planned = planned._replace(depth_order=ground.depth_order(len(planned.objects), stream))
     if not drawn:
         raise UserError(
             f"No room for {len(planned.objects)} objects in an image of {width}x{height}: take fewer --objects, a "

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import combinations
 
 from generator.base.streams import Stream
@@ -23,7 +22,7 @@ def with_twins(plan: Sequence[Planned], rule: Rule, seed: int) -> list[Planned]:
     counts: Counter[tuple[str | None, str | None]] = Counter()
     made: list[Planned] = []
     for planned in plan:
-        scene = replace(planned, scene_id=scene_id(len(made)))
+        scene = planned._replace(scene_id=scene_id(len(made)))
         placing = _placing(planned, planned.arrangement(rule.holdout.kind), rule)
         split = placing.split
         if split not in (None, "train", *ASYMMETRIC) and (exchanges := _exchanges(planned, placing, rule)):
@@ -31,9 +30,9 @@ def with_twins(plan: Sequence[Planned], rule: Rule, seed: int) -> list[Planned]:
             counts[split, kind] += 1
             options = exchanges[kind]
             chosen = options[Stream("twin", seed, planned.scene_id).below(len(options))]
-            scene = replace(scene, exchange=chosen)
+            scene = scene._replace(exchange=chosen)
             made.append(scene)
-            scene = replace(scene, scene_id=scene_id(len(made)), twin_of=scene.scene_id)
+            scene = scene._replace(scene_id=scene_id(len(made)), twin_of=scene.scene_id)
         made.append(scene)
     return made
 

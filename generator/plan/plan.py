@@ -1,7 +1,6 @@
 """The plan of a world: what each of its scenes holds, before anything has a place."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
 from itertools import islice, product
 
 from generator.base.errors import UserError
@@ -18,7 +17,7 @@ from generator.scene.planned import Planned, scene_id
 from generator.vocabulary.contrast import vanishes
 from generator.vocabulary.schema import Vocabulary
 
-_BLOCK = 2_000
+_BLOCK = 5_000
 _LAYOUTS = 400
 
 
@@ -73,7 +72,7 @@ def plan_parts(
             made += splits.get(split, ())
     if all(part.counts is not None for part in parts):
         made = Stream("order", seed).shuffled(made)
-    return [replace(each, scene_id=scene_id(number)) for number, each in enumerate(made)]
+    return [each._replace(scene_id=scene_id(number)) for number, each in enumerate(made)]
 
 
 def _familiar(scenes: Sequence[Planned], holdout: Holdout, pairs: bool) -> set[Binding]:
@@ -229,7 +228,7 @@ class _Dresser:
         environments = [among[pick] for among, pick in zip(places, picks, strict=True)]
         yaws = self._yaws(shown, environments)
         for each, objects, order, where, yaw in zip(block, contents, orders, environments, yaws, strict=True):
-            yield replace(each, objects=objects, depth_order=order, environment=where, yaw=yaw, part=self._part)
+            yield each._replace(objects=objects, depth_order=order, environment=where, yaw=yaw, part=self._part)
 
     def _places(self, objects: Sequence[tuple[str, dict[str, str]]]) -> list[str]:
         """The environments where none of the objects vanishes; all of them where there is no such."""
@@ -263,7 +262,7 @@ class _Dresser:
         """The order and, where that belongs to the split as well, the one with the other of two objects in front."""
         if len(draft.objects) != 2 or any(lower is not None for lower in draft.rests_on):
             return [draft.depth_order]
-        turned = replace(draft, depth_order=draft.depth_order[::-1])
+        turned = draft._replace(depth_order=draft.depth_order[::-1])
         categories = [category for category, _ in draft.objects]
         if consistent(turned, categories, self._vocabulary) and self._fits(turned):
             return sorted([draft.depth_order, turned.depth_order])

@@ -1,8 +1,7 @@
 """What is rendered: a planned scene, before anything has a place, or a scene as a world recorded it."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from generator.scene.exchange import Exchange
 
@@ -10,8 +9,7 @@ Attributes = dict[str, str]
 """Attribute values by kind."""
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
+class Planned(NamedTuple):
     """What a scene shall hold, before anything has a place.
 
     `objects`: (category, attribute values by kind), left object first. `depth_order`: for each of them its rank from
@@ -75,8 +73,7 @@ class Planned:
 _PLAIN = ("scene_id", "cluster_id", "twin_of", "part", "split", "environment", "yaw")
 
 
-@dataclass(frozen=True)
-class Recorded:
+class Recorded(NamedTuple):
     """A scene as a world recorded it (JSON of a Scene), which is rendered as it is."""
 
     scene_id: str
@@ -86,7 +83,7 @@ class Recorded:
 
     def to_row(self) -> dict[str, Any]:
         """The fields by name, JSON-ready."""
-        return asdict(self)
+        return self._asdict()
 
 
 Job = Planned | Recorded

@@ -4,7 +4,6 @@ side.
 
 import hashlib
 import math
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any, get_args
@@ -82,7 +81,7 @@ def test_each_direction_shows_other_scenery_behind_the_same_objects(tmp_path: Pa
     images, masks = [], []
     for yaw in (0.0, 180.0):
         folder = tmp_path / f"{yaw}"
-        render([replace(scene, yaw=yaw)], folder, outputs=("masks",))
+        render([scene._replace(yaw=yaw)], folder, outputs=("masks",))
         images.append(np.asarray(Image.open(folder / "images" / "0.png")).astype(int))
         masks.append(decode("masks", (folder / "masks" / "0.png").read_bytes()))
     assert (masks[0] == masks[1]).all()
@@ -111,7 +110,7 @@ def color_read(image: Path, mask: Path) -> str:
 @pytest.mark.parametrize("pairs", [SOME, pytest.param(PAIRS, marks=pytest.mark.full)])
 def test_every_color_reads_as_itself_in_every_world(tmp_path: Path, pairs: list[tuple[str, str, float]]) -> None:
     scenes = [
-        replace(planned(f"{i}", world, (ANIMALS[i % 12], color)), yaw=yaw)
+        planned(f"{i}", world, (ANIMALS[i % 12], color))._replace(yaw=yaw)
         for i, (world, color, yaw) in enumerate(pairs)
     ]
     render(scenes, tmp_path, side=128, outputs=("masks",))
@@ -123,7 +122,7 @@ def test_every_color_reads_as_itself_in_every_world(tmp_path: Path, pairs: list[
 def test_the_sun_stands_elsewhere_in_two_of_three_directions() -> None:
     suns = {}
     for yaw in (0.0, 60.0, 120.0, 180.0):
-        scene = place_scene(replace(planned("0", "desert", ("fox", "red")), yaw=yaw), PLAIN, 0, 0, 64, 64)
+        scene = place_scene(planned("0", "desert", ("fox", "red"))._replace(yaw=yaw), PLAIN, 0, 0, 64, 64)
         suns[yaw] = scene.lamps["sun"]
     heights = {yaw: sun.position[2] / np.linalg.norm(sun.position[:2]) for yaw, sun in suns.items()}
     assert suns[180.0] == suns[0.0]
@@ -131,7 +130,7 @@ def test_the_sun_stands_elsewhere_in_two_of_three_directions() -> None:
     assert suns[60.0].position[0] < suns[0.0].position[0] < suns[120.0].position[0]
     assert all(sun.color[2] < suns[0.0].color[2] for yaw, sun in suns.items() if yaw in (60.0, 120.0))
     inside = [
-        place_scene(replace(planned("0", "spaceship", ("fox", "red")), yaw=yaw), PLAIN, 0, 0, 64, 64)
+        place_scene(planned("0", "spaceship", ("fox", "red"))._replace(yaw=yaw), PLAIN, 0, 0, 64, 64)
         for yaw in (0.0, 60.0)
     ]
     assert inside[0].lamps == inside[1].lamps
@@ -148,7 +147,7 @@ def test_textures_without_colors_are_in_the_object_s_own(tmp_path: Path) -> None
     for name in get_args(Pattern):
         [(animal, paint)] = planned(name, "meadow", ("elephant", "red")).objects
         scenes.append(
-            replace(planned(name, "meadow"), objects=((animal, {**paint, "pattern": name}),), depth_order=(0,))
+            planned(name, "meadow")._replace(objects=((animal, {**paint, "pattern": name}),), depth_order=(0,))
         )
     render(scenes, tmp_path, vocabulary, side=96, outputs=("masks",))
     assert len(set(digests(tmp_path).values())) == len(scenes)
