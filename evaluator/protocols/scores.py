@@ -102,7 +102,7 @@ class Scores:
         item = row_of[self._candidates["item"].to_numpy()]
         order = np.flatnonzero(item >= 0)
         order = order[np.argsort(item[order], kind="stable")]
-        item, rows = item[order], self._candidates.take(pa.array(order))
+        item, rows = item[order], _taken(self._candidates, order)
         column = np.arange(len(item)) - np.searchsorted(item, item)
         width = int(column.max(initial=0)) + 1
 
@@ -113,6 +113,7 @@ class Scores:
 
         scene, slot, kind, text = (strings(rows[name]) for name in ("scene_id", "slot", "kind", "text_id"))
         truth = rows["truth"].to_numpy(zero_copy_only=False).astype(bool)
+        unscored = _reasons(n, item, slot, truth, rows["input"].to_numpy(), strings(rows["reason"]))
         caption = np.full(n, -1)
         for chosen in (np.arange(len(item)), np.flatnonzero(np.isin(slot, ("c", "0")) & truth)):
             caption[item[chosen][::-1]] = chosen[::-1]  # the first true one in slot c or 0, else the first of all
@@ -133,7 +134,7 @@ class Scores:
                 slot=padded(slot, ""),
                 candidate_kind=padded(kind, ""),
                 text_id=padded(text, ""),
-                unscored=_reasons(n, item, slot, truth, rows["input"].to_numpy(), strings(rows["reason"])),
+                unscored=unscored,
                 tolerance=self.tolerance,
                 graded=self.in_items is None,
             )
@@ -154,7 +155,7 @@ class Scores:
         inside = (item >= 0) & asked[item]
         if self.in_items is not None:
             inside &= self.in_items.asked
-        rows = rows.select(_READ).filter(pa.array(inside))
+        rows = _taken(rows.select(_READ), np.flatnonzero(inside))
         if self.in_items is None:
             score, reason = _candidate_scores(rows, self.table)
         else:
@@ -169,6 +170,12 @@ class Scores:
         for name, column in columns.items():
             rows = rows.append_column(name, pa.array(column))
         return rows
+
+
+def _taken(table: pa.Table, rows: np.ndarray) -> pa.Table:
+    """Rows of a table by number; the table itself where it has no others, since a copy may take hundreds of
+    megabytes."""
+    return table if np.array_equal(rows, np.arange(table.num_rows)) else table.take(pa.array(rows))
 
 
 def _inputs(rows: pa.Table, indistinct: Mapping[str, str]) -> np.ndarray:
@@ -217,7 +224,8 @@ def _reasons(
     unscored = np.flatnonzero(reason != "")[::-1]
     reasons[item[unscored]] = reason[unscored]
     key = group * (int(model_input.max(initial=0)) + 1) + model_input
-    reasons[item[truth & np.isin(key, key[~truth])]] = TRUNCATED
+    true = np.flatnonzero(truth)
+    reasons[item[true[pd.Series(key[true]).isin(key[~truth])]]] = TRUNCATED
     complete = np.isin(group, group[truth]) & np.isin(group, group[~truth])
     reasons[item[~complete]] = INCOMPLETE
     reasons[np.bincount(item, minlength=n) == 0] = INCOMPLETE
