@@ -3,7 +3,6 @@
 import json
 import math
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -148,9 +147,9 @@ def test_a_relation_of_three_objects_is_one_axis_and_a_phrase(tmp_path: Path, mo
     )
     told = Facts(scene, vocabulary)
     for places, truth in (((0, 1, 2), True), ((0, 2, 1), True), ((1, 0, 2), False)):
-        turned = replace(form, relations=(form.relations[0].moved(places.__getitem__),))
+        turned = form._replace(relations=(form.relations[0].moved(places.__getitem__),))
         assert decide(turned, told) is truth
-        assert decide(replace(turned, negated=True), told) is not truth
-    denied = replace(form, relations=(replace(form.relations[0], holds=False),))
+        assert decide(turned._replace(negated=True), told) is not truth
+    denied = form._replace(relations=(form.relations[0]._replace(holds=False),))
     assert decide(denied, told) is False
     assert form.to_dict()["relations"] == [[0, "between", 1, True, 2]]
