@@ -102,7 +102,9 @@ class Scores:
         item = row_of[self._candidates["item"].to_numpy()]
         order = np.flatnonzero(item >= 0)
         order = order[np.argsort(item[order], kind="stable")]
-        item, rows = item[order], _taken(self._candidates, order)
+        item, rows = item[order], self._candidates
+        if not np.array_equal(order, np.arange(rows.num_rows)):
+            rows = rows.take(pa.array(order))
         column = np.arange(len(item)) - np.searchsorted(item, item)
         width = int(column.max(initial=0)) + 1
 
@@ -155,7 +157,9 @@ class Scores:
         inside = (item >= 0) & asked[item]
         if self.in_items is not None:
             inside &= self.in_items.asked
-        rows = _taken(rows.select(_READ), np.flatnonzero(inside))
+        rows = rows.select(_READ)
+        if not inside.all():  # a copy may take hundreds of megabytes
+            rows = rows.filter(pa.array(inside))
         if self.in_items is None:
             score, reason = _candidate_scores(rows, self.table)
         else:
@@ -170,12 +174,6 @@ class Scores:
         for name, column in columns.items():
             rows = rows.append_column(name, pa.array(column))
         return rows
-
-
-def _taken(table: pa.Table, rows: np.ndarray) -> pa.Table:
-    """Rows of a table by number; the table itself where it has no others, since a copy may take hundreds of
-    megabytes."""
-    return table if np.array_equal(rows, np.arange(table.num_rows)) else table.take(pa.array(rows))
 
 
 def _inputs(rows: pa.Table, indistinct: Mapping[str, str]) -> np.ndarray:

@@ -17,7 +17,7 @@ from generator.scene.planned import Planned, scene_id
 from generator.vocabulary.contrast import vanishes
 from generator.vocabulary.schema import Vocabulary
 
-_BLOCK = 5_000
+_BLOCK = 5_000  # scenes dressed at a time; each time the counts are made even
 _LAYOUTS = 400
 
 
