@@ -64,7 +64,7 @@ class Ground:
     """The ground as a camera sees it; finds positions on it that keep the placement rules of a vocabulary."""
 
     def __init__(self, camera: Camera, vocabulary: Vocabulary, width: int, height: int):
-        self.vocabulary, rules, self._size = vocabulary, vocabulary.placement, (width, height)
+        self.vocabulary, rules, self.size = vocabulary, vocabulary.placement, (width, height)
         self._near, self._far = _distances(vocabulary)
         directions = ground_directions(camera)
         self._right, self._behind = directions["right"], directions["behind"]
@@ -78,6 +78,7 @@ class Ground:
         focal = camera.lens / camera.sensor * max(width, height)
         frame = (min(width, height),) * 2 if rules.frame == "square" else (width, height)
         self._frame = (frame[0] / 2 / focal, frame[1] / 2 / focal)
+        self._tall = height / focal
 
     def find(
         self, posts: Sequence[Post], depth_order: Sequence[int], stream: Stream, clumps: Sequence[int] = ()
@@ -116,7 +117,7 @@ class Ground:
 
     def seen_from(self, camera: Camera) -> "Ground":
         """The same ground as another camera sees it."""
-        return Ground(camera, self.vocabulary, *self._size)
+        return Ground(camera, self.vocabulary, *self.size)
 
     def fill(self, objects: Sequence[tuple[str, dict[str, str]]], positions: Sequence[Point]) -> float:
         """How far objects reach from the middle of the frame towards its edges; 1 where one touches an edge."""
@@ -126,6 +127,15 @@ class Ground:
             side, high, low = self._reached(*place, self.vocabulary.reach(category, attributes), position[2])
             reached = max(reached, side / self._frame[0], high / self._frame[1], -low / self._frame[1])
         return reached
+
+    def heights(self, objects: Sequence[tuple[str, dict[str, str]]], positions: Sequence[Point]) -> list[float]:
+        """How high the images of objects are at most, as shares of the height of the whole image."""
+        found = []
+        for (category, attributes), position in zip(objects, positions, strict=True):
+            place = along(self._right, position), along(self._behind, position)
+            _, high, low = self._reached(*place, self.vocabulary.reach(category, attributes), position[2])
+            found.append((high - low) / self._tall)
+        return found
 
     def _spread(self, n: int, stream: Stream) -> list[float]:
         """n random coordinates in ascending order, at least `clearance` apart, over the whole ground."""

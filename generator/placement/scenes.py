@@ -56,9 +56,12 @@ def place_scenes(
         ground = Ground(camera, vocabulary, width, height)
         positions = draw_positions(roomy, planned, ground, stream)
         if positions is not None:
-            camera = _closer(camera, roomy, positions, ground, stream)
+            camera = _moved_in(camera, positions, vocabulary, stream)
+            ground = ground.seen_from(camera)
             objects = _turned(planned.objects, positions, camera, vocabulary, stream)
-            drawn.append((_tallest(objects, camera, vocabulary, width, height), camera, objects))
+            tallest = _tallest(objects, camera, ground)
+            zoom = _zoom(tallest, ground.fill(roomy, positions), vocabulary, stream)
+            drawn.append((tallest * zoom, replace(camera, lens=round(camera.lens * zoom, 3)), objects))
             if drawn[-1][0] >= vocabulary.placement.tallest or len(drawn) == _MOST_DRAWN:
                 break
         elif free:
@@ -89,24 +92,33 @@ def _turned(
     )
 
 
-def _tallest(objects: Sequence[SceneObject], camera: Camera, vocabulary: Vocabulary, width: int, height: int) -> float:
+def _tallest(objects: Sequence[SceneObject], camera: Camera, ground: Ground) -> float:
     """About the height of the tallest object in the image, as a share of the image's; 0 where no family asks.
 
     Four digits, so that the last bits of a machine's sines decide nothing.
     """
-    if not vocabulary.placement.tallest:
+    if not ground.vocabulary.placement.tallest:
         return 0.0
-    heights = []
-    for each in objects:
-        x, y, z = _vertices(vocabulary.meshes[each.category], vocabulary.assets) * vocabulary.scale(
-            each.category, each.attributes
-        )
-        right, behind, up = each.position
-        cos, sin = math.cos(each.heading), math.sin(each.heading)
-        x, y = x * cos - y * sin + right, x * sin + y * cos + behind
-        _, row, _ = project(camera, x, y, z + up, width, height)
-        heights.append(float(row.max() - row.min()) / height)
-    return round(max(heights), 4)
+    tallest, contents = 0.0, [(each.category, each.attributes) for each in objects]
+    bounds = ground.heights(contents, [each.position for each in objects])
+    for bound, each in sorted(zip(bounds, objects, strict=True), key=itemgetter(0), reverse=True):
+        if bound <= tallest:
+            break
+        tallest = max(tallest, _height(each, camera, ground))
+    return tallest
+
+
+def _height(each: SceneObject, camera: Camera, ground: Ground) -> float:
+    """The height of an object in the image, from its vertices, as a share of the image's."""
+    vocabulary, (width, height) = ground.vocabulary, ground.size
+    x, y, z = _vertices(vocabulary.meshes[each.category], vocabulary.assets) * vocabulary.scale(
+        each.category, each.attributes
+    )
+    right, behind, up = each.position
+    cos, sin = math.cos(each.heading), math.sin(each.heading)
+    x, y = x * cos - y * sin + right, x * sin + y * cos + behind
+    _, row, _ = project(camera, x, y, z + up, width, height)
+    return round(float(row.max() - row.min()) / height, 4)
 
 
 @cache
@@ -129,20 +141,28 @@ _FULL = 0.96  # the most of the frame's half width and height that objects fill
 _LEAST_SHARE = 0.6  # of the way to the middle of the objects, and to the longest lens that they allow
 
 
-def _closer(camera: Camera, objects: Contents, positions: Sequence[Point], ground: Ground, stream: Stream) -> Camera:
-    """The camera as close as the objects and the vocabulary allow, or somewhat less.
+def _moved_in(camera: Camera, positions: Sequence[Point], vocabulary: Vocabulary, stream: Stream) -> Camera:
+    """The camera moved over the ground towards the middle of the objects, where the vocabulary lets it come closer.
 
-    It moves over the ground towards the middle of the objects, and its lens grows. Its direction stays, and with it
-    what is left of what.
+    Its direction stays, and with it what is left of what.
     """
-    most = ground.vocabulary.closest
-    if most == 1:
+    if vocabulary.closest == 1:
         return camera
     share = stream.uniform(_LEAST_SHARE, 1)
     x, y, _ = (share * (min(axis) + max(axis)) / 2 for axis in zip(*positions, strict=True))
-    camera = replace(camera, position=_moved(camera.position, x, y), target=_moved(camera.target, x, y))
-    longest = min(most, _FULL / ground.seen_from(camera).fill(objects, positions))
-    return replace(camera, lens=round(camera.lens * max(1.0, 1 + (longest - 1) * stream.uniform(_LEAST_SHARE, 1)), 3))
+    return replace(camera, position=_moved(camera.position, x, y), target=_moved(camera.target, x, y))
+
+
+def _zoom(tallest: float, fill: float, vocabulary: Vocabulary, stream: Stream) -> float:
+    """How much longer the lens grows: as much as the objects and the vocabulary allow, or somewhat less.
+
+    `tallest` is the height of the tallest object, and `fill` is how far objects reach towards the edges, both with the
+    lens as it is. Where the family asks for a tallest object, the lens makes it so tall, or is the longest.
+    """
+    longest = max(1.0, min(vocabulary.closest, _FULL / fill))
+    tall = vocabulary.placement.tallest / tallest if tallest else 1.0
+    least = min(longest, max(tall, 1 + _LEAST_SHARE * (longest - 1)))
+    return stream.uniform(least, longest)
 
 
 def _moved(point: Point, x: float, y: float) -> Point:
