@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 _PLAIN = re.compile(r"[A-Za-z0-9 .,'/_-]*")
 _CLOSE = 2.0  # CIEDE2000 of two colours that only a trained eye tells apart, side by side
 _FAR = 0.35  # of a channel of sRGB, 0..1, by which closer colours never differ
+_LIGHTER = 3.5  # of L*, 0..100, by which closer colours never differ: CIEDE2000 divides it by 1.75 at most
 _NUMBERS = 0.02  # of a share, or metres
 _WORDS = ("synonyms", "article")
 
@@ -97,7 +98,8 @@ def _same_color(one: Color, other: Color) -> bool:
         return False
     from skimage.color import deltaE_ciede2000  # takes a while to load
 
-    return bool(deltaE_ciede2000(_lab(one), _lab(other)) < _CLOSE)
+    first, second = _lab(one), _lab(other)
+    return bool(abs(first[0] - second[0]) <= _LIGHTER and deltaE_ciede2000(first, second) < _CLOSE)
 
 
 @cache
