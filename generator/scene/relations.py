@@ -30,8 +30,7 @@ class Space:
 
     def margin(self, relation: Relation, *objects: int) -> float:
         """Signed metres, to the micrometre, by which a relation holds of objects; negative if it does not."""
-        poses = [self._poses[i] for i in objects]
-        return relation.axis.margin(relation.name, *poses, distance=relation.distance or 0.0)
+        return relation.axis.margin(relation.name, [self._poses[i] for i in objects], relation.distance or 0.0)
 
 
 def decided(margin: float, relation: Relation) -> Truth:

@@ -5,7 +5,7 @@ A new relation is an entry of `AXES` here, its phrase in a family, and an entry 
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, NamedTuple, TypeVar
@@ -69,13 +69,13 @@ class Axis:
             return first, second, False
         return (first, second, True) if self.symmetric else (second, first, False)
 
-    def margin(self, rule: str, *poses: Pose, distance: float) -> float:
+    def margin(self, rule: str, poses: Sequence[Pose], distance: float) -> float:
         """Signed metres, to the micrometre, by which a rule holds of some poses; negative where it does not."""
-        if self.arity > 2:
+        if rule == self.rules[0]:
             return round(self.measure(*poses, distance), 6)
-        one, other, negated = self.asked(rule, poses[0], poses[1])
-        metres = self.measure(one, other, distance)
-        return round(-metres if negated else metres, 6)
+        if self.symmetric:
+            return round(-self.measure(*poses, distance), 6)
+        return round(self.measure(*reversed(poses), distance), 6)
 
 
 def _apart(first: Pose, second: Pose) -> float:

@@ -67,17 +67,17 @@ def family(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 @given(st.sampled_from(sorted(AXIS_OF)), poses, poses)
 def test_converses_and_opposites_are_what_the_margins_say(rule: str, one: Pose, other: Pose) -> None:
     axis = AXIS_OF[rule]
-    margin = axis.margin(rule, one, other, distance=2.0)
-    assert axis.margin(axis.converse(rule), other, one, distance=2.0) == margin
+    margin = axis.margin(rule, (one, other), 2.0)
+    assert axis.margin(axis.converse(rule), (other, one), 2.0) == margin
     if margin > 0:
-        assert axis.margin(axis.opposite(rule), one, other, distance=2.0) <= 0
+        assert axis.margin(axis.opposite(rule), (one, other), 2.0) <= 0
     assert axis.converse(axis.converse(rule)) == rule == axis.opposite(axis.opposite(rule))
 
 
 @given(st.sampled_from(sorted(AXIS_OF)), poses, poses)
 def test_the_judge_s_own_table_gives_the_same_metres(rule: str, one: Pose, other: Pose) -> None:
     read = geometry.RULES[rule].margin(geometry.Stand(*one), geometry.Stand(*other), 2.0)
-    assert AXIS_OF[rule].margin(rule, one, other, distance=2.0) == pytest.approx(float(read), abs=1e-6)
+    assert AXIS_OF[rule].margin(rule, (one, other), 2.0) == pytest.approx(float(read), abs=1e-6)
 
 
 def test_both_tables_have_the_same_rules() -> None:
