@@ -48,10 +48,6 @@ class Counts:
         for cell in cells:
             self.filled[cell] += n
 
-    def cost(self, cells: Cells) -> int:
-        """Half of what the sum of all squared counts grows by when the cells are filled, less a constant."""
-        return sum(map(self.filled.__getitem__, cells))
-
     def growth(self, empties: Cells, fills: Cells) -> int:
         """Half of what the sum of all squared counts grows by when cells are emptied and then others filled."""
         filled, grown = self.filled, 0
@@ -125,8 +121,11 @@ def even_out(
 def choose(options: Sequence[Sequence[Cells]], counts: Counts, stream: Stream) -> list[int]:
     """For each row the index of the option to take, so that `counts`, to which the options are added, become even."""
 
+    filled = counts.filled.__getitem__
+
     def cheapest(row: int) -> int:
-        return least_of([counts.cost(option) for option in options[row]], stream)
+        # half of what the sum of all squared counts grows by, less a constant
+        return least_of([sum(map(filled, option)) for option in options[row]], stream)
 
     def best(row: int, pick: int, _: Set[int]) -> int:
         counts.add(options[row][pick], -1)
