@@ -13,6 +13,7 @@ from evaluator.report.papers.given import Given, read_given
 from evaluator.report.papers.paper import find_paper, make_paper
 from evaluator.report.table import Cell, Table
 from evaluator.runs.measure import measure
+from generator.base.files import read_json
 from tests.evaluator.synthetic import Builder, Row, add_pair, one_of_each, planted, write_run
 
 ROW: Row = {
@@ -62,6 +63,12 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = write_run(root, tmp_path_factory.mktemp("papers-run") / "run", lambda n: planted(rng, n), [3])
     measure(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def results(measured: Path) -> Row:
+    """The results of that run."""
+    return read_json(measured / "results.json")
 
 
 @pytest.fixture(scope="session")

@@ -26,14 +26,8 @@ from evaluator.report.figures import (
     numbered,
     write_figures,
 )
-from generator.base.files import read_json
 from tests.evaluator.report.conftest import ROW
 from tests.evaluator.synthetic import Row
-
-
-@pytest.fixture(scope="module")
-def results(measured: Path) -> Row:
-    return read_json(measured / "results.json")
 
 
 def words_of(figure: Figure) -> set[str]:

@@ -8,7 +8,6 @@ import pytest
 from evaluator.report.files import latex_tables, write_latex
 from evaluator.report.table import number, p_value
 from evaluator.report.writers import escape
-from generator.base.files import read_json
 from tests.evaluator.report.conftest import compile_latex
 from tests.evaluator.synthetic import Row, find
 
@@ -16,8 +15,8 @@ NAME = r"open_clip:a_b&c 50% #1 {x} $y$ \end{table} ~^ é <z>"
 
 
 @pytest.fixture(scope="module")
-def results(measured: Path) -> Row:
-    return {**read_json(measured / "results.json"), "model": NAME}
+def results(results: Row) -> Row:
+    return {**results, "model": NAME}
 
 
 @pytest.fixture(scope="module")

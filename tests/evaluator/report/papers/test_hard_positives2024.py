@@ -6,11 +6,11 @@ import pytest
 
 from evaluator.report.papers.given import Given
 from tests.evaluator.report.conftest import cell, shows, tables_of
-from tests.evaluator.synthetic import find
+from tests.evaluator.synthetic import Row, find
 
 
-def test_accuracies_brittleness_and_mean_scores(given: Given) -> None:
-    tables, results = tables_of("hard-positives2024", given), given.labels[0].entries[0]
+def test_accuracies_brittleness_and_mean_scores(given: Given, results: Row) -> None:
+    tables = tables_of("hard-positives2024", given)
     for split in ("seen", "partial", "unseen"):
         label = [split, "dual", "scratch"]
         for group, kind in (("REPLACE", "replace"), ("SWAP", "swap")):

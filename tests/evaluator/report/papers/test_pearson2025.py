@@ -12,7 +12,7 @@ from evaluator.report.papers.given import Given, Label, read_given
 from evaluator.report.papers.paper import find_paper, make_paper, write_paper
 from generator.base.errors import UserError
 from tests.evaluator.analysis.test_pooling import made_run
-from tests.evaluator.report.conftest import ROW, cell, tables_of
+from tests.evaluator.report.conftest import cell, tables_of
 
 _SPLITS = {"ID Validation": "id_val", "ID Test": "id_test", "OOD Validation": "ood_val", "OOD Test": "ood_test"}
 _TABLES = {
@@ -29,14 +29,13 @@ _ERRORS = {
 
 
 def test_figures_are_those_of_the_folders_of_other_commands(tmp_path: Path) -> None:
-    for name, record, files in (("maps", MAP_RECORD, ("texts.svg", "images.svg")), ("drawn", DRAWING_RECORD, (SHEET,))):
+    for name, *files in (("maps", MAP_RECORD, "texts.svg", "images.svg"), ("drawn", DRAWING_RECORD, SHEET)):
         (tmp_path / name).mkdir()
-        (tmp_path / name / record).write_text('{"name": "pearson2025-relational"}')
         for file in files:
-            (tmp_path / name / file).write_bytes(f"{name} {file}".encode())
-    made = make_paper(
-        find_paper("pearson2025"), read_given([str(tmp_path / "maps"), f"SD, seed 0={tmp_path / 'drawn'}"])
-    )
+            (tmp_path / name / file).write_text(f"{name} {file}")
+        (tmp_path / name / files[0]).write_text('{"name": "pearson2025-relational"}')
+    paper = find_paper("pearson2025")
+    made = make_paper(paper, read_given([str(tmp_path / "maps"), f"SD, seed 0={tmp_path / 'drawn'}"]))
     assert made.figures == {
         "figure5-SD__seed_0-sheet.png": b"drawn sheet.png",
         "figure6-pearson2025-relational-texts.svg": b"maps texts.svg",
@@ -45,23 +44,23 @@ def test_figures_are_those_of_the_folders_of_other_commands(tmp_path: Path) -> N
     assert {path.name for path in write_paper(made, tmp_path / "out")} == set(made.figures)
     (tmp_path / "drawn" / SHEET).unlink()
     with pytest.raises(UserError, match=r"has no sheet\.png"):
-        make_paper(find_paper("pearson2025"), read_given([str(tmp_path / "drawn")]))
+        make_paper(paper, read_given([str(tmp_path / "drawn")]))
 
 
 def test_accuracy_and_errors_by_split() -> None:
-    cells: list[tuple[str, str, str, dict[str, str]]] = [
-        (number, head, "", {"metric": metric, "kind": kind, "split": split})
+    cells: dict[tuple[str, str, str], dict[str, str]] = {
+        (number, head, ""): {"metric": metric, "kind": kind, "split": split}
         for number, (metric, kind) in _TABLES.items()
         for head, split in _SPLITS.items()
-    ]
-    cells += [
-        (number, head, group, {"metric": "share of predictions", "kind": kind, "error": error, "split": _SPLITS[group]})
+    }
+    cells |= {
+        (number, head, group): {"metric": "share of predictions", "kind": kind, "error": error, "split": _SPLITS[group]}
         for number, (kind, errors) in _ERRORS.items()
         for group in ("ID Test", "OOD Test")
         for head, error in errors.items()
-    ]
-    rows = [{**ROW, "protocol": "gzsl", **of, "value": i / 100} for i, (*_, of) in enumerate(cells)]
-    tables = tables_of("pearson2025", Given([Label(("CLIP", "frozen"), pool_runs([made_run(rows=tuple(rows))]))]))
+    }
+    run = made_run(rows=tuple({"protocol": "gzsl", **of, "value": i / 100} for i, of in enumerate(cells.values())))
+    tables = tables_of("pearson2025", Given([Label(("CLIP", "frozen"), pool_runs([run]))]))
     assert list(tables) == ["2", "3", "4", "5", "6", "7", "8"]
-    for i, (number, head, group, _) in enumerate(cells):
+    for i, (number, head, group) in enumerate(cells):
         assert cell(tables[number], ["CLIP", "frozen"], head, group).numbers["value"] == i / 100
