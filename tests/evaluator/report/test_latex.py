@@ -51,10 +51,7 @@ def test_every_protocol_has_a_table_of_equal_rows(folder: Path, results: Row) ->
     ("protocol", "labels"),
     [
         ("binary", {"kind": "swap"}),
-        ("systematicity", {"kind": "both", "metric": "R@3"}),
-        ("gzsl", {"metric": "ZSL", "kind": "relational"}),
         ("hard_positives", {"kind": "converse", "metric": "brittleness"}),
-        ("pairs", {"metric": "group"}),
         ("productivity", {"kind": "neg", "n": 5}),
         ("confusion", {"metric": "R@1"}),
     ],

@@ -9,7 +9,7 @@ from yaml import safe_load
 from evaluator import evaluate
 from evaluator.report.files import write_hub, write_model_card
 from generator.base.errors import UserError
-from tests.evaluator.conftest import assert_one_sentence, score_command
+from tests.evaluator.conftest import assert_one_sentence, score_command, succeed
 from tests.evaluator.report.conftest import ROW
 from tests.evaluator.synthetic import Row
 
@@ -23,8 +23,7 @@ def test_the_values_of_a_run(bags: None, drawn: Path, tmp_path: Path) -> None:
     """Each main metric and split, with interval, chance and items, as results.json has them."""
     card, run = tmp_path / "repository" / "README.md", tmp_path / "run"
     results = evaluate(f"bag:sharp@{drawn}", drawn, protocols=["binary", "retrieval"], limit=9, out=run).results
-    done = score_command("report", run, "--hub", card.parent, "--hub-dataset", "me/mine")
-    assert done.exit_code == 0, done.output
+    done = succeed("report", run, "--hub", card.parent, "--hub-dataset", "me/mine")
     assert f"Results for the Hub are in {card}" in done.stderr
     read = ModelCard.load(card)
     assert read.data.model_name == f"bag:sharp@{drawn}"
@@ -43,8 +42,7 @@ def test_the_values_of_a_run(bags: None, drawn: Path, tmp_path: Path) -> None:
         assert found.metric_args["interval_level"] == 0.95
         for name in ("low", "high", "chance", "items"):
             assert found.metric_args[name] == row[name]
-    text = (card.parent / ".eval_results" / "mine.yaml").read_text()
-    entries = parse_eval_result_entries(safe_load(text))
+    entries = parse_eval_result_entries(safe_load((card.parent / ".eval_results" / "mine.yaml").read_text()))
     assert {each.dataset_id for each in entries} == {"me/mine"}
     by_task = {each.task_id: each.value for each in entries}
     assert len(by_task) == len(entries) == len(read.data.eval_results)
@@ -77,15 +75,14 @@ def test_one_sentence(bags: None, drawn: Path, tmp_path: Path) -> None:
         write_hub([_entry({}), _entry({}, benchmark="c")], tmp_path / "hub", "me/mine")
     assert not [*tmp_path.iterdir()]
     evaluate(f"bag:sharp@{drawn}", drawn, protocols="binary", limit=2, out=tmp_path / "run")
-    for text in ("---\na: [\n---\n", "---\nmodel-index: 3\n---\n", "no metadata"):
-        (tmp_path / "README.md").write_text(text)
-        done = score_command("report", tmp_path / "run", "--hub", tmp_path)
-        if text == "no metadata":
-            assert done.exit_code == 0
-            assert "no metadata" in (tmp_path / "README.md").read_text()
-        else:
-            assert_one_sentence(done, "is no model card whose metadata can be read")
-            assert (tmp_path / "README.md").read_text() == text
+    card, to_hub = tmp_path / "README.md", ("report", tmp_path / "run", "--hub", tmp_path)
+    for text in ("---\na: [\n---\n", "---\nmodel-index: 3\n---\n"):
+        card.write_text(text)
+        assert_one_sentence(score_command(*to_hub), "is no model card whose metadata can be read")
+        assert card.read_text() == text
+    card.write_text("no metadata")
+    succeed(*to_hub)
+    assert "no metadata" in card.read_text()
     command = ("report", tmp_path / "run", "--hub-dataset")
     assert_one_sentence(score_command(*command, "x", "--hub", tmp_path), "OWNER/NAME")
     assert_one_sentence(score_command(*command, "a/b"), "belongs to --hub")

@@ -10,7 +10,7 @@ from huggingface_hub import ModelCard
 
 from evaluator.report.page import write_page
 from evaluator.runs.folder import read_named
-from tests.evaluator.conftest import score_command
+from tests.evaluator.conftest import succeed
 
 HELD = "bindings like these, of these 3 values and 3 objects"
 
@@ -18,8 +18,7 @@ HELD = "bindings like these, of these 3 values and 3 objects"
 @pytest.fixture
 def run(bags: None, drawn: Path, tmp_path: Path) -> Path:
     """Of the unseen block the three values and objects are held; the seen split has more."""
-    done = score_command("run", drawn, "--model", f"bag:sharp@{drawn}", "--out", tmp_path / "run", "--limit", 40)
-    assert done.exit_code == 0, done.output
+    succeed("run", drawn, "--model", f"bag:sharp@{drawn}", "--out", tmp_path / "run", "--limit", 40)
     return tmp_path / "run"
 
 
@@ -29,7 +28,7 @@ def test_each_number_says_of_what_it_speaks(run: Path, tmp_path: Path) -> None:
     assert {row["speaks_of"] for row in rows if row["split"] == "unseen"} == {HELD}
     assert all(row["speaks_of"] for row in rows)
     page = re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", (tmp_path / "page.html").read_text(encoding="utf-8")))
-    terminal = score_command("report", run, "--hub", tmp_path, "--out", tmp_path / "page.html").stdout
+    terminal = succeed("report", run, "--hub", tmp_path, "--out", tmp_path / "page.html").stdout
     for text in {row["speaks_of"] for row in rows}:
         assert text in page
     for row in rows:
@@ -49,8 +48,7 @@ def test_numbers_of_tables_without_bindings_claim_none(tmp_path: Path) -> None:
     for i in range(40):
         lines += [f"{i},binary,c,true {i},{i % 3},k{i // 4},test", f"{i},binary,n,false {i},1,k{i // 4},test"]
     (tmp_path / "scores.csv").write_text("\n".join(lines))
-    done = score_command("measure", "--items", tmp_path / "scores.csv", "--out", tmp_path / "run", "--full")
-    assert done.exit_code == 0, done.output
+    done = succeed("measure", "--items", tmp_path / "scores.csv", "--out", tmp_path / "run", "--full")
     write_page([read_named(str(tmp_path / "run"))], tmp_path / "page.html")
     for text in (done.stdout, (tmp_path / "page.html").read_text(encoding="utf-8")):
         assert "groups like these; the bindings are not known" in text

@@ -24,8 +24,7 @@ from tests.evaluator.report.conftest import ROW, compile_latex, tables_of
 
 
 def test_numbers_are_written_for_people() -> None:
-    shares = (0.0, 0.5, 1.0, 2 / 7392, 0.0009, 0.00101)
-    assert [number(x, "share") for x in shares] == ["0.0", "50.0", "100.0", "0.027", "0.09", "0.1"]
+    assert [number(x, "share") for x in (0.0, 1.0, 0.0009, 0.00101)] == ["0.0", "100.0", "0.09", "0.1"]
     assert [number(x, "share", 2) for x in (0.0, 0.57142, 2 / 7392, 0.00005)] == ["0.00", "57.14", "0.03", "0.005"]
     assert interval({**ROW, "low": 0.12345, "high": 1.0}, 2) == "[12.35, 100.00]"
     assert interval({**ROW, "low": -0.1, "high": 0.2, "unit": "difference"}) == "[-10.0, +20.0]"
@@ -41,11 +40,9 @@ def test_a_value_has_its_interval_and_numbers() -> None:
 
 
 def test_what_differs_is_a_range() -> None:
-    rows = [{**ROW, "chance": 0.25, "items": 9}, ROW, {**ROW, "chance": None, "items": None}]
-    assert chance_cell(rows).text == "25.0–50.0"
-    assert chance_cell([{**ROW, "chance": chance} for chance in (0.1, 0.09)]).text == "9.0–10.0"
+    rows = [{**ROW, "chance": chance, "items": items} for chance, items in ((0.1, 9), (0.09, 1200), (None, None))]
+    assert chance_cell(rows).text == "9.0–10.0"
     assert count_cell(rows, "items").text == "9–1,200"
-    assert chance_cell([]).text == "–"
 
 
 def test_a_load_has_its_error_p_and_stars() -> None:
@@ -79,27 +76,25 @@ def test_each_cell_with_a_number_or_a_reason_is_a_row_of_csv() -> None:
     ]
 
 
+MARKDOWN = r"""**Table 2. A title**
+
+**CONTAMINATED: x.**
+
+| model | G: x | y |
+| --- | ---: | ---: |
+| a\_b | 50.0\* \[40.0, 60.0\] | – (a) |
+
+In %.
+
+(a) no run.
+"""
+
+
 def test_markdown_has_title_mark_lines_and_notes() -> None:
     lines = [Line(["a_b"], [Cell("50.0", "[40.0, 60.0]", "*"), Cell(reason="no run")])]
-    table = Table(
-        ["model"], [Column("x", "G"), Column("y")], lines, "Table 2", "A title", ["In %."], "CONTAMINATED: x."
-    )
-    assert markdown(table) == "\n".join(
-        [
-            "**Table 2. A title**",
-            "",
-            "**CONTAMINATED: x.**",
-            "",
-            "| model | G: x | y |",
-            "| --- | ---: | ---: |",
-            r"| a\_b | 50.0\* \[40.0, 60.0\] | – (a) |",
-            "",
-            "In %.",
-            "",
-            "(a) no run.",
-            "",
-        ]
-    )
+    columns = [Column("x", "G"), Column("y")]
+    table = Table(["model"], columns, lines, "Table 2", "A title", ["In %."], "CONTAMINATED: x.")
+    assert markdown(table) == MARKDOWN
 
 
 def test_control_characters_are_shown_in_markdown_and_csv() -> None:
