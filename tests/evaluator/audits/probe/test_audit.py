@@ -1,6 +1,5 @@
 """`score probe` finds where a model that was built so loses what is bound."""
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,69 +15,46 @@ from evaluator.report.figures import by_probe
 from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
 from generator.vocabulary.families import vocabulary_text
+from generator.vocabulary.schema import parse_vocabulary
 from tests.evaluator import conftest
-from tests.evaluator.encoders import WordBag, captions_by_image
-
-WIDTH = 5
+from tests.evaluator.encoders import WordBag, captions_by_image, word_vector
 
 
-def _vector(word: str) -> np.ndarray:
-    seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:8], "big")
-    return np.random.default_rng(seed).normal(size=WIDTH)
+
+def embed(caption: str, binds: bool) -> np.ndarray:
+    """The sum of the vectors of its values and objects, and where a tower binds, of their products too."""
+    total = 0
+    for mention in caption.removesuffix(".").split(" and "):
+        value, thing = (word_vector(word)[:5] for word in mention.split()[-2:])
+        total += np.concatenate([2 * value, 2 * thing, binds * np.outer(value, thing).ravel()])
+    return (total / np.linalg.norm(total)).astype(np.float32)
 
 
 class Built(WordBag):
-    """A caption is the sum of the vectors of its values and objects, and where a tower binds, of their products too.
-    An image is embedded as its caption."""
+    """An encoder whose towers bind or do not; an image is embedded as its caption."""
 
     def __init__(self, captions: dict[bytes, str], images: bool, texts: bool):
         super().__init__(captions, key=f"built {images} {texts}")
-        self._binds = {"image": images, "text": texts}
+        self._images, self._texts = images, texts
 
     def encode_texts(self, texts: Sequence[str]) -> np.ndarray:
-        """Unit vectors, float32 (n, d)."""
-        return np.stack([self._embed(text, "text") for text in texts])
+        return np.stack([embed(text, self._texts) for text in texts])
 
     def encode_images(self, images: Sequence[Image.Image]) -> np.ndarray:
-        """Unit vectors, float32 (n, d)."""
-        return np.stack([self._embed(self._captions[image.tobytes()], "image") for image in images])
-
-    def _embed(self, text: str, tower: str) -> np.ndarray:
-        words = [word.strip(".,") for word in text.lower().split()]
-        values = [(i, word) for i, word in enumerate(words) if word in _VALUES]
-        objects = [(i, word) for i, word in enumerate(words) if word in _OBJECTS]
-        total = np.zeros(2 * WIDTH + WIDTH * WIDTH)
-        for (_, value), (_, name) in zip(values, objects, strict=True):
-            product = np.outer(_vector(value), _vector(name)).ravel() * self._binds[tower]
-            total += np.concatenate([2 * _vector(value), 2 * _vector(name), product])
-        return (total / np.linalg.norm(total)).astype(np.float32)
+        return np.stack([embed(self._captions[image.tobytes()], self._images) for image in images])
 
 
-_VALUES = ("blue", "brown", "cyan", "gray", "green", "purple", "red", "yellow")
-_OBJECTS = (
-    "arch",
-    "cone",
-    "crescent",
-    "cross",
-    "cube",
-    "cylinder",
-    "heart",
-    "hourglass",
-    "pyramid",
-    "sphere",
-    "star",
-    "torus",
-)
 KINDS = {"bag": (False, False), "bound": (True, True), "blind": (False, True)}
 
 
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Scenes of all values and shapes of the family clevr, of which many pairs can be seen."""
-    sides = {name: (8 + 2 * (i % 4), 8 + 6 * (i // 4)) for i, name in enumerate(_OBJECTS)}
+    text = vocabulary_text("clevr")
+    sides = {name: (8 + 2 * (i % 4), 8 + 6 * (i // 4)) for i, name in enumerate(parse_vocabulary(text, "clevr").objects)}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(conftest, "_SIDES", sides)
-        patch.setattr(conftest, "small_vocabulary_text", lambda: vocabulary_text("clevr"))
+        patch.setattr(conftest, "small_vocabulary_text", lambda: text)
         scenes = {"train": 40, "val": 2, "seen": 200, "partial": 24, "unseen": 36}
         return conftest.build_dataset(tmp_path_factory.mktemp("probe") / "dataset", scenes)
 
@@ -86,8 +62,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def load(name: str, device: str | None) -> Built:
     """Loader of a family for the registry: KIND@FOLDER of a dataset."""
     kind, _, root = name.partition("@")
-    captions = captions_by_image(Path(root))
-    return Built(captions, *KINDS[kind])
+    return Built(captions_by_image(Path(root)), *KINDS[kind])
 
 
 @pytest.fixture(scope="module")
