@@ -1,7 +1,7 @@
 """Benchmarks without images for the audit, and what is read off its results."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,6 @@ from generator.dataset.writer import WorldWriter, write_benchmark
 
 COLOURS = ("red", "blue", "green", "yellow", "purple", "black", "white", "orange")
 SHAPES = ("cube", "sphere", "cone", "torus", "pyramid", "cylinder", "heart", "star")
-TEXTS = ["a red cube", "a blue cube", "a red sphere and a blue cone", "red", "a red sphere"]
 Entry = dict[str, Any]
 
 
@@ -39,7 +38,7 @@ def write(root: Path, entries: Iterable[Entry], atoms: int | None = 4) -> Path:
             }
         )
         for slot, truth, text, *of in entry["texts"]:
-            text_id = text_id_of(text)
+            text_id = id_of(text)
             counts = {"n_objects": atoms, "n_attributes": 0, "n_relations": 0} if atoms is not None else {}
             texts[text_id] = {"text_id": text_id, "text": text, "level": entry.get("level"), **counts}
             candidates.append(
@@ -50,7 +49,7 @@ def write(root: Path, entries: Iterable[Entry], atoms: int | None = 4) -> Path:
                     "slot": slot,
                     "truth": truth,
                     "changed": [],
-                    "of": text_id_of(of[0]) if of and of[0] else None,
+                    "of": id_of(of[0]) if of and of[0] else None,
                     "kind": of[1] if len(of) > 1 else None,
                 }
             )
@@ -58,7 +57,7 @@ def write(root: Path, entries: Iterable[Entry], atoms: int | None = 4) -> Path:
     return root
 
 
-def text_id_of(text: str) -> str:
+def id_of(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -66,15 +65,12 @@ def pair(true: str, false: str, **more: Any) -> Entry:
     return {"texts": [("c", True, true), ("n", False, false, true)], **more}
 
 
-def swap(rng: np.random.Generator) -> tuple[str, str, str]:
-    """A caption, its attribute swap and their cluster, the truth chosen by chance."""
-    (a, b), (x, y) = rng.choice(COLOURS, 2, replace=False), rng.choice(SHAPES, 2, replace=False)
-    return f"a {a} {x} and a {b} {y}", f"a {b} {x} and a {a} {y}", "+".join(sorted((a, b, x, y)))
-
-
-def swaps(n: int, seed: int = 0) -> list[tuple[str, str, str]]:
+def swaps(n: int, seed: int = 0) -> Iterator[tuple[str, str, str]]:
+    """Captions, their attribute swaps and their clusters, the truth chosen by chance."""
     rng = np.random.default_rng(seed)
-    return [swap(rng) for _ in range(n)]
+    for _ in range(n):
+        (a, b), (x, y) = rng.choice(COLOURS, 2, replace=False), rng.choice(SHAPES, 2, replace=False)
+        yield f"a {a} {x} and a {b} {y}", f"a {b} {x} and a {a} {y}", "+".join(sorted((a, b, x, y)))
 
 
 def audited(tmp_path: Path, entries: Sequence[Entry], **more: Any) -> dict[str, Any]:
@@ -84,12 +80,6 @@ def audited(tmp_path: Path, entries: Sequence[Entry], **more: Any) -> dict[str, 
 def only(results: dict[str, Any]) -> dict[str, Any]:
     (kind,) = results["kinds"]
     return kind
-
-
-def with_a_word_more(text: str, rng: np.random.Generator) -> str:
-    words = text.split()
-    words.insert(int(rng.integers(1, len(words))), f"w{rng.integers(10**6)}")
-    return " ".join(words)
 
 
 def question(*texts: str, cluster: str = "k", atoms: int | None = 4) -> Question:

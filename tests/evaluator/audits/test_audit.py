@@ -1,7 +1,6 @@
 """What a text-only model can tell: planted artefacts are found, clean benchmarks are not accused, and every number
 checked."""
 
-import gc
 import itertools
 import json
 import os
@@ -11,18 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evaluator.audits.audit import CLEAN, HACKABLE, LEVEL, decide
+from evaluator.audits.audit import CLEAN, HACKABLE, decide
 from tests.conftest import run_command, run_process
-from tests.evaluator.audits.benchmarks import (
-    COLOURS,
-    SHAPES,
-    audited,
-    only,
-    pair,
-    swaps,
-    with_a_word_more,
-    write,
-)
+from tests.evaluator.audits.benchmarks import COLOURS, SHAPES, audited, only, pair, swaps, write
 from tests.evaluator.conftest import assert_one_sentence, score_command
 
 
@@ -45,12 +35,11 @@ def test_a_word_that_only_negatives_have_is_found_and_named(tmp_path: Path) -> N
 
 
 def test_the_order_of_the_same_words_is_found(tmp_path: Path) -> None:
-    entries = []
-    for x, y in ((x, y) for i, x in enumerate(SHAPES) for y in SHAPES[i + 1 :]):
-        entries += [
-            pair(f"the {x} is {side} of the {y}", f"the {y} is {side} of the {x}", cluster=x + y)
-            for side in ("in front", "on top", "ahead")
-        ]
+    entries = [
+        pair(f"the {x} is {side} of the {y}", f"the {y} is {side} of the {x}", cluster=x + y)
+        for x, y in itertools.combinations(SHAPES, 2)
+        for side in ("in front", "on top", "ahead")
+    ]
     kind = only(audited(tmp_path, entries))
     assert (kind["difference"]["jaccard"], kind["difference"]["ngrams"]["1"]) == (1, 0)
     assert kind["difference"]["ngrams"]["2"] > 0
@@ -95,10 +84,8 @@ def test_a_true_text_that_its_cluster_says_often_is_no_give_away(tmp_path: Path)
 
 def test_a_clean_kind_beside_a_hackable_one(tmp_path: Path) -> None:
     entries = [pair(true, false, cluster=cluster) for true, false, cluster in swaps(100)]
-    entries += [
-        pair(true, false + " not", cluster=cluster, kind="negation", skill="attribute")
-        for true, false, cluster in swaps(100)
-    ]
+    more = {"kind": "negation", "skill": "attribute"}
+    entries += [pair(true, false + " not", cluster=cluster, **more) for true, false, cluster in swaps(100)]
     entries += [pair(true, false, cluster="one", protocol="few") for true, false, _ in swaps(9)]
     results = audited(tmp_path, entries)
     assert [(kind["name"], kind["blind"]["verdict"]) for kind in results["kinds"]] == [
@@ -117,12 +104,10 @@ def test_a_clean_kind_beside_a_hackable_one(tmp_path: Path) -> None:
 
 def test_which_text_is_true_changes_only_signs(tmp_path: Path) -> None:
     """The trigram does not know which texts are true: exchanging true and false turns r over, and no more."""
-    rng = np.random.default_rng(3)
-    rows = [(true, with_a_word_more(false, rng), cluster) for true, false, cluster in swaps(80)]
+    rows = [(true, f"{false} w{i}", cluster) for i, (true, false, cluster) in enumerate(swaps(80))]
     one = only(audited(tmp_path / "one", [pair(true, false, cluster=cluster) for true, false, cluster in rows]))
     other = only(audited(tmp_path / "other", [pair(false, true, cluster=cluster) for true, false, cluster in rows]))
-    for measure in ("length", "perplexity"):
-        a, b = (kind[measure]["characters"] if measure == "length" else kind[measure] for kind in (one, other))
+    for a, b in ((one["length"]["characters"], other["length"]["characters"]), (one["perplexity"], other["perplexity"])):
         assert (a["true"], a["false"], a["size"]) == (b["false"], b["true"], b["size"])
         assert (a["r"], a["lower"]) == (pytest.approx(-b["r"]), pytest.approx(1 - b["lower"]))
     assert one["blind"]["value"] == other["blind"]["value"] > 0.95
@@ -135,10 +120,8 @@ def test_the_centre_of_several_negatives_is_told(tmp_path: Path) -> None:
     entries = []
     for i in range(40):
         words = rng.choice(COLOURS, 4, replace=False).tolist()
-        false = [" ".join([*words[:k], "pink", *words[k + 1 :]]) for k in range(4)]
-        entries.append(
-            {"texts": [("c", True, " ".join(words)), *(("n", False, text) for text in false)], "cluster": f"k{i}"}
-        )
+        false = [("n", False, " ".join([*words[:k], "pink", *words[k + 1 :]])) for k in range(4)]
+        entries.append({"texts": [("c", True, " ".join(words)), *false], "cluster": f"k{i}"})
     kind = only(audited(tmp_path, entries))
     assert kind["centre"] == {"value": 1.0, "chance": 0.2}
     assert kind["negatives_an_item"] == 4
@@ -153,7 +136,7 @@ def test_from_the_shell(tmp_path: Path) -> None:
     lines = people.stdout.strip().splitlines()
     assert lines[0] == "b: what a text-only model can tell"
     assert lines[-1] == "Hackable without looking at the image: binary/swap (100.0%)."
-    assert any(line.split()[:3] == ["binary/swap", "40", str(len({c for *_, c in swaps(40)}))] for line in lines)
+    assert ["binary/swap", "40", str(len({c for *_, c in swaps(40)}))] in [line.split()[:3] for line in lines]
     assert any(line.startswith("binary/swap is given away by '") for line in lines)
     assert "[not]" in people.stdout
     assert {"+1.00", "100.0", "hackable"} < set(people.stdout.split())
@@ -186,20 +169,21 @@ def test_an_empty_benchmark_is_one_sentence(tmp_path: Path) -> None:
     )
 
 
-def test_verdicts_are_corrected_for_the_number_of_kinds() -> None:
-    """Holm: in every set of kinds that a hackable one belongs to, the smallest p passes Bonferroni's bound."""
-    rng = np.random.default_rng(0)
-    gc.freeze()  # statsmodels collects garbage at each call, which takes long where much is loaded
-    for m in range(7):
-        for _ in range(20):
-            p = rng.random(m) ** 4 / 2
-            kinds: list[dict[str, Any]] = [{"blind": {"p": each, "low": 0.6}} for each in p.tolist()]
-            decide([*kinds, {"blind": {"p": None, "verdict": "few"}}])
-            sets = [s for n in range(1, m + 1) for s in itertools.combinations(range(m), n)]
-            passes = {s: min(p[list(s)]) <= LEVEL / len(s) for s in sets}
-            expected = [all(passes[s] for s in sets if i in s) for i in range(m)]
-            assert [kind["blind"]["verdict"] for kind in kinds] == [HACKABLE if each else CLEAN for each in expected]
-    gc.unfreeze()
+@pytest.mark.parametrize(
+    ("p", "hackable"),
+    [
+        ([], 0),
+        ([0.008, 0.012, 0.024], 3),  # Bonferroni would call one of them hackable
+        ([0.008, 0.013, 0.014], 1),  # a rate of false discoveries would allow three
+        ([0.009, 0.012, 0.024], 0),
+    ],
+)
+def test_verdicts_are_corrected_for_the_number_of_kinds(p: list[float], hackable: int) -> None:
+    """Holm, at 2.5%: the smallest p passes a third of it, the next one a half, the last one all."""
+    kinds: list[dict[str, Any]] = [{"blind": {"p": each, "low": 0.6}} for each in p[::-1]]
+    decide([*kinds, {"blind": {"p": None, "verdict": "few"}}])
+    verdicts = [kind["blind"]["verdict"] for kind in kinds]
+    assert verdicts == [CLEAN] * (len(p) - hackable) + [HACKABLE] * hackable
 
 
 def test_an_interval_that_reaches_chance_is_no_verdict() -> None:

@@ -1,6 +1,6 @@
 """Probes, geometry and moves recover what embeddings were built to hold."""
 
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -29,12 +29,12 @@ def _features(kind: str) -> dict[tuple[str, str], np.ndarray]:
     rng = np.random.default_rng(3)
     value, name = ({each: rng.normal(size=4) for each in names} for names in (VALUES, OBJECTS))
     plain = rng.normal(size=(8, 64)) / 8
-    product, own = rng.normal(size=(16, 64)) / 4, rng.normal(size=(len(VALUES) * len(OBJECTS), 64))
+    outer, own = rng.normal(size=(16, 64)) / 4, rng.normal(size=(len(VALUES) * len(OBJECTS), 64))
     found = {}
-    for row, (v, o) in enumerate((v, o) for v in VALUES for o in OBJECTS):
+    for row, (v, o) in enumerate(product(VALUES, OBJECTS)):
         found[v, o] = np.concatenate([value[v], name[o]]) @ plain
         if kind == "tensor":
-            found[v, o] = found[v, o] + np.outer(value[v], name[o]).ravel() @ product / 4
+            found[v, o] = found[v, o] + np.outer(value[v], name[o]).ravel() @ outer / 4
         if kind == "conjunctive":
             found[v, o] = found[v, o] + own[row] / 4
     return found
@@ -52,33 +52,25 @@ def _probed(kind: str, n: int = 3) -> dict[tuple[str, str], float]:
     groups = np.array(["+".join(sorted({each for binding in pair for each in binding})) for pair in pairs])
     rng = np.random.default_rng(0)
 
-    def others(part: int, names: list[str]) -> list[str]:
-        return [str(rng.choice([each for each in names if each not in (a[part], b[part])])) for a, b in pairs]
-
     asked = {
-        ATTRIBUTE: [(pair[0][0], other) for pair, other in zip(pairs, others(0, VALUES), strict=True)],
-        OBJECT: [(pair[0][1], other) for pair, other in zip(pairs, others(1, OBJECTS), strict=True)],
+        factor: [
+            (a[part], str(rng.choice([each for each in names if each not in (a[part], b[part])]))) for a, b in pairs
+        ]
+        for part, (factor, names) in enumerate(((ATTRIBUTE, VALUES), (OBJECT, OBJECTS)))
     }
     found = probe(_embedded(kind, pairs), pairs, asked, groups, split == "seen")
     return {(factor, name): found[factor][split == name].mean() for factor in FACTORS for name in SPLITS.values()}
 
 
-def test_a_bag_of_words_has_objects_and_attributes_and_no_binding() -> None:
-    found = _probed("bag")
+def test_what_is_bound_is_told_in_new_combinations_and_in_those_that_were_learnt() -> None:
+    """A bag of words binds nothing, a product of value and object all, a vector of each binding those of training."""
+    bag, tensor, conjunctive = map(_probed, ("bag", "tensor", "conjunctive"))
     for split in SPLITS.values():
-        assert min(found[ATTRIBUTE, split], found[OBJECT, split]) > 0.9
-        assert found[BINDING, split] == pytest.approx(0.5, abs=0.15)
-
-
-def test_a_product_of_value_and_object_is_bound_in_new_combinations_too() -> None:
-    found = _probed("tensor")
-    assert min(found[BINDING, split] for split in SPLITS.values()) > 0.95
-
-
-def test_a_vector_for_each_binding_is_bound_in_those_that_were_learnt_alone() -> None:
-    found = _probed("conjunctive")
-    assert found[BINDING, "seen"] > 0.9
-    assert found[BINDING, "unseen"] == pytest.approx(0.5, abs=0.15)
+        assert min(bag[ATTRIBUTE, split], bag[OBJECT, split]) > 0.9
+        assert bag[BINDING, split] == pytest.approx(0.5, abs=0.15)
+        assert tensor[BINDING, split] > 0.95
+    assert conjunctive[BINDING, "seen"] > 0.9
+    assert conjunctive[BINDING, "unseen"] == pytest.approx(0.5, abs=0.15)
 
 
 def test_what_is_bound_depends_on_the_binding_and_not_on_the_order_of_mention() -> None:
