@@ -12,7 +12,7 @@ import torch
 from evaluator.audits.audit import Request, audit
 from evaluator.audits.similarity import MINILM, SentenceEncoder, audit_similarity, similar_items
 from generator.base.errors import UserError
-from tests.evaluator.audits.benchmarks import only, pair, question, write
+from tests.evaluator.audits.benchmarks import pair, question, write
 from tests.evaluator.conftest import assert_one_sentence, score_command, succeed
 
 
@@ -51,46 +51,35 @@ class _Known:
 
 
 def test_the_filter_is_that_of_compass() -> None:
-    questions: list[Any] = [
-        question("1", "0.96", "0.94", atoms=5),
-        question("1", "0.94", "0.8", atoms=6),
-        question("1", "0.99", atoms=None),
-    ]
-    found = audit_similarity(questions, _Known())  # type: ignore[arg-type]
-    assert found == {"mean": pytest.approx(0.926), "negatives": 5, "above": 0.5, "atoms_unknown": 1}
-    assert audit_similarity(questions[2:], _Known())["above"] is None  # type: ignore[arg-type]
-
-
-def test_an_item_is_listed_if_one_of_its_negatives_is_too_similar() -> None:
-    questions: list[Any] = [
-        replace(question("1", "0.96", "0.1", atoms=5), item_id="b"),
+    """An item is listed if one of its negatives is too similar."""
+    questions = [
+        replace(question("1", "0.96", "0.94", atoms=5), item_id="b"),
         replace(question("1", "0.94", atoms=5), item_id="c"),
-        replace(question("1", "0.94", atoms=6), item_id="a"),
+        replace(question("1", "0.94", "0.8", atoms=6), item_id="a"),
         replace(question("1", "0.1", atoms=6), item_id="a"),
         replace(question("1", "0.99", atoms=None), item_id="d"),
     ]
-    assert similar_items(questions, _Known()) == ["a", "b"]  # type: ignore[arg-type]
+    encoder: Any = _Known()
+    found = audit_similarity(questions, encoder)
+    assert found == {"mean": pytest.approx(5.67 / 7), "negatives": 7, "above": pytest.approx(1 / 3), "atoms_unknown": 1}
+    assert audit_similarity(questions[4:], encoder)["above"] is None
+    assert similar_items(questions, encoder) == ["a", "b"]
 
 
-def test_similar_items_are_listed_for_gen_describe(bert: Path, tmp_path: Path) -> None:
+def test_an_audit_with_a_sentence_encoder_lists_similar_items(bert: Path, tmp_path: Path) -> None:
     texts = [("c", True, "red"), ("n", False, "a blue cube", "red"), ("d1", True, "red"), ("d1", False, "red", "red")]
     entries = [pair("red", "a blue cube", item_id="far"), {"item_id": "near", "texts": texts}]
     root = write(tmp_path / "d", [*entries, pair("red", "red", split="train", protocol="train")])
     listed = tmp_path / "ids"
-    succeed("audit", root, "--sentence-encoder", bert, "--device", "cpu", "--similar", listed)
+    done = succeed("audit", root, "--sentence-encoder", bert, "--device", "cpu", "--similar", listed)
+    assert "similar %" in done.stdout
     encoder = SentenceEncoder(str(bert), "cpu").encode(["red", "a blue cube"])
     assert encoder[0] @ encoder[1] < 0.95, "the random model must tell these two apart"
     assert listed.read_text(encoding="utf-8").split() == ["near"]
-    assert_one_sentence(score_command("audit", root, "--similar", listed), "--sentence-encoder")
-
-
-def test_an_audit_with_a_sentence_encoder(bert: Path, tmp_path: Path) -> None:
-    root = write(tmp_path / "d", [pair("a red cube", "a blue cube"), pair("a red cube", "a red sphere")])
-    done = score_command("audit", root, "--sentence-encoder", bert, "--device", "cpu")
-    assert "similar %" in done.stdout
     results = audit(Request(root, sentence_encoder=str(bert), device="cpu"))
     assert results["sentence_encoder"] == {"name": str(bert), "pooling": "mean"}
-    assert only(results)["similarity"]["negatives"] == 2
+    assert [kind["similarity"]["negatives"] for kind in results["kinds"]] == [2, 1]
+    assert_one_sentence(score_command("audit", root, "--similar", listed), "--sentence-encoder")
 
 
 def test_a_missing_extra_says_how_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evaluator.audits.familiarity import counting
-from evaluator.audits.familiarity.corpora import CAPTIONS, EMPTY, NO_CAPTION, NO_JSON, PHRASES, Part, parts, read_parts
+from evaluator.audits.familiarity.corpora import CAPTIONS, EMPTY, NO_CAPTION, NO_JSON, PHRASES, Part, read_parts
 from evaluator.audits.familiarity.corpus_files import Corpus, find_corpus
 from evaluator.audits.familiarity.counting import (
     PAIR_COUNTS,
@@ -33,7 +33,6 @@ from evaluator.audits.familiarity.counting import (
 from evaluator.provenance.captions import DEFAULT, EXACT, Reading
 from evaluator.provenance.noun_phrases import NounPhrases
 from generator.base.errors import UserError
-from generator.base.parquet import write_table
 from generator.base.progress import Callback
 from tests.conftest import run_process
 
@@ -60,14 +59,13 @@ def corpus(path: Path) -> Corpus:
 
 def read(table: Path) -> dict[tuple[str, str], tuple[int, int]]:
     """All of a table."""
-    columns = (pq.read_table(table)[name].to_pylist() for name in PAIR_COUNTS.names)
-    return {(attr, obj): (perfect, close) for attr, obj, perfect, close in zip(*columns, strict=True)}
+    rows = (row.values() for row in pq.read_table(table).to_pylist())
+    return {(attr, obj): (perfect, close) for attr, obj, perfect, close in rows}
 
 
 def plain() -> tuple[dict[tuple[str, str], tuple[int, int]], Counted]:
     """Counts by a plain loop."""
-    perfect: Counter[tuple[str, str]] = Counter()
-    close: Counter[tuple[str, str]] = Counter()
+    perfect, close = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     extract = NounPhrases()
     phrases = [phrase for caption in TEXTS for phrase in extract(caption)]
     for phrase in phrases:
@@ -96,11 +94,10 @@ def test_phrases_and_captions_of_a_part_are_counted() -> None:
     assert of_part(PHRASES) == ([], Counted())
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_counts_are_those_of_a_plain_loop(corpus: Corpus, tmp_path: Path, workers: int) -> None:
+def test_counts_are_those_of_a_plain_loop(corpus: Corpus, tmp_path: Path) -> None:
     followed: list[int] = []
     progress = Callback(lambda name, done, total: followed.append(done))
-    table, counted = count_corpus(corpus, tmp_path / "out", Farm(workers), progress)
+    table, counted = count_corpus(corpus, tmp_path / "out", progress=progress)
     expected = plain()
     assert (read(table), counted) == expected
     assert list(read(table)) == sorted(expected[0])
@@ -120,40 +117,33 @@ def test_a_file_is_counted_once_and_a_changed_one_again(corpus: Corpus, path: Pa
         assert count_corpus(find_corpus([tmp_path]), tmp_path / "counts [1]*'s")[1] == fewer
 
 
-def test_a_corpus_that_grows_counts_its_new_files_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tmp_path / "corpus"
-    folder.mkdir()
-    read_now: list[str] = []
-
-    def noting(files: Iterable[Path], sees: Sequence[Path]) -> Iterator[Part]:
-        for file in files:
-            read_now.append(file.name)
-            yield from parts(file)
-
-    monkeypatch.setattr(counting, "read_parts", noting)
-    for i in range(3):
-        (folder / f"{i}.txt").write_text("\n".join(TEXTS[100 * i : 100 * i + 100]))
-        table, counted = count_corpus(find_corpus([folder]), tmp_path / "out")
-        assert counted.captions == 100 * i + 100
-    assert read_now == ["0.txt", "1.txt", "2.txt"]
-    assert (read(table), counted) == plain()
-    again, some = count_corpus(find_corpus([folder / "2.txt", folder / "0.txt"]), tmp_path / "out")
-    once, same = count_corpus(find_corpus([folder / "0.txt", folder / "2.txt"]), tmp_path / "other")
-    assert (again.read_bytes(), some, len(read_now)) == (once.read_bytes(), same, 5)
-
-
 class Noting:
     """A farm that notes which parts it has counted, and stops after some."""
 
     def __init__(self, farm: Farm, stop: int = 1000):
-        self.farm, self.stop, self.done = farm, stop, list[int]()
+        self.farm, self.stop, self.done = farm, stop, list[Part]()
 
     def count(self, parts: Iterable[Part], reading: Reading) -> Iterator[PartCounts]:
         for part, *found in self.farm.count(parts, reading):
             if len(self.done) == self.stop:
                 raise KeyboardInterrupt
-            self.done.append(part.start)
+            self.done.append(part)
             yield (part, *found)
+
+
+def test_a_corpus_that_grows_counts_its_new_files_alone(tmp_path: Path) -> None:
+    folder, farm = tmp_path / "corpus", Noting(Farm())
+    folder.mkdir()
+    files = [folder / f"{i}.txt" for i in range(3)]
+    for i, file in enumerate(files):
+        file.write_text("\n".join(TEXTS[100 * i : 100 * i + 100]))
+        table, counted = count_corpus(find_corpus([folder]), tmp_path / "out", farm)
+        assert counted.captions == 100 * i + 100
+    assert [part.file for part in farm.done] == files
+    assert (read(table), counted) == plain()
+    again, some = count_corpus(find_corpus([files[2], files[0]]), tmp_path / "out", Farm(0))  # nobody counts
+    once, same = count_corpus(find_corpus([files[0], files[2]]), tmp_path / "other")
+    assert (again.read_bytes(), some) == (once.read_bytes(), same)
 
 
 def test_a_count_that_was_stopped_goes_on_with_what_it_lacks(
@@ -165,15 +155,14 @@ def test_a_count_that_was_stopped_goes_on_with_what_it_lacks(
         count_corpus(find_corpus([Path(path.name)]), tmp_path / "out", stopped := Noting(Farm(1), 3))
     table, counted = count_corpus(find_corpus([path]), tmp_path / "out", rest := Noting(Farm(2)))
     assert (read(table), counted) == plain()
-    assert stopped.done == [0, 40, 80]
-    assert sorted(rest.done) == [120, 160, 200, 240, 280]
+    assert [part.start for part in stopped.done] == [0, 40, 80]
+    assert sorted(part.start for part in rest.done) == [120, 160, 200, 240, 280]
 
 
 def test_a_corpus_without_phrases_is_refused_with_the_reasons(tmp_path: Path) -> None:
     (tmp_path / "corpus.jsonl").write_text('{"caption": "they are there"}\n{"url": 1}\n{"url": 2}\n{')
-    with pytest.raises(
-        UserError, match=rf"no phrase in 1 captions \(left out: 2 {NO_CAPTION}, 1 {NO_JSON}\); give captions in English"
-    ):
+    said = rf"no phrase in 1 captions \(left out: 2 {NO_CAPTION}, 1 {NO_JSON}\); give captions in English"
+    with pytest.raises(UserError, match=said):
         count_corpus(find_corpus([tmp_path / "corpus.jsonl"]), tmp_path / "out")
 
 
@@ -192,7 +181,7 @@ def test_tables_of_counts_are_summed_with_what_is_counted(corpus: Corpus, path: 
 
 
 def write(path: Path, rows: list[tuple[str, str, int, int]]) -> Path:
-    write_table(path, [dict(zip(PAIR_COUNTS.names, row, strict=True)) for row in rows], PAIR_COUNTS)
+    pq.write_table(pa.table([*zip(*rows, strict=True)], schema=PAIR_COUNTS), path)
     return path
 
 
@@ -231,16 +220,13 @@ def test_what_is_no_table_of_counts_is_said(text: str, said: str, tmp_path: Path
         read_counts(tmp_path / "x.parquet", set())
 
 
-PARTS = [Part(Path("x"), start, PHRASES, ["red car"] * (start + 1)) for start in range(9)]
-
-
 def test_a_farm_counts_each_part_once_and_reads_few_ahead() -> None:
     read_ahead: list[int] = []
 
     def noting() -> Iterator[Part]:
-        for part in PARTS:
-            read_ahead.append(part.start)
-            yield part
+        for start in range(9):
+            read_ahead.append(start)
+            yield Part(Path("x"), start, PHRASES, ["red car"] * (start + 1))
 
     counts = Farm(2).count(noting(), DEFAULT)
     first = next(counts)
