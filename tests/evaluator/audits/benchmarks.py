@@ -1,6 +1,5 @@
 """Benchmarks without images for the audit, and what is read off its results."""
 
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,38 +26,27 @@ def write(root: Path, entries: Iterable[Entry], atoms: int | None = 4) -> Path:
     texts, items, candidates = {}, [], []
     for i, entry in enumerate(entries):
         item_id = entry.get("item_id", f"i{i:05}")
-        items.append(
-            {
-                "item_id": item_id,
-                "protocol": entry.get("protocol", "binary"),
-                "kind": entry.get("kind", "swap"),
-                "skill": entry.get("skill"),
-                "split": entry.get("split", "unseen"),
-                "cluster_id": entry.get("cluster", item_id),
-            }
-        )
-        for slot, truth, text, *of in entry["texts"]:
-            text_id = id_of(text)
+        usual = {"protocol": "binary", "kind": "swap", "skill": None, "split": "unseen"}
+        labels = {name: entry.get(name, value) for name, value in usual.items()}
+        items.append({"item_id": item_id, "cluster_id": entry.get("cluster", item_id), **labels})
+        for slot, truth, text, *more in entry["texts"]:
+            of, kind, scene = (*more, None, None, None)[:3]
             counts = {"n_objects": atoms, "n_attributes": 0, "n_relations": 0} if atoms is not None else {}
-            texts[text_id] = {"text_id": text_id, "text": text, "level": entry.get("level"), **counts}
+            texts[text] = {"text_id": text, "text": text, "level": entry.get("level"), **counts}
             candidates.append(
                 {
                     "item_id": item_id,
-                    "scene_id": of[2] if len(of) > 2 else item_id,
-                    "text_id": text_id,
+                    "scene_id": scene or item_id,
+                    "text_id": text,
                     "slot": slot,
                     "truth": truth,
                     "changed": [],
-                    "of": id_of(of[0]) if of and of[0] else None,
-                    "kind": of[1] if len(of) > 1 else None,
+                    "of": of,
+                    "kind": kind,
                 }
             )
     write_benchmark(root, "b", {"texts": list(texts.values()), "items": items, "candidates": candidates}, None, {})
     return root
-
-
-def id_of(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def pair(true: str, false: str, **more: Any) -> Entry:

@@ -107,7 +107,10 @@ def test_which_text_is_true_changes_only_signs(tmp_path: Path) -> None:
     rows = [(true, f"{false} w{i}", cluster) for i, (true, false, cluster) in enumerate(swaps(80))]
     one = only(audited(tmp_path / "one", [pair(true, false, cluster=cluster) for true, false, cluster in rows]))
     other = only(audited(tmp_path / "other", [pair(false, true, cluster=cluster) for true, false, cluster in rows]))
-    for a, b in ((one["length"]["characters"], other["length"]["characters"]), (one["perplexity"], other["perplexity"])):
+    for a, b in (
+        (one["length"]["characters"], other["length"]["characters"]),
+        (one["perplexity"], other["perplexity"]),
+    ):
         assert (a["true"], a["false"], a["size"]) == (b["false"], b["true"], b["size"])
         assert (a["r"], a["lower"]) == (pytest.approx(-b["r"]), pytest.approx(1 - b["lower"]))
     assert one["blind"]["value"] == other["blind"]["value"] > 0.95

@@ -16,7 +16,7 @@ from evaluator.audits.prompts import choose_prompts
 from evaluator.models.registry import load_model
 from evaluator.provenance.exposure import Exposure
 from generator.base.errors import UserError
-from generator.dataset.reader import Benchmark, Dataset, World
+from generator.dataset.reader import Benchmark, World
 from tests.evaluator import diffusers_folders
 
 COLOURS = ["red", "blue", "lime", "yellow", "cyan", "magenta"]
@@ -135,11 +135,3 @@ def test_captions_are_true_of_their_images_and_of_their_split(benchmark: Benchma
     assert [prompt.split for prompt in choose_prompts(benchmark, ("val", "train"), 1, 0)] == ["val", "train"]
     with pytest.raises(UserError, match="has no captions of a split 'unsee'; did you mean 'unseen'"):
         choose_prompts(benchmark, ("unsee",), 1, 0)
-
-
-def test_class_lists_have_a_caption_for_each_label(class_lists: Path) -> None:
-    lists = Dataset.open(class_lists).benchmark("gzsl-single-b0")
-    prompts = choose_prompts(lists, (), 1000, 0)
-    assert list(dict.fromkeys(prompt.split for prompt in prompts)) == ["train", "id_test", "ood_test"]
-    train, unseen = ({prompt.text for prompt in prompts if prompt.split == split} for split in ("train", "ood_test"))
-    assert not train & unseen

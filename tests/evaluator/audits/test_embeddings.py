@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 
 from evaluator.audits.embeddings import (
-    Asked,
     choose_classes,
-    draw_maps,
     embed_images,
     embed_texts,
     mean_cosines,
@@ -79,9 +77,3 @@ def test_batches_are_those_of_the_model(world: World, tmp_path: Path) -> None:
     names = world.scenes["scene_id"].to_pylist()[:70]
     images = [model.prepare(world.image(name)) for name in names]
     assert np.allclose(embed_images(model, world, names), model.encode_images(images), atol=1e-6)
-
-
-def test_models_without_embeddings_are_refused(world: World, benchmark: Benchmark, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="'blind:length' does not embed images and texts apart; give a dual encoder"):
-        draw_maps(Asked(("blind:length",)), world, benchmark, tmp_path / "out", "cpu")
-    assert not (tmp_path / "out").exists()

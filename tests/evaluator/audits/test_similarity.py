@@ -15,7 +15,6 @@ from generator.base.errors import UserError
 from tests.evaluator.audits.benchmarks import pair, question, write
 from tests.evaluator.conftest import assert_one_sentence, score_command, succeed
 
-
 TEXTS = ["a red cube", "a blue cube", "a red sphere and a blue cone", "red", "a red sphere"]
 
 

@@ -67,14 +67,12 @@ Scored = Callable[..., Path]
 
 
 @pytest.fixture
-def scored(drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scored:
+def scored(drawn: Path, tmp_path: Path) -> Scored:
     """Scores an encoder under a name; returns the folder of the run."""
 
     def score(name: str, encoder: type[Sharp] = Sharp, **options: Any) -> Path:
         model = encoder(captions_by_image(drawn), key=encoder.__name__)
-        monkeypatch.setattr("evaluator.runs.run.load_model", lambda spec, device: model)
-        out = tmp_path / encoder.__name__
-        return evaluate(name, drawn, out=out, batch_size=64, device="cpu", **options).folder
+        return evaluate(model, drawn, out=tmp_path / encoder.__name__, name=name, **options).folder
 
     return score
 

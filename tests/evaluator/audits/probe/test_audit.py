@@ -20,7 +20,6 @@ from tests.evaluator import conftest
 from tests.evaluator.encoders import WordBag, captions_by_image, word_vector
 
 
-
 def embed(caption: str, binds: bool) -> np.ndarray:
     """The sum of the vectors of its values and objects, and where a tower binds, of their products too."""
     total = 0
@@ -51,7 +50,9 @@ KINDS = {"bag": (False, False), "bound": (True, True), "blind": (False, True)}
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Scenes of all values and shapes of the family clevr, of which many pairs can be seen."""
     text = vocabulary_text("clevr")
-    sides = {name: (8 + 2 * (i % 4), 8 + 6 * (i // 4)) for i, name in enumerate(parse_vocabulary(text, "clevr").objects)}
+    sides = {
+        name: (8 + 2 * (i % 4), 8 + 6 * (i // 4)) for i, name in enumerate(parse_vocabulary(text, "clevr").objects)
+    }
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(conftest, "_SIDES", sides)
         patch.setattr(conftest, "small_vocabulary_text", lambda: text)
@@ -126,7 +127,7 @@ def test_the_figure_names_factors_models_and_splits(results: dict[str, Any]) -> 
 def test_what_cannot_be_probed_is_one_sentence(dataset: Path, class_lists: Path, tmp_path: Path) -> None:
     opened = Dataset.open(dataset)
     for asked, said in (
-        (Asked(("blind:length",)), "does not embed images and texts apart"),
+        (Asked(("blind:length",)), "'blind:length' does not embed images and texts apart; give a dual encoder"),
         (Asked(("blind:length",), fit="sen"), "no questions of a split 'sen'; did you mean 'seen'"),
     ):
         with pytest.raises(UserError, match=said):

@@ -14,6 +14,7 @@ from tests.evaluator.report.conftest import cell, shows, tables_of
 from tests.evaluator.runs.test_partitions import CORPUS, audited
 from tests.evaluator.synthetic import Row, find
 
+
 def test_accuracy_and_pairs_by_split(given: Given, results: Row) -> None:
     tables = tables_of("bindsplit2026", given)
     label = ["dual", "scratch"]
