@@ -1,8 +1,6 @@
 """Runs as large as those of a paper, written as files: three models, three training seeds of each, four protocols,
 thousands of items over scenes of two rectangles."""
 
-import hashlib
-import io
 import json
 from collections.abc import Sequence
 from itertools import product
@@ -15,13 +13,12 @@ import pyarrow as pa
 from PIL import Image, ImageDraw
 
 from evaluator.provenance.contamination import unknown_training
-from generator.base.files import write_json
+from generator.base.files import sha256, write_json
 from generator.base.parquet import write_table
-from generator.dataset.reader import Dataset
 from generator.dataset.records import SCORES
 from generator.dataset.writer import WorldWriter, write_benchmark
 from tests.evaluator.report.conftest import GAP, ROW
-from tests.evaluator.synthetic import write_record
+from tests.evaluator.synthetic import FACTORS, write_record
 
 MODELS = {"scratch": 0.5, "finetuned": 0.8, "hard negatives": 1.4}
 """How far each model tells a true text from a false one, in standard deviations of its scores."""
@@ -43,11 +40,12 @@ def write_many(folder: Path, items: int, scenes: int, seeds: int = 3) -> list[st
     _write_world(root, shown)
     tables = _questions(rng, shown, items)
     write_benchmark(root, "many", tables, {"kind": "color", "category": "shape", "bindings": HELD_OUT}, {})
+    bindings = [";".join(f"{color}:{shape}" for color, shape in objects) for objects in shown]
     sources = []
     for model, sharpness in MODELS.items():
         for seed in range(seeds):
             run = folder / f"{model}-{seed}".replace(" ", "-")
-            _write_run(root, run, tables, np.random.default_rng(seed), sharpness)
+            _write_run(root, run, tables, bindings, np.random.default_rng(seed), sharpness)
             sources.append(f"{model}={run}")
     return sources
 
@@ -72,16 +70,14 @@ def _write_world(root: Path, scenes: Sequence[Sequence[tuple[str, str]]]) -> Non
             for k, (color, shape) in enumerate(objects):
                 size = 8 + 2 * SHAPES.index(shape)
                 ImageDraw.Draw(image).rectangle((6 + 30 * k, 32 - size, 26 + 30 * k, 24 + size), fill=color)
-            file = io.BytesIO()
-            image.save(file, "PNG")
-            (writer.images / f"{i:06d}.png").write_bytes(file.getvalue())
+            file = writer.images / f"{i:06d}.png"
+            image.save(file)
             shown = [
                 {"category": shape, "attributes": {"color": color}, "amodal_box": [0, 0, 9, 9], "visible_fraction": 1.0}
                 for color, shape in objects
             ]
-            digest = hashlib.sha256(file.getvalue()).hexdigest()
             record = {"scene_id": f"{i:06d}", "cluster_id": f"k{i}", "objects": shown, "relations": [], "scene": "{}"}
-            writer.add({**record, "files": {f"images/{i:06d}.png": digest}})
+            writer.add({**record, "files": {f"images/{file.name}": sha256(file)}})
         writer.finish('category = "shape"\n')
 
 
@@ -118,41 +114,39 @@ def _questions(rng: np.random.Generator, scenes: Sequence[Sequence[tuple[str, st
     return found
 
 
-def _write_run(root: Path, folder: Path, tables: dict[str, Any], rng: np.random.Generator, sharpness: float) -> None:
-    dataset = Dataset.open(root)
-    benchmark = dataset.benchmark("many")
-    items, candidates = pd.DataFrame(tables["items"]), pd.DataFrame(tables["candidates"])
-    names = benchmark.text_of
+def _write_run(
+    root: Path,
+    folder: Path,
+    tables: dict[str, Any],
+    bindings: Sequence[str],
+    rng: np.random.Generator,
+    sharpness: float,
+) -> None:
+    items = pd.DataFrame(tables["items"])
+    candidates = pd.DataFrame(tables["candidates"]).merge(pd.DataFrame(tables["texts"]), how="left", on="text_id")
     drop = items["split"].map({"seen": 1.0, "partial": 0.6, "unseen": 0.2}).to_numpy() * sharpness
     of = candidates["item_id"].map(pd.Series(drop, items["item_id"])).to_numpy()
     candidates["score"] = np.round(rng.normal(0.2, 0.05, len(candidates)) + 0.05 * of * candidates["truth"], 4)
+    pair = ["scene_id", "text_id"]
+    candidates["score"] = candidates.groupby(pair)["score"].transform("first")
     folder.mkdir()
-    asked = candidates.drop_duplicates(["scene_id", "text_id"])
+    asked = candidates.drop_duplicates(pair)
     pairs = {"image_id": asked["scene_id"], "text_id": asked["text_id"], "channel": "cosine", "score": asked["score"]}
     table = pa.Table.from_pandas(pd.DataFrame({**pairs, "unscored": None}), SCORES, preserve_index=False)
     write_table(folder / "scores.parquet", table, SCORES)
-    key = ["scene_id", "text_id"]
-    candidates["score"] = candidates[key].merge(asked[[*key, "score"]], on=key)["score"].to_numpy()
-    shown = zip(*(dataset.world.scenes[name].to_pylist() for name in ("scene_id", "objects")), strict=True)
-    bindings = {
-        scene: ";".join(f"{dict(each['attributes'])['color']}:{each['category']}" for each in objects)
-        for scene, objects in shown
-    }
-    rows = _outcomes(items, candidates, names, rng, bindings)
+    rows = _outcomes(items, candidates, rng)
+    rows["bindings"] = rows["scene_id"].astype(int).map(lambda scene: bindings[scene])
     (folder / "tables").mkdir()
     rows.to_csv(folder / "tables" / "items.csv", index=False)
-    about = {"model": "given", "benchmark": "many", "certificate": "verified", "channel": "cosine"}
-    training = unknown_training()
-    of_run = {"protocols": list(FALSE), "training": training, "info": {"weights": folder.name}}
-    write_record(folder, root, "many", **{**about, "benchmark": benchmark.digest, **of_run})
-    factors = {"model": "given", "treatment": {}, "training_seed": int(folder.name[-1]), "design": {}, "block": "k"}
+    about = {"model": "given", "certificate": "verified", "channel": "cosine", "training": unknown_training()}
+    write_record(folder, root, "many", **about, protocols=list(FALSE), info={"weights": folder.name})
     write_json(
         folder / "results.json",
         {
             **about,
+            "benchmark": "many",
             "rules": {"tie_tolerance": 1e-5, "level": 0.95},
-            "factors": {**factors, "block_seed": 0, "benchmark": "b/w"},
-            "training": training,
+            "factors": {**FACTORS, "model": "given", "training_seed": int(folder.name[-1])},
             "unknown_protocols": {},
             "rows": _rows(rows),
             "fits": [],
@@ -161,13 +155,7 @@ def _write_run(root: Path, folder: Path, tables: dict[str, Any], rng: np.random.
     )
 
 
-def _outcomes(
-    items: pd.DataFrame,
-    candidates: pd.DataFrame,
-    names: dict[str, str],
-    rng: np.random.Generator,
-    bindings: dict[str, str],
-) -> pd.DataFrame:
+def _outcomes(items: pd.DataFrame, candidates: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
     """tables/items.csv: a few items tie and a few have no score."""
     best = {
         side: candidates[candidates["truth"] == (side == "true")].sort_values("score").groupby("item_id").last()
@@ -176,7 +164,7 @@ def _outcomes(
     rows = items.rename(columns={"cluster_id": "cluster"}).drop(columns="pool_id")
     for side, found in best.items():
         rows[side] = rows["item_id"].map(found["score"])
-        rows[f"{side}_text"] = rows["item_id"].map(found["text_id"]).map(names)
+        rows[f"{side}_text"] = rows["item_id"].map(found["text"])
     pooled = rows["false"].isna().to_numpy()
     rows.loc[pooled, "false"] = np.round(rng.normal(0.24, 0.04, pooled.sum()), 4)
     rows.loc[pooled, "false_text"] = "a teal ring and a teal star"
@@ -186,9 +174,7 @@ def _outcomes(
     rows.loc[unscored, ["value", "true", "false"]] = np.nan
     rows["unscored"] = np.where(unscored, "the model's score is not a number", "")
     rows["metric"] = rows["protocol"].map(METRIC)
-    scene = candidates.drop_duplicates("item_id").set_index("item_id")["scene_id"]
-    rows["scene_id"] = rows["item_id"].map(scene)
-    rows["bindings"] = rows["scene_id"].map(bindings)
+    rows["scene_id"] = rows["item_id"].map(candidates.groupby("item_id")["scene_id"].first())
     return rows
 
 
@@ -196,22 +182,18 @@ def _rows(outcomes: pd.DataFrame) -> list[dict[str, Any]]:
     """Main rows of results by split, and their gap, with normal intervals."""
     found: list[dict[str, Any]] = []
     for protocol, metric in METRIC.items():
-        of = outcomes[outcomes["protocol"] == protocol]
+        of = {**ROW, "protocol": protocol, "metric": metric}
         ends = {}
         for split in SPLITS:
-            values = of[of["split"] == split]["value"]
-            mean, half = values.mean(), 1.96 * values.std() / np.sqrt(values.count())
+            values = outcomes[(outcomes["protocol"] == protocol) & (outcomes["split"] == split)]["value"]
+            n, mean = int(values.count()), values.mean()
+            half = 1.96 * values.std() / np.sqrt(n)
             ends[split] = (mean, half)
-            counts = {
-                "items": int(values.count()),
-                "unscored": int(values.isna().sum()),
-                "clusters": int(values.count()),
-            }
+            of |= {"items": n, "unscored": int(values.isna().sum()), "clusters": n}
             numbers = {"value": mean, "low": max(0.0, mean - half), "high": min(1.0, mean + half)}
             numbers["chance"] = 1 / (1 + FALSE[protocol]) if FALSE[protocol] else 1 / 900
-            found.append({**ROW, "protocol": protocol, "metric": metric, "split": split, **numbers, **counts})
+            found.append({**of, "split": split, **numbers})
         (seen, a), (unseen, b) = ends["seen"], ends["unseen"]
         half, gap = float(np.hypot(a, b)), seen - unseen
-        numbers = {"value": gap, "low": gap - half, "high": gap + half, "chance": None}
-        found.append({**ROW, "protocol": protocol, "metric": metric, **GAP, **counts, **numbers})
+        found.append({**of, **GAP, "value": gap, "low": gap - half, "high": gap + half, "chance": None})
     return json.loads(json.dumps(found))  # numbers of numpy become plain
