@@ -1,6 +1,6 @@
 """Probes, geometry and moves recover what embeddings were built to hold."""
 
-from itertools import combinations, product
+from itertools import combinations, permutations, product
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ HELD_OUT = {(value, name) for value in VALUES[:3] for name in OBJECTS[:3]}
 EVERY = [
     ((a, one), (b, two))
     for a, b in combinations(VALUES, 2)
-    for one, two in [*combinations(OBJECTS, 2), *((y, x) for x, y in combinations(OBJECTS, 2))]
+    for one, two in permutations(OBJECTS, 2)
 ]
 SPLITS = {0: "seen", 1: "partial", 2: "unseen"}
 
@@ -46,12 +46,11 @@ def _embedded(kind: str, pairs: list[Pair], noise: float = 0.02) -> np.ndarray:
     return sums + rng.normal(scale=noise, size=sums.shape)
 
 
-def _probed(kind: str, n: int = 3) -> dict[tuple[str, str], float]:
-    pairs = [pair for pair in EVERY for _ in range(n)]
+def _probed(kind: str) -> dict[tuple[str, str], float]:
+    pairs = EVERY * 3
     split = np.array([_split(pair) for pair in pairs])
     groups = np.array(["+".join(sorted({each for binding in pair for each in binding})) for pair in pairs])
     rng = np.random.default_rng(0)
-
     asked = {
         factor: [
             (a[part], str(rng.choice([each for each in names if each not in (a[part], b[part])]))) for a, b in pairs
