@@ -11,11 +11,7 @@ from evaluator.audits.probe.towers import bound, coordinates, geometry, moves, p
 VALUES = ["blue", "gray", "green", "pink", "red", "teal"]
 OBJECTS = ["ball", "cone", "cube", "disc", "ring", "star"]
 HELD_OUT = {(value, name) for value in VALUES[:3] for name in OBJECTS[:3]}
-EVERY = [
-    ((a, one), (b, two))
-    for a, b in combinations(VALUES, 2)
-    for one, two in permutations(OBJECTS, 2)
-]
+EVERY = [((a, one), (b, two)) for a, b in combinations(VALUES, 2) for one, two in permutations(OBJECTS, 2)]
 SPLITS = {0: "seen", 1: "partial", 2: "unseen"}
 
 
