@@ -178,18 +178,16 @@ CROWDS = {
 }
 
 
-def ask(
-    root: Path, of: str, texts: dict[str, list[tuple[str, bool]]], pool: Sequence[dict[str, Any]] = (), **item: Any
-) -> Path:
+def ask(root: Path, of: str, texts: dict[str, list[tuple[str, bool]]], pool: Sequence[str] = (), **item: Any) -> Path:
     """A dataset of one item over the scene of a split, with (text, truth) by slot."""
     scene = next(each for each, split in SPLITS.items() if split == of)
-    words = {text for slot in texts.values() for text, _ in slot} | {row["text"] for row in pool}
+    words = {text for slot in texts.values() for text, _ in slot} | {*pool}
     rows = {text: text_row(text) for text in sorted(words)}
     candidates = [
         {"item_id": "i", "scene_id": scene, "text_id": rows[text]["text_id"], "slot": slot, "truth": truth}
         for slot, pairs in texts.items()
         for text, truth in pairs
     ]
-    pools = [{"pool_id": "pool", "text_id": rows[row["text"]]["text_id"]} for row in pool]
+    pools = [{"pool_id": "pool", "text_id": rows[text]["text_id"]} for text in pool]
     items = [{"item_id": "i", "split": of, **({"pool_id": "pool"} if pool else {}), **item}]
     return make(root, CROWDS, SPLITS, texts=list(rows.values()), items=items, candidates=candidates, pools=pools)

@@ -1,19 +1,14 @@
 """What each check of the judge finds, on small datasets made by hand."""
 
-import json
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
-from generator.base.files import read_json
-from generator.dataset.records import BENCHMARK_TABLES
-from generator.judge.benchmark import FALSE, TRUE, UNREADABLE, Benchmark
 from generator.judge.held_out import HeldOut, Named
 from generator.judge.membership import _scene_fault, shared_arrangements
 from generator.judge.text_reader import read_text
-from generator.judge.world import World
 from tests.generator.judge.datasets import (
     BENCHMARK,
     CROWDS,
@@ -74,42 +69,6 @@ def test_scenes_of_one_to_ten_objects_stand_in_the_split_of_their_bindings(tmp_p
     assert "scene 000002 is in partial and shows 3 held-out bindings" in said(certificate, "wrong split")
 
 
-ITEM = {"c": [("a green cone", True)]}
-
-
-def test_an_item_trains_in_its_own_split_alone(tmp_path: Path) -> None:
-    root = ask(tmp_path / "a", "partial", ITEM, protocol="train", kind="plain")
-    told = said(judged(root), "training outside train")
-    assert "item i is of the protocol train and in the split partial" in told
-    assert "item i trains on scene 000001, which is in partial" in told
-
-
-def test_an_item_in_the_split_train_is_of_the_protocol_train(tmp_path: Path) -> None:
-    root = ask(tmp_path / "a", "val", ITEM, protocol="binary", kind="swap", split="train")
-    edit(
-        root / "benchmarks" / BENCHMARK,
-        "splits",
-        lambda rows: [row.update(split="train") for row in rows if row["scene_id"] == "000003"],
-    )
-    told = said(judged(root), "training outside train")
-    assert told == "item i is of the protocol binary and in the split train"
-
-
-@pytest.mark.parametrize(
-    ("stated", "what"),
-    [
-        ({"exposed_negatives": True}, "training negatives may name what is held out"),
-        ({"equal_familiarity": False}, "familiarity may be unequal"),
-    ],
-)
-def test_a_deviation_is_declared_or_named(tmp_path: Path, stated: dict[str, Any], what: str) -> None:
-    root = make(tmp_path / "a", CROWDS, SPLITS)
-    restate(root, **stated)
-    assert what in said(judged(root), "undeclared leak")
-    restate(root, **stated, declared_leaks=["on purpose"])
-    assert judged(root)["status"] == "as declared"
-
-
 def test_familiarity_is_compared_within_each_question(tmp_path: Path) -> None:
     questions = {
         "c": [("a red cube and a green cone", True)],
@@ -117,27 +76,28 @@ def test_familiarity_is_compared_within_each_question(tmp_path: Path) -> None:
         "n": [("a red sphere and a blue cone", False)],
         "d1": [("There is a green cone in the image.", True), ("There is a blue cone in the image.", False)],
     }
-    assert (
-        judged(ask(tmp_path / "a", "partial", questions, held_out_positive=1, held_out_negative=1))["status"] == "clean"
-    )
-    questions["d2"] = [("There is a red cube.", True), ("There is a blue cube.", False)]
-    certificate = judged(ask(tmp_path / "b", "partial", questions, held_out_positive=1, held_out_negative=1))
-    assert certificate["faults"] == {"asymmetric familiarity": 1}
-    assert "its true texts name 1 held-out bindings, its false ones 0 held-out bindings" in said(
-        certificate, "asymmetric familiarity"
-    )
-    questions["p"] = [("There is a green cone.", True)]
-    certificate = judged(ask(tmp_path / "c", "partial", questions, held_out_positive=2))
-    assert certificate["faults"] == {"asymmetric familiarity": 2}
-    assert "its true texts name 0 held-out bindings or 1 held-out bindings" in said(
-        certificate, "asymmetric familiarity"
-    )
+    assert judged(ask(tmp_path / "a", "partial", questions))["status"] == "clean"
+    for slot, texts, number, told in (
+        (
+            "d2",
+            [("There is a red cube.", True), ("There is a blue cube.", False)],
+            1,
+            "1 held-out bindings, its false ones 0 held-out bindings",
+        ),
+        ("p", [("There is a green cone.", True)], 2, "0 held-out bindings or 1 held-out bindings"),
+    ):
+        questions[slot] = texts
+        certificate = judged(ask(tmp_path / slot, "partial", questions))
+        assert certificate["faults"] == {"asymmetric familiarity": number}
+        assert f"its true texts name {told}" in said(certificate, "asymmetric familiarity")
 
 
 def test_familiarity_that_is_declared_unequal_is_not_compared(tmp_path: Path) -> None:
     questions = {"c": [("a red cube", True)], "n": [("a blue cube", False)]}
-    root = ask(tmp_path / "a", "partial", questions, held_out_positive=1, held_out_negative=0)
+    root = ask(tmp_path / "a", "partial", questions)
     assert judged(root)["faults"] == {"asymmetric familiarity": 1}
+    restate(root, equal_familiarity=False)
+    assert said(judged(root), "undeclared leak") == "familiarity may be unequal; the manifest does not declare it"
     restate(root, equal_familiarity=False, declared_leaks=["unequal"])
     certificate = judged(root)
     assert certificate["status"] == "as declared"
@@ -145,80 +105,22 @@ def test_familiarity_that_is_declared_unequal_is_not_compared(tmp_path: Path) ->
 
 
 def test_a_pool_with_relations(tmp_path: Path) -> None:
-    pairs = [
-        (first, second)
-        for first in ("cube", "sphere", "cone")
-        for second in ("cube", "sphere", "cone")
-        if first != second
-    ]
-    pool = [{"text": f"a {first} that is to the left of a {second}"} for first, second in pairs]
-    true = [
-        "a cube that is to the left of a cone",
-        "a cube that is to the left of a sphere",
-        "a cone that is to the left of a sphere",
-    ]
-    listed = [(text, True) for text in true]
-    assert judged(ask(tmp_path / "a", "partial", {"c": listed}, pool))["status"] == "clean"
-    certificate = judged(ask(tmp_path / "b", "partial", {"c": listed[:2]}, pool))
+    pool = [f"a {one} that is to the left of a {other}" for one, other in permutations(("cube", "cone", "sphere"), 2)]
+    true = [(pool[n], True) for n in (0, 1, 3)]
+    assert judged(ask(tmp_path / "a", "partial", {"c": true}, pool))["status"] == "clean"
+    certificate = judged(ask(tmp_path / "b", "partial", {"c": true[:2]}, pool))
     assert "3 texts of the pool are true, 2 are listed" in said(certificate, "wrong pool truth")
-    pool.append({"text": "two cubes and a red object"})
-    certificate = judged(
-        ask(
-            tmp_path / "c",
-            "unseen",
-            {"c": [("a cube that is to the left of a sphere", True), ("a sphere that is to the left of a cube", True)]},
-            pool,
-        )
-    )
+    both = [(pool[n], True) for n in (1, 4)]  # there is a cube on either side of the sphere
+    certificate = judged(ask(tmp_path / "c", "unseen", {"c": both}, [*pool, "two cubes and a red object"]))
     assert certificate["faults"] == {"undecided text": 1, "no question": 1}
 
 
-@pytest.mark.parametrize(
-    ("true", "false", "fault"),
-    [
-        ("A cube is to the left of a cone.", "A cone is to the left of a cube.", None),
-        ("A cone is to the left of a cube.", "A cube is to the left of a cone.", "false positive"),
-        ("There is a cone and no blue cube.", "It is not true that there is a red cube.", None),
-        ("two red objects", "three red objects", None),
-        ("A cone is not to the left of a cube.", "a cube that is not red", None),
-        ("A cube is not to the left of a red object.", "a cube that is not red", "false positive"),
-        ("A red object is not to the left of a red object.", "a cube that is not red", None),
-        ("A cone is not to the left of a red object.", "a cube that is not red", "undecided text"),
-    ],
-)
-def test_texts_of_every_kind_are_decided(tmp_path: Path, true: str, false: str, fault: str | None) -> None:
-    root = ask(tmp_path / "a", "partial", {"0": [(true, True)], "1": [(false, False)]})
-    faults = set(judged(root)["faults"])
-    assert (fault in faults) if fault else not faults
-
-
-def opened(root: Path) -> Benchmark:
-    folder = root / "benchmarks" / BENCHMARK
-    tables = {name: pq.read_table(folder / f"{name}.parquet") for name in BENCHMARK_TABLES}
-    return Benchmark(
-        World(root / "world"), tables, read_json(folder / "manifest.json"), read_json(folder / "holdout.json")
-    )
-
-
-def test_candidates_are_decided_and_familiarity_is_numbered(tmp_path: Path) -> None:
-    root = ask(
-        tmp_path / "a", "partial", {"c": [("a red cube", True), ("a green cone", True)], "n": [("a blue cube", False)]}
-    )
-    benchmark = opened(root)
-    words = [benchmark.text(row) for row in range(3)]
-    assert benchmark.familiarity[words.index("a green cone")] == benchmark.familiarity[words.index("a blue cube")] == 0
-    assert benchmark.familiarity[words.index("a red cube")] > 0
-    assert benchmark.verdicts.tolist() == [TRUE, TRUE, FALSE]
-    assert (benchmark.item_id(0), benchmark.scene_id(0)) == ("i", "000001")
-
-
-def test_a_text_that_cannot_be_read_has_no_meaning(tmp_path: Path) -> None:
+def test_a_text_that_cannot_be_read_is_found(tmp_path: Path) -> None:
     root = ask(tmp_path / "a", "partial", {"c": [("a red cube", True)]})
     edit(root / "benchmarks" / BENCHMARK, "texts", lambda rows: rows[0].update(text="green ideas"))
-    benchmark = opened(root)
-    assert benchmark.meanings == [None]
-    assert benchmark.familiarity.tolist() == [-1]
-    assert benchmark.verdicts.tolist() == [UNREADABLE]
+    certificate = judged(root)
+    assert certificate["faults"] == {"unreadable text": 1}
+    assert "got 'ideas'" in said(certificate, "unreadable text")
 
 
 HOLDOUT = {
@@ -250,11 +152,6 @@ def test_a_scene_shows_bindings_triples_and_absent_atoms() -> None:
     assert HELD_OUT.absent_shown(shown) == ["gray"]
 
 
-def test_the_group_of_a_scene_ignores_order_and_pairing() -> None:
-    one, other = scene("red cube -1 0", "blue sphere 1 1"), scene("red sphere -1 0", "blue cube 1 1")
-    assert HELD_OUT.cluster(one) == HELD_OUT.cluster(other) == "blue+red|cube+sphere"
-
-
 @pytest.mark.parametrize(
     ("text", "named"),
     [
@@ -269,12 +166,3 @@ def test_the_group_of_a_scene_ignores_order_and_pairing() -> None:
 )
 def test_a_text_names_what_it_asserts_or_denies(text: str, named: Named) -> None:
     assert HELD_OUT.named(read_text(text, LEXICON)) == named
-
-
-def test_class_lists_are_read_by_list() -> None:
-    classes = [
-        {"split": "train", "label": ["red", "cube"]},
-        {"split": "ood_test", "label": ["cube", "left", "cone"]},
-    ]
-    read = HeldOut.of(json.loads(json.dumps({**HOLDOUT, "classes": classes})), CLEVR)
-    assert read.labels == {"train": [("red", "cube")], "ood_test": [("cube", "left", "cone")]}

@@ -14,7 +14,6 @@ import pytest
 from generator.dataset.certificates import Level
 from generator.judge.certificate import Finding, Findings, Images, Reproduced, certificate, finding, guarded
 from generator.judge.verify import verify_dataset
-from generator.judge.world import World
 from tests.generator.judge.datasets import BENCHMARK, CROWDS, SPLITS, judged, make, seal
 
 
@@ -73,21 +72,6 @@ def test_a_certificate_that_cannot_be_replaced_is_returned(tmp_path: Path) -> No
     root = make(tmp_path / "a", CROWDS, SPLITS)
     (root / "benchmarks" / BENCHMARK / "verify.json").mkdir()
     assert verify_dataset(root, None)[BENCHMARK]["status"] == "clean"
-
-
-def test_scenes_are_read_by_id(tmp_path: Path) -> None:
-    world = World(make(tmp_path / "a", CROWDS, {}) / "world")
-    assert world.findings == []
-    assert list(world.shown) == list(CROWDS)
-    assert [category for category, _ in world.shown["000000"].objects] == ["cube", "cone", "sphere"]
-    assert world.terms.category == "shape"
-
-
-def test_a_scene_without_an_image_is_a_finding(tmp_path: Path) -> None:
-    folder = make(tmp_path / "a", CROWDS, {}) / "world"
-    (folder / "images/000003.png").unlink()
-    faults = {(each["fault"], each["what"]) for each in World(folder).findings}
-    assert ("damaged file", "world/images/000003.png is missing") in faults
 
 
 def test_the_first_twenty_of_a_fault_are_listed() -> None:
