@@ -29,6 +29,7 @@ class Planted:
         self.manifest = read_json(self.folder / "manifest.json")
         self.block = read_json(self.folder / "holdout.json")
         self.split = {row["scene_id"]: row["split"] for row in self.tables["splits"]}
+        self._scene = {row["scene_id"]: row for row in self.scenes}
         self.item = {row["item_id"]: row for row in self.tables["items"]}
         self.text = {row["text_id"]: row for row in self.tables["texts"]}
         self.after: Callable[[], object] = lambda: None
@@ -67,6 +68,14 @@ class Planted:
         """One of the candidates of a protocol with such values."""
         row: Row = self.choose(self.candidates(protocol, **having))
         return row
+
+    def shown(self, row: Mapping[str, Any]) -> Row:
+        """The scene of a candidate or of a row of the splits."""
+        return self._scene[row["scene_id"]]
+
+    def told(self, row: Mapping[str, Any]) -> str:
+        """What findings say of a candidate."""
+        return f"item {row['item_id']}, scene {row['scene_id']}: '{self.text[row['text_id']]['text']}'"
 
     def move(self, old: set[str], new: set[str]) -> tuple[str, str]:
         """List a scene of one of the `old` splits in another, one of the `new`; its id and its split now."""
