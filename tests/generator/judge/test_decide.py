@@ -1,11 +1,13 @@
 """Texts are true, false or undecided of a scene, as trying every assignment of objects says."""
 
+import cmath
 import gc
 import itertools
 import json
 import math
 import random
 import time
+from collections import Counter
 
 import pytest
 from hypothesis import given, settings
@@ -65,61 +67,44 @@ def test_truth(text: str, shown: SceneGeometry, truth: bool | None) -> None:
 
 
 def naive(said: Meaning, shown: SceneGeometry) -> bool | None:
-    """Rules 1 to 7 as they are written, without any thought of speed."""
-    objects = range(len(shown.objects))
+    """Rules 1 to 7 as they are written, without any thought of speed: 1 is true, -1 false and 0 undecided."""
 
     def fits(thing: Thing, i: int) -> bool:
         category, values = shown.objects[i]
         has = {("shape", category), *values.items()}
-        named = thing.category is None or ("shape", thing.category) in has
-        return named and set(thing.attributes) <= has and thing.without not in has
+        return thing.category in (None, category) and set(thing.attributes) <= has and thing.without not in has
 
-    def relation(name: str, i: int, j: int) -> bool | None:
+    def relation(name: str, i: int, j: int) -> int:
         (x, y), (other_x, other_y) = shown.along[i], shown.along[j]
         step = {"left": other_x - x, "right": x - other_x, "behind": y - other_y, "front": other_y - y}[name]
-        return None if abs(step) < 0.2 else step > 0
+        return 0 if abs(step) < 0.2 else 1 if step > 0 else -1
 
-    def all_of(truths: list[bool | None]) -> bool | None:
-        return False if False in truths else None if None in truths else True
-
-    def denied(truth: bool | None) -> bool | None:
-        return None if truth is None else not truth
-
-    def reading(none_of: bool) -> bool | None:
-        singles = [i for i, thing in enumerate(said.things) if thing.number == 1]
-        uses = [place for s, _, o, _ in said.links for place in (s, o)]
-        free = {o for _, _, o, holds in said.links if none_of and not holds and uses.count(o) == 1}
-        singles = [i for i in singles if i not in free]
-        truths = set()
-        for chosen in itertools.permutations(objects, len(singles)):
+    def reading(none_of: bool) -> int:
+        uses = Counter(place for s, _, o, _ in said.links for place in (s, o))
+        free = {o for _, _, o, holds in said.links if none_of and not holds and uses[o] == 1}
+        singles = [i for i, thing in enumerate(said.things) if thing.number == 1 and i not in free]
+        truths = [-1]
+        for chosen in itertools.permutations(range(len(shown.objects)), len(singles)):
             given = dict(zip(singles, chosen, strict=True))
-            if not all(fits(said.things[i], j) for i, j in given.items()):
-                continue
-            parts = []
-            for s, name, o, holds in said.links:
-                if o in free:
-                    others = [j for j in objects if fits(said.things[o], j) and j != given[s]]
-                    parts.append(all_of([denied(relation(name, given[s], j)) for j in others]))
-                else:
-                    truth = relation(name, given[s], given[o])
-                    parts.append(truth if holds else denied(truth))
-            truths.add(all_of(parts))
-        return True if True in truths else None if None in truths else False
+            if all(j in fitting[i] for i, j in given.items()):
+                parts = [1]
+                for s, name, o, holds in said.links:
+                    others = fitting[o] - {given[s]} if o in free else {given[o]}
+                    parts += [relation(name, given[s], j) * (1 if holds else -1) for j in others]
+                truths.append(min(parts))
+        return max(truths)
 
+    fitting = [{i for i in range(len(shown.objects)) if fits(thing, i)} for thing in said.things]
     first, second = reading(False), reading(True)
-    parts: list[bool | None] = [first if first is second else None]
-    overlap = False
-    for i, thing in enumerate(said.things):
-        fitting = [j for j in objects if fits(thing, j)]
-        if thing.number == 0:
-            parts.append(not fitting)
-        elif thing.number > 1:
-            parts.append(True if len(fitting) == thing.number else False if len(fitting) < thing.number else None)
-            overlap |= any(fits(other, j) for j in fitting for k, other in enumerate(said.things) if k != i)
-    truth = None if overlap else all_of(parts)
+    parts, counts = [first if first == second else 0], [thing.number for thing in said.things]
+    for found, number in zip(map(len, fitting), counts, strict=True):
+        if number != 1:
+            parts.append(1 if found == number else 0 if found > number > 0 else -1)
+    pairs = itertools.permutations(range(len(counts)), 2)
+    truth = 0 if any(counts[i] > 1 and fitting[i] & fitting[k] for i, k in pairs) else min(parts)
     if said.environment is not None:
-        truth = all_of([truth, None if shown.environment is None else shown.environment == said.environment])
-    return denied(truth) if said.denied else truth
+        truth = min(truth, 0 if shown.environment is None else 1 if shown.environment == said.environment else -1)
+    return {1: True, 0: None, -1: False}[-truth if said.denied else truth]
 
 
 def random_thing(draw: random.Random) -> Thing:
@@ -200,17 +185,14 @@ def test_a_relation_is_decided_from_its_margin_on() -> None:
 
 def test_left_is_left_of_the_camera_wherever_it_stands() -> None:
     for turn in range(0, 360, 40):
-        sin, cos = math.sin(math.radians(turn)), math.cos(math.radians(turn))
-
-        def turned(x: float, y: float, sin: float = sin, cos: float = cos) -> list[float]:
-            return [x * cos - y * sin, x * sin + y * cos, 0.0]
-
+        places = (cmath.rect(1, math.radians(turn)) * place for place in (-1 + 0.5j, 1, -9j))
+        cube, sphere, camera = ([place.real, place.imag] for place in places)
         record = {
             "objects": [
-                {"category": "cube", "attributes": {}, "position": turned(-1, 0.5)},
-                {"category": "sphere", "attributes": {}, "position": turned(1, 0)},
+                {"category": name, "attributes": {}, "position": [*place, 0.0]}
+                for name, place in (("cube", cube), ("sphere", sphere))
             ],
-            "camera": {"position": [*turned(0, -9)[:2], 5], "target": [0, 0, 1]},
+            "camera": {"position": [*camera, 5], "target": [0, 0, 1]},
         }
         shown = read_scene(json.dumps(record), TERMS)
         assert decided("A cube is to the left of a sphere and behind it.", shown) is True

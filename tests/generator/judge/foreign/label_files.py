@@ -10,13 +10,6 @@ from generator.holdout.membership import SplitPlan
 from generator.judge.foreign.verify import verify_splits
 from generator.vocabulary.schema import Vocabulary, read_vocabulary
 from generator.vocabulary.tables import ObjectSpec
-from tests.paths import SHARED
-
-SHARED = SHARED / "data"
-
-SPARE = SHARED / "pug_spare" / "labels.csv"
-
-PEARSON = SHARED / "pearson2025" / "splits.json"
 
 LEAKING = {
     "train": ["cube left sphere", "cylinder left sphere", "cone right sphere", "cone right cylinder"],
@@ -54,21 +47,9 @@ def rows(header: str, *lines: str) -> str:
 
 def grid() -> tuple[list[str], list[str]]:
     """8 colours and 12 animals."""
-    colors = ["red", "blue", "green", "yellow", "brown", "purple", "cyan", "gray"]
-    return colors, [
-        "crow",
-        "fox",
-        "deer stag",
-        "wolf",
-        "lion",
-        "zebra",
-        "deer doe",
-        "bear",
-        "owl",
-        "hare",
-        "newt",
-        "bat",
-    ]
+    colors = "red blue green yellow brown purple cyan gray"
+    animals = "crow,fox,deer stag,wolf,lion,zebra,deer doe,bear,owl,hare,newt,bat"
+    return colors.split(), animals.split(",")
 
 
 def vocabulary(colors: list[str], animals: list[str]) -> Vocabulary:

@@ -144,28 +144,31 @@ def test_names_that_are_not_there(tmp_path: Path, roles: SplitRoles, task: str |
         verify_splits(tmp_path / "a.json", task=task, roles=roles)
 
 
+ANIMALS = "animal,fold\nfox,train\n"
+
+
 @pytest.mark.parametrize(
     ("name", "text", "columns", "expected"),
     [
         (
             "a.csv",
-            "animal,fold\nfox,train\n",
+            ANIMALS,
             ["split=fold"],
             "has no column 'label' or 'first'; name yours with --columns",
         ),
         (
             "a.csv",
-            "animal,fold\nfox,train\n",
+            ANIMALS,
             ["label=name"],
             "has no column 'name' for --columns label=name; its columns are: animal, fold",
         ),
-        ("a.csv", "animal,fold\nfox,train\n", ["first=animal,frist.color=fold"], "unknown role 'frist.color'"),
-        ("a.csv", "animal,fold\nfox,train\n", ["label"], "Expected --columns to be ROLE=COLUMN"),
-        ("a.csv", "animal,fold\nfox,train\n", ["first=animal,first=fold"], "names the role 'first' twice"),
-        ("a.csv", "animal,fold\nfox,train\n", ["second=animal"], "none names the first object"),
+        ("a.csv", ANIMALS, ["first=animal,frist.color=fold"], "unknown role 'frist.color'"),
+        ("a.csv", ANIMALS, ["label"], "Expected --columns to be ROLE=COLUMN"),
+        ("a.csv", ANIMALS, ["first=animal,first=fold"], "names the role 'first' twice"),
+        ("a.csv", ANIMALS, ["second=animal"], "none names the first object"),
         (
             "a.csv",
-            "animal,fold\nfox,train\n",
+            ANIMALS,
             ["second.color=animal,first=fold"],
             "none names the second object; add second=COLUMN",
         ),
