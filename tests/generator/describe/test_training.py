@@ -21,7 +21,6 @@ from generator.language.complexity import LeastUsed
 from generator.language.form import Form
 from tests.generator.describe.samples import CELLS, asked, by_slot, scenes
 from tests.generator.scenes import (
-    CATEGORIES,
     HOLDOUT,
     RELATIONS,
     VOCABULARY,
@@ -165,22 +164,6 @@ def test_the_middle_one_of_an_odd_number_of_objects_is_of_the_salient_half() -> 
 def test_captions_that_make_no_sense_are_refused(spec: str) -> None:
     with pytest.raises(UserError, match="Expected --captions"):
         parse_statistics(spec)
-
-
-HELD = (HOLDOUT.objects[0], HOLDOUT.values[0])
-FREE = (
-    next(name for name in CATEGORIES if name not in HOLDOUT.objects),
-    next(value for value in ("red", "blue", "gray", "green", "cyan") if value not in HOLDOUT.values),
-)
-
-
-@pytest.mark.parametrize("exposed", [False, True])
-def test_negatives_name_held_out_bindings_only_when_exposed(exposed: bool) -> None:
-    """Exchanged, the values give a held-out binding; replaced, they need not."""
-    scene = described(scene_of((HELD[0], {HOLDOUT.kind: FREE[1]}), (FREE[0], {HOLDOUT.kind: HELD[1]})), "train")
-    training = _texts(kinds=("plain",), negatives=("swap", "replace"), exposed_negatives=exposed)
-    for item in training.items(scene, Stream(0)):
-        assert {each.kind for each in by_slot(item, "n")} == ({"swap", "replace"} if exposed else {"replace"})
 
 
 def test_negatives_leave_no_trace_in_how_often_names_occur() -> None:

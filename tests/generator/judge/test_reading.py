@@ -54,12 +54,8 @@ def test_a_word_that_can_be_read_as_two_is_not_read() -> None:
 
 READ = {
     "a red cube": form("red cube"),
-    "a cube, two red cones and a sphere that is not metal": form(
-        "cube", thing("red cone", count=2), thing("sphere", without={"material": "metal"})
-    ),
     "a red object that is not a cube": form(thing("red object", without={"shape": "cube"})),
     "a red hourglass that is not shiny": form(thing("red hourglass", without={"material": "metal"})),
-    "a red cube and a sphere in a bright studio with a plain floor": form("red cube", "sphere", environment="studio"),
     "a red cube that is to the left of a sphere and not behind a cone": form(
         "red cube", "sphere", "cone", relations=[[0, "left", 1, True], [0, "behind", 2, False]]
     ),
@@ -67,40 +63,21 @@ READ = {
         "cube", thing("object", without={"color": "red"}), relations=[[0, "left", 1, False]], environment="studio"
     ),
     "a photo of a cube to the left of a sphere": form("cube", "sphere", relations=[[0, "left", 1, True]]),
-    "This is a photo of a red cube and a cone.": form("red cube", "cone"),
     "This is a photo of a cube in a bright studio with a plain floor.": form("cube", environment="studio"),
     "red cube and blue sphere": form("red cube", "blue sphere"),
     "large red cube, cone and two spheres": form("large red cube", "cone", thing("sphere", count=2)),
     "cube and a cone and a large and red sphere": form("cube", "cone", "large red sphere"),
-    "There is a red cube, a cone and a blue sphere.": form("red cube", "cone", "blue sphere"),
-    "In a bright studio with a plain floor, there is a cube.": form("cube", environment="studio"),
-    "In a bright studio with a plain floor, a cube is behind a cone.": form(
-        "cube", "cone", relations=[[0, "behind", 1, True]], environment="studio"
-    ),
     "There are two cubes. There is no cone. There is a ring.": form(
         thing("cube", count=2), thing("cone", count=0), "torus"
     ),
-    "There is a cube in the image.": form("cube"),
     "A red cube is to the left of a sphere. The sphere is behind a cone. There is also a torus.": form(
         "red cube", "sphere", "cone", "torus", relations=[[0, "left", 1, True], [1, "behind", 2, True]]
-    ),
-    "There is a cube. A sphere is behind the cube.": form("cube", "sphere", relations=[[1, "behind", 0, True]]),
-    "A cube is not behind a sphere that is not red. The cube is to the left of the sphere.": form(
-        "cube",
-        thing("sphere", without={"color": "red"}),
-        relations=[[0, "behind", 1, False], [0, "left", 1, True]],
-    ),
-    "A cube is to the left of a sphere and behind it.": form(
-        "cube", "sphere", relations=[[0, "left", 1, True], [0, "behind", 1, True]]
     ),
     "A red cube is to the left of a blue cube. The blue cube is behind the red cube.": form(
         "red cube", "blue cube", relations=[[0, "left", 1, True], [1, "behind", 0, True]]
     ),
     "There is a cube that is behind a cone. There is also a torus that is not in front of the cube.": form(
         "cube", "cone", "torus", relations=[[0, "behind", 1, True], [2, "front", 0, False]]
-    ),
-    "A cube that is not red is behind a sphere.": form(
-        thing("cube", without={"color": "red"}), "sphere", relations=[[0, "behind", 1, True]]
     ),
     "There is a cube and a cube. The first block is behind the second cube.": form(
         "cube", "cube", relations=[[0, "behind", 1, True]]
@@ -112,7 +89,6 @@ READ = {
     "sphere.": form(
         "large red cube", thing("sphere", without={"material": "metal"}), relations=[[0, "behind", 1, True]]
     ),
-    "There is a cube. The cube is large. The cube is not red.": form(thing("large cube", without={"color": "red"})),
     "It is not true that there is a cube that is not red, a cone and a star, that the cube is behind the cone and that "
     "the star is not to the left of the cube.": form(
         thing("cube", without={"color": "red"}),
