@@ -1,12 +1,8 @@
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from generator.judge.lexicon import Lexicon
-from generator.judge.text_reader import read_text
-from generator.language.form import Form
 from generator.language.grammar import Grammar, Place, reads_well
-from tests.generator.scenes import VOCABULARY, VOCABULARY_TEXT, form_of, forms
+from tests.generator.scenes import VOCABULARY, VOCABULARY_TEXT, form_of
 
 GRAMMAR = Grammar(VOCABULARY)
 LEXICON = Lexicon.of(VOCABULARY_TEXT)
@@ -50,33 +46,6 @@ LEXICON = Lexicon.of(VOCABULARY_TEXT)
 )
 def test_sentences_read_as_english(template: str, text: str) -> None:
     assert GRAMMAR.realise(form_of(text), template) == text
-
-
-@pytest.mark.parametrize("examples", [300, pytest.param(1500, marks=pytest.mark.full)])
-def test_every_template_is_read_back_to_its_form_by_the_judge(examples: int) -> None:
-    @settings(max_examples=examples, deadline=None)
-    @given(forms())
-    def check(form: Form) -> None:
-        names = GRAMMAR.templates(form)
-        assert names, form
-        for name in names:
-            text = GRAMMAR.realise(form, name)
-            assert read_text(text, LEXICON).to_json() == form.to_json(), (name, text)
-
-    check()
-
-
-@pytest.mark.parametrize("examples", [60, pytest.param(300, marks=pytest.mark.full)])
-def test_two_forms_never_share_a_text(examples: int) -> None:
-    @settings(max_examples=examples, deadline=None)
-    @given(st.lists(forms(), min_size=2, max_size=12))
-    def check(found: list[Form]) -> None:
-        meaning: dict[str, Form] = {}
-        for form in found:
-            for name in GRAMMAR.templates(form):
-                assert meaning.setdefault(GRAMMAR.realise(form, name), form) == form
-
-    check()
 
 
 @pytest.mark.parametrize(
