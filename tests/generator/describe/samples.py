@@ -12,6 +12,7 @@ from generator.describe.scenes import DescribedScene
 from generator.describe.statistics import parse_statistics
 from generator.describe.training import TrainingTexts
 from generator.language.complexity import LEVELS, cells
+from generator.language.form import Form, Link
 from generator.scene.scene import Scene
 from tests.generator.scenes import CATEGORIES, VOCABULARY, captioner, described, random_scene
 
@@ -90,6 +91,11 @@ def items_of(found: Sequence[Sample], protocol: str, kind: str | None = None) ->
 def by_slot(item: Item, slot: str, truth: bool | None = None) -> list[Candidate]:
     """The candidates of an item in one slot."""
     return [c for c in item.candidates if c.slot == slot and truth in (None, c.truth)]
+
+
+def triple(form: Form, link: Link) -> tuple[str | None, str, str | None]:
+    """A relation of a form, by the categories of its ends."""
+    return form.objects[link.subject].category, link.relation, form.objects[link.object].category
 
 
 def sizes(found: Sequence[Sample], protocol: str) -> dict[str, set[int]]:

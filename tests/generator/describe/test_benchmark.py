@@ -88,7 +88,6 @@ def test_another_block_seed_over_the_same_images(copied: Path) -> None:
     assert before == world_bytes(copied)
     dataset = Dataset.open(copied)
     assert dataset.benchmark_names() == ["color-shape-3x3-b0", "color-shape-4x6-b3"]
-    succeed("gen verify", copied)
     assert dataset.benchmark().name == "color-shape-3x3-b0"  # the one made with the world
 
 
@@ -111,13 +110,11 @@ def test_a_split_without_scenes_is_refused_and_nothing_written(copied: Path) -> 
 def test_other_texts_over_the_same_images_are_proven_and_need_no_rendering(copied: Path) -> None:
     before = world_bytes(copied)
     done = succeed("gen describe", copied, "--seed", "3", "--json")
-    assert "each decided on its scene" in done.stderr
     assert before == world_bytes(copied)
     said = json.loads(done.stdout)
     benchmark = Dataset.open(copied).benchmark(said["benchmark"])
     assert benchmark.holdout == Dataset.open(copied).benchmark("color-shape-3x3-b0").holdout
     assert {name.split()[0] for name in said["items"]} == {*protocol_names(), "train"} - {"pairs"}  # it has no twins
-    assert sum(said["items"].values()) == benchmark.items.num_rows
     assert benchmark.manifest["texts"]["reports"]["systematicity"]
     verified = succeed("gen verify", copied, "--benchmark", said["benchmark"])
     assert verified.stdout.strip() == f"{said['benchmark']}: clean"

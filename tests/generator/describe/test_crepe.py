@@ -18,9 +18,9 @@ from generator.holdout.membership import UNSEEN_ATOMS
 from generator.judge.lexicon import Lexicon
 from generator.judge.verify import verify_dataset
 from generator.language.familiarity import count_held_out, count_triples, names_absent
-from generator.language.form import Form, Link
+from generator.language.form import Form
 from generator.plan.job import Job, prepare
-from tests.generator.describe.samples import CELLS, Sample, asked, by_slot, items_of, samples
+from tests.generator.describe.samples import CELLS, Sample, asked, by_slot, items_of, samples, triple
 from tests.generator.scenes import HOLDOUT, VOCABULARY, form_of
 from tests.generator.unrendered import write_planned
 
@@ -181,10 +181,6 @@ def trained_triples(benchmark: Benchmark, world: World) -> set[tuple[str, str, s
             names = [thing["category"] for thing in row["objects"]]
             found |= {(names[each["subject"]], each["relation"], names[each["object"]]) for each in row["relations"]}
     return found
-
-
-def triple(form: Form, link: Link) -> tuple[str | None, str, str | None]:
-    return form.objects[link.subject].category, link.relation, form.objects[link.object].category
 
 
 def test_unseen_atoms_are_asked_raw_alone_and_each_caption_names_one() -> None:
