@@ -1,13 +1,17 @@
 """Whether a form is true of a scene: True, False, or None for undecided (docs/language.md, Truth)."""
+
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
 from generator.language.form import Form, Link, Mention
 from generator.scene.relations import Space, Truth, decided
 from generator.scene.scene import Scene
 from generator.vocabulary.relations import ORDERS, Relation
 from generator.vocabulary.schema import Vocabulary
+
 Objects = Sequence[int]
-'Indices of objects of a scene.'
+"""Indices of objects of a scene."""
+
 
 class Facts:
     """A scene's categories, attribute values and relations, by index of the object.
@@ -31,22 +35,27 @@ class Facts:
         """Indices of the objects that fit a mention."""
         found = self._fitting.get(mention)
         if found is None:
-            found = self._fitting[mention] = tuple((i for i in range(len(self)) if self._fits(mention, i)))
+            found = self._fitting[mention] = tuple(i for i in range(len(self)) if self._fits(mention, i))
         return found
 
     def _fits(self, mention: Mention, i: int) -> bool:
         values = self.values[i]
-        return mention.category in (None, self.categories[i]) and all((values.get(kind) == value for kind, value in mention.attributes)) and all((self._value(kind, i) != value for kind, value in mention.without))
+        return (
+            mention.category in (None, self.categories[i])
+            and all(values.get(kind) == value for kind, value in mention.attributes)
+            and all(self._value(kind, i) != value for kind, value in mention.without)
+        )
 
     def _value(self, kind: str, i: int) -> str | None:
         return self.categories[i] if kind == self._category_kind else self.values[i].get(kind)
+
 
 def decide(form: Form, facts: Facts) -> Truth:
     """Whether a form is true of a scene, under a closed world and with a different object for every mention.
 
     None if the answer depends on a relation within its margin, or if two readings of the words differ.
     """
-    if all((mention.count == 1 for mention in form.objects)):
+    if all(mention.count == 1 for mention in form.objects):
         value = _decide_single([facts.fitting(mention) for mention in form.objects], form.relations, facts)
     else:
         value = _decide_counted(form, facts)
@@ -55,11 +64,13 @@ def decide(form: Form, facts: Facts) -> Truth:
         value = both(value, same)
     return value if not form.negated or value is None else not value
 
+
 def both(first: Truth, second: Truth) -> Truth:
     """Kleene's three-valued "and"."""
     if first is False or second is False:
         return False
     return None if first is None or second is None else True
+
 
 def _decide_counted(form: Form, facts: Facts) -> Truth:
     value: Truth = True
@@ -70,28 +81,41 @@ def _decide_counted(form: Form, facts: Facts) -> Truth:
             value = both(value, there == 0)
         elif mention.count > 1:
             value = both(value, None if there > mention.count else there == mention.count)
-            if any((set(facts.fitting(mention)) & set(facts.fitting(form.objects[j])) for j in range(len(form.objects)) if j != i)):
+            if any(
+                set(facts.fitting(mention)) & set(facts.fitting(form.objects[j]))
+                for j in range(len(form.objects))
+                if j != i
+            ):
                 return None
     new = {place: number for number, place in enumerate(places)}
     links = [link.moved(new.__getitem__) for link in form.relations]
     return both(value, _decide_single([facts.fitting(form.objects[i]) for i in places], links, facts))
 
+
 def _decide_single(fits: list[tuple[int, ...]], links: Sequence[Link], facts: Facts) -> Truth:
-    if not all(fits) and all((link.holds for link in links)):
+    if not all(fits) and all(link.holds for link in links):
         return False
     specific = _best(fits, [(link, None) for link in links], facts)
     loose = [link for link in links if not (link.holds or link.also) and _object_in_no_other(link, links)]
     if not loose:
         return specific
+    # second reading: the object of a denied relation need not exist ("it is left of no sphere")
     free = {link.object for link in loose}
     candidates = [tuple(range(len(facts))) if i in free else there for i, there in enumerate(fits)]
     none = _best(candidates, [(link, fits[link.object] if link in loose else None) for link in links], facts, free)
-    return specific if specific != none else None
+    return specific if specific == none else None
+
 
 def _object_in_no_other(link: Link, links: Iterable[Link]) -> bool:
-    return not any((link.object in other.ends for other in links if other is not link))
+    return not any(link.object in other.ends for other in links if other is not link)
 
-def _best(fits: list[tuple[int, ...]], links: Sequence[tuple[Link, Objects | None]], facts: Facts, skipped: set[int] | frozenset[int]=frozenset()) -> Truth:
+
+def _best(
+    fits: list[tuple[int, ...]],
+    links: Sequence[tuple[Link, Objects | None]],
+    facts: Facts,
+    skipped: set[int] | frozenset[int] = frozenset(),
+) -> Truth:
     """The best truth value of all links together over every assignment of different objects (Kleene's "or" of "and").
 
     `fits` are the objects that fit each mention. A link with objects of its own is denied of all of them; `skipped`
@@ -101,7 +125,7 @@ def _best(fits: list[tuple[int, ...]], links: Sequence[tuple[Link, Objects | Non
     ready: list[list[tuple[Link, Objects | None]]] = [[] for _ in order]
     place = {mention: step for step, mention in enumerate(order)}
     for link, free in links:
-        ready[max((place.get(end, 0) for end in link.ends))].append((link, free))
+        ready[max(place.get(end, 0) for end in link.ends)].append((link, free))
     chosen: dict[int, int] = {}
     best: Truth = False
 
@@ -125,8 +149,10 @@ def _best(fits: list[tuple[int, ...]], links: Sequence[tuple[Link, Objects | Non
                 return True
             del chosen[mention]
         return False
+
     extend(0, True)
     return best
+
 
 def _link_truth(link: Link, free: Objects | None, chosen: Mapping[int, int], facts: Facts) -> Truth:
     value = facts.holds[link.relation]
@@ -139,8 +165,9 @@ def _link_truth(link: Link, free: Objects | None, chosen: Mapping[int, int], fac
     values = [value[first][thing] for thing in free if thing != first]
     return False if True in values else None if None in values else True
 
+
 def _relations(scene: Scene, vocabulary: Vocabulary) -> dict[str, Any]:
-    space, found = (Space(scene, vocabulary), dict[str, Any]())
+    space, found = Space(scene, vocabulary), dict[str, Any]()
     for name, relation in vocabulary.relations.items():
         if relation.converse in found:
             found[name] = [list(row) for row in zip(*found[relation.converse], strict=True)]
@@ -148,14 +175,18 @@ def _relations(scene: Scene, vocabulary: Vocabulary) -> dict[str, Any]:
             found[name] = _decided(space, relation, range(len(scene.objects)))
     return found
 
-def _decided(space: Space, relation: Relation, objects: range, ends: tuple[int, ...]=()) -> Any:
+
+def _decided(space: Space, relation: Relation, objects: range, ends: tuple[int, ...] = ()) -> Any:
     """Whether a relation holds of each choice of as many objects as it has ends, nested by end."""
     if len(ends) < relation.axis.arity - 1:
         return [_decided(space, relation, objects, (*ends, i)) for i in objects]
     if len({*ends}) < len(ends):
         return [None] * len(objects)
     return [None if i in ends else decided(space.margin(relation, *ends, i), relation) for i in objects]
+
+
 Axis = tuple[str, ...]
+
 
 class Axes:
     """The axes of a vocabulary, numbered from 0: (left, right), (behind, front), (far, near), (beneath, on).
@@ -168,13 +199,15 @@ class Axes:
 
     def __init__(self, vocabulary: Vocabulary):
         declared = vocabulary.pair_relations
-        self.relations: list[Axis] = list(dict.fromkeys((tuple(sorted({name, relation.opposite})) for name, relation in declared.items())))
+        self.relations: list[Axis] = list(
+            dict.fromkeys(tuple(sorted({name, relation.opposite})) for name, relation in declared.items())
+        )
         self._symmetric = [declared[names[0]].axis.symmetric for names in self.relations]
         planned_by = [declared[names[0]].axis.planned_by for names in self.relations]
         self._is_direction = [each in ORDERS for each in planned_by]
-        stacking = [axis for axis, each in enumerate(planned_by) if each == 'stacks']
+        stacking = [axis for axis, each in enumerate(planned_by) if each == "stacks"]
         self._stacking = stacking[0] if stacking else None
-        nearness = [axis for axis, each in enumerate(planned_by) if each in ('clumps', 'stacks')]
+        nearness = [axis for axis, each in enumerate(planned_by) if each in ("clumps", "stacks")]
         self.slots = [nearness[0] if axis in nearness else axis for axis in range(len(self.relations))]
         self._axis_of = {name: axis for axis, names in enumerate(self.relations) for name in names}
 
@@ -218,5 +251,5 @@ class Axes:
             if candidate is not None:
                 found = next((name for name in self.relations[candidate] if facts.holds[name][i][j]), None)
                 if found is not None:
-                    return (candidate, found)
+                    return candidate, found
         return None

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -109,31 +108,12 @@ def make(root: Path, scenes: dict[str, list[str]], splits: dict[str, str], **tab
         Image.new("RGB", (1, 1), (number % 256, number // 256, 0)).save(folders[0] / f"images/{scene_id}.png")
     rows = [scene_row(scene_id, [words.split() for words in objects]) for scene_id, objects in scenes.items()]
     pq.write_table(pa.Table.from_pylist(rows, schema=SCENES), folders[0] / "scenes.parquet")
-    tables["splits"] = [
-        {
-            "scene_id": each,
-            "split": split,
-            "held_out_triples": [],
-            "held_out_bindings": [words for words in scenes.get(each, ()) if words.split() in HELD],
-        }
-        for each, split in splits.items()
-    ]
+    tables["splits"] = [{"scene_id": scene_id, "split": split} for scene_id, split in splits.items()]
     for name, schema in BENCHMARK_TABLES.items():
         pq.write_table(pa.Table.from_pylist(tables.get(name, []), schema=schema), folders[1] / f"{name}.parquet")
     write_json(folders[1] / "holdout.json", BLOCK)
-    items = Counter(f"{row.get('protocol')} {row.get('kind')}" for row in tables.get("items", []))
-    declared = {
-        "design": "bindsplit",
-        "held_out": "color red with shape cube, sphere",
-        "holdout": BLOCK,
-        "exposed_negatives": False,
-        "equal_familiarity": True,
-        "declared_leaks": [],
-        "scenes": Counter(splits.values()),
-        "texts": {"items": items},
-    }
     request = {"width": 1, "height": 1, "vocabulary": VOCABULARY, "holdouts": [BLOCK]}
-    write_json(folders[1] / "manifest.json", {"format": FORMAT, "name": BENCHMARK, "sums": "", **declared})
+    write_json(folders[1] / "manifest.json", {"format": FORMAT, "name": BENCHMARK, "sums": "", "design": "bindsplit"})
     write_json(
         folders[0] / "manifest.json",
         {"format": FORMAT, "request": request, "sums": "", "scenes": len(scenes), "failed": 0},
@@ -151,7 +131,6 @@ def scene_row(scene_id: str, objects: list[list[str]]) -> dict[str, Any]:
     pairs = [(i, j) for i in range(len(objects)) for j in range(len(objects)) if i != j]
     return {
         "scene_id": scene_id,
-        "cluster_id": "|".join("+".join(sorted(words)) for words in zip(*objects, strict=True)),
         "status": "ok",
         "width": 1,
         "height": 1,
