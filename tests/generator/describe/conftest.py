@@ -1,9 +1,9 @@
 import pytest
 
-from tests.generator.describe.samples import Sample, samples
+from tests.generator.describe.samples import Sample, every_protocol, samples
 
 
 @pytest.fixture(scope="session")
 def sampled() -> list[Sample]:
     """Items of every protocol over 150 random scenes. Not to be changed."""
-    return list(samples(150))
+    return list(samples(every_protocol(equal_familiarity=False), 150))

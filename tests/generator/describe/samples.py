@@ -2,10 +2,10 @@
 
 import random
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from generator.base.streams import Stream
-from generator.describe.captioner import Candidate, Captioner, Item
+from generator.describe.captioner import Candidate, Item
 from generator.describe.protocol import Protocol
 from generator.describe.protocols.registry import find_protocol, protocol_names
 from generator.describe.scenes import DescribedScene
@@ -29,17 +29,13 @@ class Sample(NamedTuple):
     item: Item
 
 
-def make(captioner: Captioner, name: str) -> Protocol:
-    """A protocol of the registry with all its kinds."""
-    found = find_protocol(name)
-    return found(captioner, **({"cells": CELLS} if found.graded else {}))
-
-
-def all_protocols(captioner: Captioner) -> list[Protocol]:
-    """Every protocol that random scenes can have items of, and the training texts."""
-    evaluated = [make(captioner, name) for name in protocol_names() if name not in WITHOUT_ITEMS]
+def every_protocol(**language: object) -> list[Protocol]:
+    """Every protocol that random scenes can have items of, with all its kinds, and the training texts."""
+    spoken = captioner(**language)
+    found = [find_protocol(name) for name in protocol_names() if name not in WITHOUT_ITEMS]
     statistics = parse_statistics("density=0.4,completeness=0.7,saliency=1")
-    return [*evaluated, TrainingTexts(captioner, CELLS, statistics=statistics)]
+    evaluated = [each(spoken, **({"cells": CELLS} if each.graded else {})) for each in found]
+    return [*evaluated, TrainingTexts(spoken, CELLS, statistics=statistics)]
 
 
 def scenes(n: int, seed: int, least: int = 2, most: int = 9) -> Iterator[tuple[int, Scene]]:
@@ -50,15 +46,13 @@ def scenes(n: int, seed: int, least: int = 2, most: int = 9) -> Iterator[tuple[i
 
 
 def samples(
-    n: int, seed: int = 0, equal_familiarity: bool = False, least: int = 2, names: Sequence[str] | None = None
+    protocols: Sequence[Protocol], n: int, seed: int = 0, least: int = 2, most: int = 9, split: str = "seen"
 ) -> Iterator[Sample]:
-    """The items of protocols (all, or those named) over `n` random scenes."""
-    language = captioner(equal_familiarity=equal_familiarity)
-    protocols = all_protocols(language) if names is None else [make(language, name) for name in names]
+    """The items of protocols over `n` random scenes of a split."""
     for survey in (True, False):
-        for number, scene in scenes(n, seed, least):
-            shown = described(scene, scene_id=f"{number:06d}")
-            shown.salience = tuple(float(i) for i in range(len(scene.objects)))
+        for number, scene in scenes(n, seed, least, most):
+            shown = described(scene, split, f"{number:06d}")
+            shown.salience = tuple(random.Random(number).random() for _ in scene.objects)
             for protocol in protocols:
                 stream = Stream("texts", seed, protocol.name, number)
                 if survey:
@@ -69,18 +63,9 @@ def samples(
                     yield Sample(scene, shown, item)
 
 
-def asked(
-    protocol: Protocol, n: int, seed: int, least: int = 2, most: int = 9, split: str = "seen"
-) -> Iterator[tuple[DescribedScene, Item]]:
-    """The items of a protocol over `n` random scenes of a split, each with its scene."""
-    for survey in (True, False):
-        for number, scene in scenes(n, seed, least, most):
-            shown = described(scene, split, f"{number:06d}")
-            shown.salience = tuple(random.Random(number).random() for _ in scene.objects)
-            if survey:
-                protocol.survey(shown, Stream("texts", number))
-            else:
-                yield from ((shown, item) for item in protocol.items(shown, Stream("texts", number)))
+def asked(protocol: Protocol, *scenes: int, **more: Any) -> Iterator[tuple[DescribedScene, Item]]:
+    """As samples, of one protocol; each item with its scene."""
+    return ((each.described, each.item) for each in samples([protocol], *scenes, **more))
 
 
 def items_of(found: Sequence[Sample], protocol: str, kind: str | None = None) -> list[Item]:
@@ -91,6 +76,18 @@ def items_of(found: Sequence[Sample], protocol: str, kind: str | None = None) ->
 def by_slot(item: Item, slot: str, truth: bool | None = None) -> list[Candidate]:
     """The candidates of an item in one slot."""
     return [c for c in item.candidates if c.slot == slot and truth in (None, c.truth)]
+
+
+def caption_of(item: Item) -> Form:
+    """What the caption of an item says."""
+    return by_slot(item, "c")[0].text.form
+
+
+def change_of(foil: Candidate) -> tuple[str, str, str, str]:
+    """What was changed in a foil, or the first of it: where, of what kind, from what, to what."""
+    place, kind, values = foil.changed[0].split(":")
+    old, new = values.split(">")
+    return place, kind, old, new
 
 
 def triple(form: Form, link: Link) -> tuple[str | None, str, str | None]:

@@ -7,14 +7,24 @@ from generator.describe.protocols.compass import Integration, Skill
 from generator.holdout.blocks import draw_block
 from generator.language.complexity import cells
 from generator.language.truth import Axes
-from tests.generator.describe.samples import CELLS, Sample, asked, by_slot, items_of, scenes, triple
+from tests.generator.describe.samples import (
+    CELLS,
+    Sample,
+    asked,
+    by_slot,
+    caption_of,
+    change_of,
+    items_of,
+    scenes,
+    triple,
+)
 from tests.generator.scenes import RELATIONS, VOCABULARY, captioner, described, random_scene
 
 
 def test_composed_and_decomposed_captions_change_the_same_atoms(sampled: list[Sample]) -> None:
     checked = 0
     for item in items_of(sampled, "integration"):
-        form = by_slot(item, "c")[0].text.form
+        form = caption_of(item)
         n = form.n_objects + form.n_attributes + form.n_relations
         negatives = by_slot(item, "n")
         assert len(negatives) == n
@@ -36,7 +46,7 @@ def test_captions_of_one_subgraph_share_their_relations_and_cover_every_number_o
         said = set()
         for protocol in protocols:
             for item in protocol.items(shown, Stream("texts", number)):
-                form = by_slot(item, "c")[0].text.form
+                form = caption_of(item)
                 said |= {triple(form, link) for link in form.relations}
                 sizes[form.level, form.n_objects + form.n_attributes + form.n_relations] += 1
         if shown.subgraph is None:  # all its categories occur twice
@@ -54,10 +64,10 @@ def test_negatives_change_atoms_of_one_type_and_spread_over_them(sampled: list[S
     places: Counter[str] = Counter()
     for item in items_of(sampled, "skill"):
         assert item.skill is not None
-        changed = [each.changed[0].split(":")[:2] for each in by_slot(item, "n")]
+        changed = {change_of(each)[:2] for each in by_slot(item, "n")}
         assert {kind for _, kind in changed} <= kinds[item.skill]
         items[item.skill] += 1
-        places[item.skill] += len({tuple(each) for each in changed})
+        places[item.skill] += len(changed)
     assert min(items[skill] for skill in kinds) > 5
     assert places.total() > 1.5 * items.total()
 
@@ -75,8 +85,7 @@ def test_shared_values_ask_sizes_and_materials_that_the_scene_lacks() -> None:
         for protocol in protocols:
             for shown, item in asked(protocol, 150, 0, most=4):
                 for foil in by_slot(item, "n"):
-                    _, kind, change = foil.changed[0].split(":")
-                    old, new = change.split(">")
+                    _, kind, old, new = change_of(foil)
                     if kind in VOCABULARY.attributes:
                         there = [values[kind] for values in shown.facts.values]
                         assert new not in there
@@ -91,11 +100,10 @@ def test_shared_values_ask_sizes_and_materials_that_the_scene_lacks() -> None:
 def test_values_of_attribute_foils_may_by_default_be_another_objects(sampled: list[Sample]) -> None:
     """COMPASS, section 3.2, takes absent ones."""
     others = [
-        any(change.split(">")[1] in thing.attributes.values() for thing in each.scene.objects)
+        any(change_of(foil)[3] in thing.attributes.values() for thing in each.scene.objects)
         for each in sampled
         if each.item.protocol == "skill" and each.item.skill == "attribute"
         for foil in by_slot(each.item, "n")
-        for change in foil.changed
     ]
     assert sum(others) > 0.3 * len(others)
 
@@ -114,13 +122,13 @@ def test_one_relation_may_be_changed_four_times() -> None:
         )
         for item in published.items(shown, Stream("texts", number)):
             if item.skill == "relation":
-                relations[len(by_slot(item, "c")[0].text.form.relations)] += 1
+                relations[len(caption_of(item).relations)] += 1
                 assert len({foil.text.form for foil in by_slot(item, "n")}) == 4
                 _check_no_foil_is_told_by_its_text(item)
     assert relations[1] > 5
     few = Skill(captioner(), CELLS, any_relation=True)
     for _, item in asked(few, 20, 2):
-        assert item.skill != "relation" or len(by_slot(item, "c")[0].text.form.relations) > 1
+        assert item.skill != "relation" or len(caption_of(item).relations) > 1
 
 
 def _check_no_foil_is_told_by_its_text(item: Item) -> None:
@@ -134,5 +142,5 @@ def _check_no_foil_is_told_by_its_text(item: Item) -> None:
         links = foil.text.form.relations
         ends = [(end, axes.slots[axes.axis_of(link.relation)]) for link in links for end in (link.subject, link.object)]
         assert len(set(ends)) == len(ends)
-        old, new = foil.changed[0].split(":")[-1].split(">")
+        _, _, old, new = change_of(foil)
         assert (new in ("on", "beneath")) == (old in ("on", "beneath"))

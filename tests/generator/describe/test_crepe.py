@@ -20,21 +20,21 @@ from generator.judge.verify import verify_dataset
 from generator.language.familiarity import count_held_out, count_triples, names_absent
 from generator.language.form import Form
 from generator.plan.job import Job, prepare
-from tests.generator.describe.samples import CELLS, Sample, asked, by_slot, items_of, samples, triple
-from tests.generator.scenes import HOLDOUT, VOCABULARY, form_of
+from tests.generator.describe.samples import CELLS, Sample, asked, by_slot, caption_of, items_of, triple
+from tests.generator.scenes import HOLDOUT, VOCABULARY, captioner, form_of
 from tests.generator.unrendered import write_planned
 
 
 def test_captions_are_of_one_to_three_compounds_of_the_tested_kind(sampled: list[Sample]) -> None:
     found = items_of(sampled, "systematicity")
-    forms = [by_slot(item, "c")[0].text.form for item in found]
+    forms = [caption_of(item) for item in found]
     assert {form.n_objects for form in forms} == {1, 2, 3}
     assert all(list(mention.values) == [HOLDOUT.kind] for form in forms for mention in form.objects)
 
 
 def test_comp_foils_split_a_compound_over_two_objects(sampled: list[Sample]) -> None:
     for item in items_of(sampled, "systematicity", "comp"):
-        caption = by_slot(item, "c")[0].text.form
+        caption = caption_of(item)
         for foil in by_slot(item, "n"):
             assert foil.kind == "comp"
             assert foil.text.form.n_objects == caption.n_objects + 1
@@ -49,7 +49,7 @@ def test_held_out_relations_are_compounds_too(equal: bool) -> None:
     kinds: Counter[tuple[str | None, str]] = Counter()
     for _, item in asked(protocol, 120, 5):
         kinds[item.skill, item.kind] += 1
-        caption = by_slot(item, "c")[0].text.form
+        caption = caption_of(item)
         assert (len(caption.relations) == 1) == (item.skill == "relation")
         for foil in by_slot(item, "n"):
             form = foil.text.form
@@ -73,7 +73,7 @@ def test_published_negations_deny_an_atom_or_the_whole_of_a_caption_that_denies_
     items: Counter[str] = Counter()
     for shown, item in asked(protocol, 150, 2, least=3):
         items[item.kind] += 1
-        caption = by_slot(item, "c")[0].text.form
+        caption = caption_of(item)
         assert not denied(caption)
         for foil in by_slot(item, "n"):
             assert (foil.kind == "neg") == (denied(foil.text.form) != [])
@@ -202,7 +202,7 @@ def test_the_set_of_all_has_five_foils_of_each_kind(sampled: list[Sample]) -> No
 
 
 def test_captions_have_four_to_twelve_atoms(sampled: list[Sample]) -> None:
-    forms = [by_slot(item, "c")[0].text.form for item in items_of(sampled, "productivity")]
+    forms = [caption_of(item) for item in items_of(sampled, "productivity")]
     atoms = {form.n_objects + form.n_attributes + form.n_relations for form in forms}
     assert min(atoms) == 4
     assert max(atoms) == 12
@@ -210,7 +210,7 @@ def test_captions_have_four_to_twelve_atoms(sampled: list[Sample]) -> None:
 
 def test_denials_stand_in_true_texts_as_often_as_in_false_ones() -> None:
     more = []
-    for item in items_of(list(samples(800, 3, least=4, names=["productivity"])), "productivity", "neg"):
+    for _, item in asked(Productivity(captioner(equal_familiarity=False), CELLS, ("neg",)), 800, 3, least=4):
         true, false = (by_slot(item, slot)[0].text.form._replace(negated=False) for slot in ("c", "n"))
         more.append(len(denied(true)) - len(denied(false)))
     assert len(more) > 150

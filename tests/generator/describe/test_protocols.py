@@ -36,7 +36,7 @@ from generator.language.form import Form, Mention
 from generator.language.grammar import NATURAL
 from generator.language.truth import decide
 from generator.scene.scene import Scene
-from tests.generator.describe.samples import WITHOUT_ITEMS, Sample, by_slot, samples, sizes
+from tests.generator.describe.samples import WITHOUT_ITEMS, Sample, by_slot, every_protocol, samples, sizes
 from tests.generator.scenes import (
     HOLDOUT,
     VOCABULARY,
@@ -60,7 +60,7 @@ def check_texts(n_texts: int, seed: int) -> Counter[str]:
     counts: Counter[str] = Counter()
     while sum(counts.values()) < n_texts:
         last, shown = None, None
-        for scene, about, item in samples(50, seed):
+        for scene, about, item in samples(every_protocol(equal_familiarity=False), 50, seed):
             if about is not last:
                 last, shown = about, read_scene(scene.to_json(), TERMS)
             for candidate in item.candidates:
@@ -239,7 +239,7 @@ def test_templates_are_the_requested_one_or_drawn_from_those_that_fit() -> None:
 
 def test_foils_are_as_familiar_as_their_captions() -> None:
     checked: Counter[str] = Counter()
-    for _, _, item in samples(120, 5, equal_familiarity=True):
+    for _, _, item in samples(every_protocol(), 120, 5):
         if item.protocol == "train":
             for candidate in item.candidates:
                 assert candidate.truth or count_held_out(candidate.text.form, HOLDOUT) == 0

@@ -19,7 +19,7 @@ from generator.holdout.blocks import draw_block
 from generator.judge.verify import verify_dataset
 from generator.language.complexity import LeastUsed
 from generator.language.form import Form
-from tests.generator.describe.samples import CELLS, asked, by_slot, scenes
+from tests.generator.describe.samples import CELLS, asked, by_slot, change_of, scenes
 from tests.generator.scenes import (
     HOLDOUT,
     RELATIONS,
@@ -165,8 +165,7 @@ def test_negatives_leave_no_trace_in_how_often_names_occur() -> None:
     training = _texts(negatives=("replace",), positives=())
     for shown, item in asked(training, 150, 3, 3, 5, "train"):
         for foil in by_slot(item, "n"):
-            _, kind, change = foil.changed[0].split(":")
-            old, new = change.split(">")
+            _, kind, old, new = change_of(foil)
             if kind in (HOLDOUT.kind, HOLDOUT.category):
                 sides = HOLDOUT.values if kind == HOLDOUT.kind else HOLDOUT.objects
                 assert (old in sides) == (new in sides)

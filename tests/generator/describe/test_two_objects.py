@@ -2,7 +2,7 @@ from collections import Counter
 
 from generator.base.streams import Stream
 from generator.describe.protocols.two_objects import POOL, Binary, Retrieval
-from tests.generator.describe.samples import Sample, by_slot, items_of
+from tests.generator.describe.samples import Sample, by_slot, caption_of, items_of
 from tests.generator.scenes import captioner, described, scene_of
 
 SCENE = scene_of(("cube", {"color": "red"}), ("cone", {"color": "blue"}))
@@ -27,7 +27,7 @@ def test_what_a_scene_cannot_give_is_counted_as_dropped() -> None:
 
 
 def test_denials_are_true_as_often_as_false(sampled: list[Sample]) -> None:
-    denied = Counter(by_slot(item, "c")[0].text.form.negated for item in items_of(sampled, "binary", "denial"))
+    denied = Counter(caption_of(item).negated for item in items_of(sampled, "binary", "denial"))
     assert abs(denied[True] - denied[False]) < 0.3 * denied.total()
 
 
