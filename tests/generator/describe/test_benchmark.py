@@ -82,15 +82,6 @@ def world_bytes(root: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in (root / "world").iterdir() if path.is_file()}
 
 
-def test_another_block_seed_over_the_same_images(copied: Path) -> None:
-    before = world_bytes(copied)
-    succeed("gen split", copied, "--holdout", "4x6", "--block-seed", "3", "--json")
-    assert before == world_bytes(copied)
-    dataset = Dataset.open(copied)
-    assert dataset.benchmark_names() == ["color-shape-3x3-b0", "color-shape-4x6-b3"]
-    assert dataset.benchmark().name == "color-shape-3x3-b0"  # the one made with the world
-
-
 def test_a_split_without_scenes_is_refused_and_nothing_written(copied: Path) -> None:
     dataset = Dataset.open(copied)
     vocabulary = parse_vocabulary(dataset.world.vocabulary_text, "vocabulary.toml")
@@ -107,17 +98,19 @@ def test_a_split_without_scenes_is_refused_and_nothing_written(copied: Path) -> 
     assert refusals >= 3
 
 
-def test_other_texts_over_the_same_images_are_proven_and_need_no_rendering(copied: Path) -> None:
-    before = world_bytes(copied)
-    done = succeed("gen describe", copied, "--seed", "3", "--json")
+def test_another_block_and_other_texts_over_the_same_images_need_no_rendering_and_are_proven(copied: Path) -> None:
+    before, first = world_bytes(copied), "color-shape-3x3-b0"
+    succeed("gen split", copied, "--holdout", "4x6", "--block-seed", "3")
+    said = json.loads(succeed("gen describe", copied, "--seed", "3", "--json").stdout)
     assert before == world_bytes(copied)
-    said = json.loads(done.stdout)
-    benchmark = Dataset.open(copied).benchmark(said["benchmark"])
-    assert benchmark.holdout == Dataset.open(copied).benchmark("color-shape-3x3-b0").holdout
+    dataset = Dataset.open(copied)
+    assert dataset.benchmark_names() == [first, said["benchmark"], "color-shape-4x6-b3"]
+    assert dataset.benchmark().name == first  # the one made with the world
+    benchmark = dataset.benchmark(said["benchmark"])
+    assert benchmark.holdout == dataset.benchmark(first).holdout
     assert {name.split()[0] for name in said["items"]} == {*protocol_names(), "train"} - {"pairs"}  # it has no twins
     assert benchmark.manifest["texts"]["reports"]["systematicity"]
-    verified = succeed("gen verify", copied, "--benchmark", said["benchmark"])
-    assert verified.stdout.strip() == f"{said['benchmark']}: clean"
+    assert succeed("gen verify", copied, "--benchmark", benchmark.name).stdout.strip() == f"{benchmark.name}: clean"
 
 
 @pytest.mark.full
@@ -413,12 +406,13 @@ def test_every_rendered_scene_is_read_in_the_order_of_the_table(rendered: Path) 
 
 
 def test_large_central_visible_objects_are_salient() -> None:
-    def salience(box: list[int], visible: float = 1.0) -> float:
-        return _salience({"width": 100, "height": 100, "objects": [{"amodal_box": box, "visible_fraction": visible}]})[
-            0
-        ]
-
-    assert salience([0, 0, 100, 100]) == pytest.approx(1.0)
-    assert salience([25, 25, 75, 75]) == pytest.approx(0.5)
-    assert salience([25, 25, 75, 75], 0.25) == pytest.approx(0.25)
-    assert salience([100, 100, 100, 100]) == pytest.approx(-1.0)
+    shown = [
+        {"amodal_box": box, "visible_fraction": visible}
+        for box, visible in (
+            ([0, 0, 100, 100], 1.0),
+            ([25, 25, 75, 75], 1.0),
+            ([25, 25, 75, 75], 0.25),
+            ([100, 100, 100, 100], 1.0),
+        )
+    ]
+    assert _salience({"width": 100, "height": 100, "objects": shown}) == pytest.approx((1.0, 0.5, 0.25, -1.0))
