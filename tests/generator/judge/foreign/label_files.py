@@ -1,15 +1,12 @@
 """Files of labels for tests of judging splits made by others."""
 
-import csv
+from collections.abc import Callable
 from itertools import permutations
-from pathlib import Path
 from typing import Any
 
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import SplitPlan
-from generator.judge.foreign.verify import verify_splits
-from generator.vocabulary.schema import Vocabulary, read_vocabulary
-from generator.vocabulary.tables import ObjectSpec
+from generator.vocabulary.schema import read_vocabulary
 
 LEAKING = {
     "train": ["cube left sphere", "cylinder left sphere", "cone right sphere", "cone right cylinder"],
@@ -30,11 +27,7 @@ THREE = [
 ]
 
 
-def judged(path: Path, text: str, *columns: str, **more: Any) -> dict[str, Any]:
-    """What is found in a file with that text, of which all is one task."""
-    path.write_text(text, encoding="utf-8")
-    (found,) = verify_splits(path, columns, **more).values()
-    return found
+Judged = Callable[..., dict[str, Any]]
 
 
 def said(found: dict[str, Any], fault: str) -> list[str]:
@@ -45,35 +38,30 @@ def rows(header: str, *lines: str) -> str:
     return "\n".join([header, *lines]) + "\n"
 
 
-def grid() -> tuple[list[str], list[str]]:
-    """8 colours and 12 animals."""
-    colors = "red blue green yellow brown purple cyan gray"
-    animals = "crow,fox,deer stag,wolf,lion,zebra,deer doe,bear,owl,hare,newt,bat"
-    return colors.split(), animals.split(",")
+COLORS = ["red", "blue", "green", "yellow", "brown", "purple", "cyan", "gray"]
+ANIMALS = ["crow", "fox", "deer stag", "wolf", "lion", "zebra", "deer doe", "bear", "owl", "hare", "newt", "bat"]
 
 
-def vocabulary(colors: list[str], animals: list[str]) -> Vocabulary:
+def grid(colors: int, animals: int) -> list[tuple[str, str, str, str]]:
+    """Scenes of two of so many animals in two of so many colours: animal, animal, colour, colour."""
+    paints = list(permutations(COLORS[:colors], 2))
+    return [(*pair, *paint) for pair in permutations(ANIMALS[:animals], 2) for paint in paints]
+
+
+def split_by_block(seed: int) -> tuple[str, ...]:
+    """A table of scenes of 8 colours and 12 animals, split by a generated block, and what its columns are."""
     clevr = read_vocabulary("clevr")
-    value, kind = clevr.attributes["color"]["red"], clevr.objects["cube"]
-    assert isinstance(kind, ObjectSpec)
-    attributes = {**clevr.attributes, "color": dict.fromkeys(colors, value)}
-    return clevr.model_copy(update={"attributes": attributes, "objects": dict.fromkeys(animals, kind)})
-
-
-def split_by_block(scenes: list[tuple[str, str, str, str]], words: Vocabulary, seed: int, path: Path) -> dict[str, Any]:
-    """What is found in scenes (animal, animal, colour, colour), split by a generated block."""
+    attributes = {**clevr.attributes, "color": dict.fromkeys(COLORS, clevr.attributes["color"]["red"])}
+    objects = dict.fromkeys(ANIMALS, clevr.objects["cube"])
+    words = clevr.model_copy(update={"attributes": attributes, "objects": objects})
     plan = SplitPlan(words, draw_block("3x3", words, seed))
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(
-            ["character_name", "character2_name", "character_texture", "character2_texture", "filename", "fold"]
-        )
-        for n, (one, other, first, second) in enumerate(scenes):
-            split = plan.place(((first, one), (second, other))).split
-            writer.writerow([one, other, first, second, f"{n:07}.png", split or ""])
-    roles = ["split=fold,first=character_name,first.color=character_texture"]
-    (found,) = verify_splits(path, [*roles, "second=character2_name,second.color=character2_texture"]).values()
-    return found
+    lines = [
+        f"{one},{other},{first},{second},{n:07}.png,{plan.place(((first, one), (second, other))).split or ''}"
+        for n, (one, other, first, second) in enumerate(grid(8, 12))
+    ]
+    table = rows("character_name,character2_name,character_texture,character2_texture,filename,fold", *lines)
+    roles = "split=fold,first=character_name,first.color=character_texture"
+    return table, roles, "second=character2_name,second.color=character2_texture"
 
 
 def check_block(found: dict[str, Any]) -> None:
@@ -89,12 +77,9 @@ def check_block(found: dict[str, Any]) -> None:
     assert "7,392 rows (3,696 arrangements) in 5 splits" in found["sentence"]
 
 
-ANIMALS = ["crow", "fox", "wolf", "lion", "bear"]
-
-
 def spar(paint: list[tuple[str, str]]) -> str:
     """Labels as of SPAR: two animals, left and right, in pairs of textures."""
-    lines = [f"{a},{b},{x},{y},left,right" for a, b in permutations(ANIMALS, 2) for x, y in paint]
+    lines = [f"{a},{b},{x},{y},left,right" for a, b in permutations(ANIMALS[:5], 2) for x, y in paint]
     return rows("character,character2,texture,texture2,pos,pos2", *lines)
 
 

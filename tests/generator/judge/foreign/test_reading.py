@@ -1,10 +1,8 @@
 """Labels that look equal are compared as equal, or refused."""
 
-import json
 import unicodedata
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,12 +12,7 @@ from generator.base.errors import UserError
 from generator.judge.foreign.labels import arrangement, normal, read_label
 from generator.judge.foreign.rows import SplitRoles
 from generator.judge.foreign.verify import verify_splits
-from tests.generator.judge.foreign.label_files import judged, rows, said
-
-
-def judged_labels(path: Path, train: str, test: str) -> dict[str, Any]:
-    path.write_text(json.dumps({"train": [train, "blue sphere"], "test": [test, "green cone"]}), encoding="utf-8")
-    return verify_splits(path)[path.stem]
+from tests.generator.judge.foreign.label_files import Judged, rows, said
 
 
 @pytest.mark.parametrize(
@@ -41,41 +34,35 @@ def judged_labels(path: Path, train: str, test: str) -> dict[str, Any]:
         ("red\u3164cube", "invisible character"),
     ],
 )
-def test_a_label_that_looks_like_one_of_training_is_found(tmp_path: Path, label: str, fault: str) -> None:
-    found = judged_labels(tmp_path / "labels.json", "red cube", label)
+def test_a_label_that_looks_like_one_of_training_is_found(judged: Judged, label: str, fault: str) -> None:
+    found = judged({"train": ["red cube", "blue sphere"], "test": [label, "green cone"]})
     assert found["status"] == "failed"
     assert fault in found["faults"]
 
 
-def test_two_ways_to_write_one_letter_are_one(tmp_path: Path) -> None:
-    found = judged_labels(tmp_path / "labels.json", "beige caf\u00e9", "beige cafe\u0301")
+def test_two_ways_to_write_one_letter_are_one(judged: Judged) -> None:
+    found = judged({"train": ["beige caf\u00e9"], "test": ["beige cafe\u0301"]})
     assert found["faults"] == {"shared arrangement": 1}
 
 
-def test_labels_of_one_script_other_than_latin_are_clean(tmp_path: Path) -> None:
-    assert judged_labels(tmp_path / "labels.json", "red cube", "gr\u00fcner W\u00fcrfel")["status"] == "clean"
-    path = tmp_path / "russian.json"
-    labels = {
-        "\u0430": ["\u043a\u0440\u0430\u0441\u043d\u044b\u0439 \u043a\u0443\u0431"],
-        "\u0431": ["\u0441\u0438\u043d\u0438\u0439 \u043a\u0443\u0431"],
+def test_labels_of_one_script_other_than_latin_are_clean(judged: Judged) -> None:
+    assert judged({"train": ["red cube"], "test": ["gr\u00fcner W\u00fcrfel"]})["status"] == "clean"
+    cube = "\u043a\u0443\u0431"
+    russian = {
+        "\u0430": [f"\u043a\u0440\u0430\u0441\u043d\u044b\u0439 {cube}"],
+        "\u0431": [f"\u0441\u0438\u043d\u0438\u0439 {cube}"],
     }
-    path.write_text(json.dumps(labels), encoding="utf-8")
-    assert verify_splits(path)["russian"]["status"] == "clean"
+    assert judged(russian)["status"] == "clean"
 
 
-def test_a_table_is_judged_by_its_labels_and_not_by_other_fields(tmp_path: Path) -> None:
-    path = tmp_path / "labels.csv"
-    path.write_text(
-        "split,label,author\ntrain,red cube,\u0418\u0432\u0430\u043d\ntest,re\u200bd cube,Ann\n", encoding="utf-8"
-    )
-    assert verify_splits(path)["labels"]["faults"] == {"invisible character": 1, "shared arrangement": 1}
-    rows = [
+def test_a_table_is_judged_by_its_labels_and_not_by_other_fields(judged: Judged) -> None:
+    table = rows("split,label,author", "train,red cube,\u0418\u0432\u0430\u043d", "test,re\u200bd cube,Ann")
+    assert judged(table)["faults"] == {"invisible character": 1, "shared arrangement": 1}
+    data = [
         {"split": "train", "label": "red cube", "author": "\u0418\u0432\u0430\u043d"},
         {"split": "test", "label": "blue cube", "author": "Ann"},
     ]
-    path = tmp_path / "rows.json"
-    path.write_text(json.dumps(rows), encoding="utf-8")
-    assert verify_splits(path)["rows"]["status"] == "clean"
+    assert judged(data)["status"] == "clean"
 
 
 @pytest.mark.parametrize(
@@ -106,27 +93,25 @@ def test_a_normal_text_stays_as_it_is(text: str) -> None:
     )
 
 
-def test_lists_of_things_and_of_thing_relation_thing(tmp_path: Path) -> None:
-    pairs = judged(
-        tmp_path / "a.json", json.dumps({"train": [["red cube", "blue cone"]], "test": [["blue cone", "red cube"]]})
-    )
+def test_lists_of_things_and_of_thing_relation_thing(judged: Judged) -> None:
+    pairs = judged({"train": [["red cube", "blue cone"]], "test": [["blue cone", "red cube"]]})
     assert said(pairs, "reordered leak") == [
         '"red cube and blue cone" (train, label 1) = "blue cone and red cube" (test, label 1)'
     ]
     linked = {"train": [["cube", "left of", "cone"], ["cone", "orbiting", "cube"]], "test": [["cone", "right", "cube"]]}
-    found = judged(tmp_path / "a.json", json.dumps(linked))
+    found = judged(linked)
     assert said(found, "converse leak") == ['"cube left cone" (train, label 1) = "cone right cube" (test, label 1)']
     assert any(
         "without a known converse, compared in their own words only: orbiting" in note for note in found["notes"]
     )
 
 
-def test_rows_of_json_and_a_relation_column(tmp_path: Path) -> None:
+def test_rows_of_json_and_a_relation_column(judged: Judged) -> None:
     data = [
         {"first": "cube", "relation": "on top of", "second": "cone", "part": "train"},
         {"first": "cone", "relation": "beneath", "second": "cube", "part": "test"},
     ]
-    found = judged(tmp_path / "a.json", json.dumps(data), "split=part")
+    found = judged(data, "split=part")
     assert said(found, "converse leak") == ['"cube on cone" (train, entry 1) = "cone beneath cube" (test, entry 2)']
 
 
@@ -228,9 +213,8 @@ def test_labels_without_relations_say_the_same_in_any_order(things: list[tuple[s
     assert (read[0] == read[2]) == (Counter(things) == Counter(other))
 
 
-def test_adjectives_in_any_order_and_two_of_one_thing(tmp_path: Path) -> None:
+def test_adjectives_in_any_order_and_two_of_one_thing(judged: Judged) -> None:
     found = judged(
-        tmp_path / "a.csv",
         rows(
             "label,split",
             "large red cube and cone,train",
