@@ -545,6 +545,14 @@ def a_block_is_said_to_be_coverage(data: Planted) -> Fault:
     return AGAIN, "all/manifest.json has"
 
 
+def _vocabulary(data: Planted, old: str, new: str) -> None:
+    path = data.root / "world/vocabulary.toml"
+    text = re.sub(old, lambda found: found.expand(new), path.read_text(), count=1)
+    assert text != path.read_text()
+    path.write_text(text)
+    data.world["request"]["vocabulary"] = text
+
+
 @fault()
 def a_relation_gets_a_smaller_margin_in_file_and_manifest(data: Planted) -> Fault:
     path = data.root / "world/vocabulary.toml"
@@ -552,14 +560,6 @@ def a_relation_gets_a_smaller_margin_in_file_and_manifest(data: Planted) -> Faul
     path.write_text(text)
     data.world["request"]["vocabulary"] = text
     return _again("scenes", "world")
-
-
-def _vocabulary(data: Planted, old: str, new: str) -> None:
-    path = data.root / "world/vocabulary.toml"
-    text = re.sub(old, lambda found: found.expand(new), path.read_text(), count=1)
-    assert text != path.read_text()
-    path.write_text(text)
-    data.world["request"]["vocabulary"] = text
 
 
 LOOK_ALIKES = {
@@ -1033,6 +1033,12 @@ def datasets(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     return dataset
 
 
+@pytest.fixture
+def copy_of(datasets: Callable[[str], Path], tmp_path: Path) -> Callable[[str], Path]:
+    """A copy of such a dataset that a test may change."""
+    return lambda name: Path(shutil.copytree(datasets(name), tmp_path / "dataset"))
+
+
 def _make(root: Path, name: str, job: dict[str, Any]) -> None:
     path = root.with_suffix(".toml")
     path.write_text(family(5, 5), encoding="utf-8")
@@ -1071,9 +1077,9 @@ def _planned_once(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.Temp
     ],
 )
 def test_what_nobody_touched_is_clean_and_so_is_what_was_sealed_again(
-    datasets: Callable[[str], Path], where: tuple[str, str], tmp_path: Path
+    copy_of: Callable[[str], Path], where: tuple[str, str]
 ) -> None:
-    root = Path(shutil.copytree(datasets(where[0]), tmp_path / "dataset"))
+    root = copy_of(where[0])
     for sealed in (False, True):
         if sealed:
             Planted(root, where[1]).seal()
@@ -1086,9 +1092,9 @@ MORE = [f"{words}: {name}" for (_, _, words), changes in CHANGES.items() for nam
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.full] * (name in MORE)) for name in FAULTS])
-def test_a_fault_is_found_and_named(datasets: Callable[[str], Path], name: str, tmp_path: Path) -> None:
+def test_a_fault_is_found_and_named(copy_of: Callable[[str], Path], name: str) -> None:
     (dataset, benchmark), plant = FAULTS[name]
-    root = Path(shutil.copytree(datasets(dataset), tmp_path / "dataset"))
+    root = copy_of(dataset)
     data = Planted(root, benchmark, seed=len(name))
     fault, words = plant(data)
     data.seal()
@@ -1110,19 +1116,16 @@ def _exchange_images(data: Planted) -> None:
 
 def _rename_a_colour(data: Planted) -> None:
     """The values red and blue exchange their appearance in the vocabulary, as nobody who only reads records can see."""
-    path = data.root / "world/vocabulary.toml"
-    text = re.sub(r"(?m)^(red = .*)linear = \[\d+, 9, 9\]", r"\1linear = [9, 9, 99]", path.read_text())
-    path.write_text(text)
-    data.world["request"]["vocabulary"] = text
-    _write_plan(data, {"vocabulary": text})
+    _vocabulary(data, r"(?m)^(red = .*)linear = \[\d+, 9, 9\]", r"\1linear = [9, 9, 99]")
+    _write_plan(data, {"vocabulary": data.world["request"]["vocabulary"]})
 
 
 @pytest.mark.parametrize("change", [_exchange_images, _rename_a_colour])
 def test_what_only_pixels_tell_is_beyond_the_level_of_records(
-    datasets: Callable[[str], Path], change: Callable[[Planted], None], tmp_path: Path
+    copy_of: Callable[[str], Path], change: Callable[[Planted], None]
 ) -> None:
     """docs/verify.md says so; a certificate of the level of records claims nothing about pixels."""
-    root = Path(shutil.copytree(datasets("files"), tmp_path / "dataset"))
+    root = copy_of("files")
     data = Planted(root, "all")
     change(data)
     data.seal()
@@ -1132,10 +1135,8 @@ def test_what_only_pixels_tell_is_beyond_the_level_of_records(
 
 
 @pytest.mark.parametrize("parts", [["world"], ["benchmarks/all"], ["world", "benchmarks/all"]])
-def test_what_another_version_made_is_judged_alone(
-    datasets: Callable[[str], Path], parts: list[str], tmp_path: Path
-) -> None:
-    root = Path(shutil.copytree(datasets("files"), tmp_path / "dataset"))
+def test_what_another_version_made_is_judged_alone(copy_of: Callable[[str], Path], parts: list[str]) -> None:
+    root = copy_of("files")
     for part in parts:
         _change_json(root / part / "manifest.json", version="0.0.1")
     certificate = verify_dataset(root, "all", reproduce=Reproduction())["all"]
