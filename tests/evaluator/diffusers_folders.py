@@ -1,6 +1,5 @@
 """Complete tiny pipelines of diffusers with random weights, made with the libraries' own classes and saved to disk."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,51 +10,26 @@ import transformers
 from diffusers import AutoencoderKL, UNet2DConditionModel
 from PIL import Image
 
-WORDS = [
-    "a",
-    "photo",
-    "of",
-    "red",
-    "green",
-    "blue",
-    "yellow",
-    "cube",
-    "sphere",
-    "cone",
-    "and",
-    "the",
-    "to",
-    "left",
-    "right",
-    "an",
-    "image",
-    "one",
-    "two",
-    "three",
-]
+_SAID = "a photo of red green blue yellow cube sphere cone and the to left right an image one two three"
+WORDS = _SAID.split()
 SIDE = 32
 TEXTS = ["a photo of a red cube", "a photo of a blue sphere", "a photo of a blue cube and a red sphere"]
 _END = ["<|startoftext|>", "<|endoftext|>"]
 
 
-def clip_tokenizer(folder: Path) -> Any:
+def clip_tokenizer() -> Any:
     """A tokenizer of CLIP that knows letters and the WORDS, 16 tokens long."""
     letters = "abcdefghijklmnopqrstuvwxyz"
-    merges: list[str] = []
+    merges: list[tuple[str, str]] = []
     for word in WORDS:
         parts = [*word[:-1], f"{word[-1]}</w>"]
         while len(parts) > 1:
-            merges.append(f"{parts[0]} {parts[1]}")
+            merges.append((parts[0], parts[1]))
             parts[:2] = [parts[0] + parts[1]]
     merges = list(dict.fromkeys(merges))
-    tokens = [*letters, *(f"{letter}</w>" for letter in letters), *(merge.replace(" ", "") for merge in merges), *_END]
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "vocab.json").write_text(json.dumps({token: i for i, token in enumerate(dict.fromkeys(tokens))}))
-    (folder / "merges.txt").write_text("\n".join(["#version: 0.2", *merges]))
-    (folder / "tokenizer_config.json").write_text(
-        json.dumps({"model_max_length": 16, "tokenizer_class": "CLIPTokenizer"})
-    )
-    return transformers.CLIPTokenizer.from_pretrained(folder)
+    tokens = [*letters, *(f"{letter}</w>" for letter in letters), *map("".join, merges), *_END]
+    vocabulary = {token: i for i, token in enumerate(dict.fromkeys(tokens))}
+    return transformers.CLIPTokenizer(vocabulary, merges, model_max_length=16)
 
 
 def t5_tokenizer() -> Any:
@@ -138,7 +112,7 @@ def unet(**more: Any) -> UNet2DConditionModel:
 
 def stable_diffusion(folder: Path, prediction: str = "epsilon") -> Path:
     """Stable Diffusion 1.x (epsilon) or 2.x (v_prediction)."""
-    words = clip_tokenizer(folder / "words")
+    words = clip_tokenizer()
     scheduler = diffusers.PNDMScheduler(
         beta_start=0.00085,
         beta_end=0.012,
@@ -162,7 +136,7 @@ def stable_diffusion(folder: Path, prediction: str = "epsilon") -> Path:
 
 def stable_diffusion_xl(folder: Path) -> Path:
     """Stable Diffusion XL: two text encoders, the sizes and the pooled text as added conditions."""
-    words = clip_tokenizer(folder / "words")
+    words = clip_tokenizer()
     network = unet(
         cross_attention_dim=32,
         addition_embed_type="text_time",
@@ -184,7 +158,7 @@ def stable_diffusion_xl(folder: Path) -> Path:
 
 def stable_diffusion_3(folder: Path) -> Path:
     """Stable Diffusion 3 with T5: rectified flow, a VAE with a shift."""
-    words = clip_tokenizer(folder / "words")
+    words = clip_tokenizer()
     network = diffusers.SD3Transformer2DModel(
         sample_size=SIDE // 2,
         patch_size=2,
@@ -214,7 +188,7 @@ def stable_diffusion_3(folder: Path) -> Path:
 
 def flux(folder: Path) -> Path:
     """FLUX.1: rectified flow over packed latents."""
-    words = clip_tokenizer(folder / "words")
+    words = clip_tokenizer()
     network = diffusers.FluxTransformer2DModel(
         patch_size=1,
         in_channels=16,

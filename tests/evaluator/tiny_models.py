@@ -16,21 +16,12 @@ from evaluator.models.contracts import DualEncoder
 from tests.evaluator.conftest import Tiny
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-
-
 WORDS = [*SPECIAL, "a", "red", "blue", "cube", "sphere", "and", "the", "there", "is", "yes", "no", ".", "?"]
-
-
 TEXTS = ["a red cube", "a blue sphere and the red cube", "There is a red sphere.", "a", "a red sphere and a blue cube"]
-
-
 SIZES = ((40, 60), (64, 64), (90, 40), (48, 48))
-
-
-LENGTH = 12
-
-
-LONGEST = 12
+LENGTH = LONGEST = 12
+SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 48}
+SMALLER = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
 
 
 def bert_tokenizer(folder: Path, length: int = LENGTH) -> Any:
@@ -47,9 +38,8 @@ def make_vilt(folder: Path, kind: str = "ViltForImageAndTextRetrieval", **change
     import transformers
     from transformers import ViltConfig, ViltImageProcessor, ViltProcessor
 
-    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 48}
-    sizes |= {"max_position_embeddings": LENGTH, "image_size": 64, "patch_size": 16, "vocab_size": len(WORDS)}
-    shaken(getattr(transformers, kind)(ViltConfig(**(sizes | changes)))).save_pretrained(folder)
+    sizes = {"max_position_embeddings": LENGTH, "image_size": 64, "patch_size": 16, "vocab_size": len(WORDS)}
+    shaken(getattr(transformers, kind)(ViltConfig(**(SMALL | sizes | changes)))).save_pretrained(folder)
     images = ViltImageProcessor(size={"shortest_edge": 48}, size_divisor=16)
     ViltProcessor(images, bert_tokenizer(folder, 512)).save_pretrained(folder)
     (folder / "vocab.txt").unlink()
@@ -62,11 +52,10 @@ def make_blip(folder: Path, kind: str = "BlipForImageTextRetrieval", published: 
     import transformers
     from transformers import BlipConfig, BlipImageProcessor, BlipProcessor
 
-    layers = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 48}
-    text = {**layers, "vocab_size": len(WORDS), "max_position_embeddings": 32, "encoder_hidden_size": 32}
+    text = {**SMALL, "vocab_size": len(WORDS), "max_position_embeddings": 32, "encoder_hidden_size": 32}
     more = {"vocab_size": len(WORDS) + 2, "bos_token_id": len(WORDS)} if published else {"bos_token_id": 2}
     text |= more | {"pad_token_id": 0, "sep_token_id": 3, "eos_token_id": 3}
-    vision = {**layers, "image_size": 32, "patch_size": 16}
+    vision = {**SMALL, "image_size": 32, "patch_size": 16}
     config = BlipConfig(text_config=text, vision_config=vision, projection_dim=16, image_text_hidden_size=16)
     shaken(getattr(transformers, kind)(config)).save_pretrained(folder)
     length = LENGTH if kind == "BlipForImageTextRetrieval" else 512
@@ -140,20 +129,6 @@ def assert_agrees(model: Any, images: Sequence[Image.Image], texts: Sequence[str
             assert (np.sign(among[:, None] - among[None]) == np.sign(plain[:, None] - plain[None]))[clear].all()
 
 
-def cramped(model: Any, name: str, room: int, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Lets the method `name` take at most `room` pairs at a time; notes how many it took."""
-    inner, sizes = getattr(model, name), []
-
-    def limited(features: Sequence[Any], texts: Sequence[str]) -> Any:
-        if len(texts) > room:
-            raise torch.OutOfMemoryError("CUDA out of memory.")
-        sizes.append(len(texts))
-        return inner(features, texts)
-
-    monkeypatch.setattr(model, name, limited)
-    return sizes
-
-
 LETTERS = "abcdefghijklmnopqrstuvwxyz,."
 
 
@@ -164,15 +139,14 @@ def make_clip(folder: Path, kind: str = "CLIP", length: int = 80) -> Path:
     if kind == "AltCLIP":
         return make_altclip(folder, length)
 
-    wide = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
     pieces = [*LETTERS, *(f"{c}</w>" for c in LETTERS), "<|startoftext|>", "<|endoftext|>"]
     tokenizer = hf.CLIPTokenizer(vocab={piece: i for i, piece in enumerate(pieces)}, merges=[])
     end = tokenizer.eos_token_id
-    text = {**wide, "vocab_size": len(tokenizer), "max_position_embeddings": length}
+    text = {**SMALLER, "vocab_size": len(tokenizer), "max_position_embeddings": length}
     text |= {"eos_token_id": end, "bos_token_id": end - 1, "pad_token_id": end}
     own = {"projection_dim": 12} if kind == "CLIP" else {}
     config = getattr(hf, f"{kind}Config")(
-        text_config=text, vision_config={**wide, "image_size": 32, "patch_size": 8}, **own
+        text_config=text, vision_config={**SMALLER, "image_size": 32, "patch_size": 8}, **own
     )
     torch.manual_seed(0)
     getattr(hf, f"{kind}Model")(config).save_pretrained(folder)
@@ -185,14 +159,13 @@ def make_altclip(folder: Path, length: int = 80) -> Path:
     """Saves a tiny AltCLIP of 32 pixels that reads letters, with its processor."""
     import transformers as hf
 
-    wide = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
     special = [(piece, 0.0) for piece in ("<s>", "<pad>", "</s>", "<unk>")]
     letters = [(piece, -3.0) for piece in ("▁", *LETTERS)]
     tokenizer = hf.XLMRobertaTokenizer(vocab=[*special, *letters, ("<mask>", 0.0)], model_max_length=512)
-    text = {**wide, "vocab_size": len(tokenizer), "max_position_embeddings": length + 2, "pad_token_id": 1}
+    text = {**SMALLER, "vocab_size": len(tokenizer), "max_position_embeddings": length + 2, "pad_token_id": 1}
     config = hf.AltCLIPConfig(
         text_config={**text, "project_dim": 12, "type_vocab_size": 1},
-        vision_config={**wide, "image_size": 32, "patch_size": 8},
+        vision_config={**SMALLER, "image_size": 32, "patch_size": 8},
         projection_dim=12,
     )
     torch.manual_seed(0)

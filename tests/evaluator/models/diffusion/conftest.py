@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -12,15 +11,6 @@ from tests.evaluator import diffusers_folders
 from tests.evaluator.diffusers_folders import SIDE
 
 SEED = 0
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread() -> Any:
-    """Networks this small are slower on two threads."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,10 @@
 """Eliminations without a network: known errors, and who drops out when."""
 
-import networkx as nx
 import numpy as np
 import pytest
 
 from evaluator.models.diffusion.schedules import EXHAUSTIVE, PRESETS, Schedule, settings_of
-from evaluator.models.diffusion.scorer import _agreeing, eliminate
+from evaluator.models.diffusion.scorer import eliminate
 
 
 class Table:
@@ -84,11 +83,6 @@ def test_of_contradictory_decisions_the_later_holds() -> None:
     late = Schedule((16, 32), (8, 1))
     assert eliminate(8, [[0, 1]], schedule, order, Table(errors)).argmin() == 0
     assert eliminate(8, [[0, 1], [*range(8)]], late, order, Table(errors)).argmin() == 1
-    beats = nx.DiGraph()
-    for winner, loser, by, after in ((0, 1, 1.0, 16), (1, 2, 1.0, 24), (2, 0, 0.5, 32)):
-        beats.add_edge(winner, loser, by=by, after=after)
-    assert _agreeing(np.zeros(3), beats.copy()).tolist() == [0, 0, 0]
-    assert _agreeing(np.array([3.0, 2, 1]), beats.copy()).tolist() == [3, 2, 3]
 
 
 def test_error_rate_of_many_rivals() -> None:

@@ -8,7 +8,6 @@ import diffusers
 import numpy as np
 import pytest
 import torch
-from torchvision import transforms
 
 from evaluator.audits.generation import draw_image, seen_image
 from evaluator.models.diffusion.loading import load_diffusion
@@ -34,14 +33,6 @@ def test_no_side_is_longer_than_the_network_has_positions_for() -> None:
         assert max(fitted) <= 36
         assert max(fitted) / min(fitted) == pytest.approx(min(2, max(size) / min(size)), abs=0.3)
     assert fit_image(pictures(1, (64, 36))[0], SIDE, 4, "whole", longest=64).size == (44, 24)
-
-
-@pytest.mark.parametrize("size", [(64, 36), (35, 57), (33, 33)])
-def test_published_presets_crop_as_torchvision_does(size: tuple[int, int]) -> None:
-    image = pictures(1, size)[0]
-    resize = transforms.Resize(SIDE, transforms.InterpolationMode.BICUBIC)
-    published = transforms.Compose([resize, transforms.CenterCrop(SIDE)])
-    assert np.array_equal(np.array(fit_image(image, SIDE, 4, "crop")), np.array(published(image)))
 
 
 @torch.no_grad()

@@ -62,8 +62,8 @@ def plain_error(
             return float(loss(pipe.unet(noisy, t, states, added_cond_kwargs=added).sample, target))
         states = pipe.encode_prompt(text, "cpu", 1, False)[0]
         return float(loss(pipe.unet(noisy, t, states).sample, target))
-    noisy, target = (1 - level) * latent + level * drawn, drawn - latent
     t = torch.tensor([level * 1000], dtype=torch.float32)
+    noisy, target = diffusers.FlowMatchEulerDiscreteScheduler().scale_noise(latent, t, drawn), drawn - latent
     if isinstance(pipe, diffusers.StableDiffusion3Pipeline):
         states, _, pooled, _ = pipe.encode_prompt(text, text, text, do_classifier_free_guidance=False)
         return float(loss(pipe.transformer(noisy, states, pooled, t).sample, target))

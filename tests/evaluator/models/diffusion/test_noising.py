@@ -1,4 +1,4 @@
-"""Noise levels, orders and noise of samples, and targets against the library's schedulers."""
+"""Noise levels, orders and noise of samples, and noise against the library's schedulers."""
 
 from typing import Any
 
@@ -20,35 +20,7 @@ from evaluator.models.diffusion.noising import (
 )
 from generator.base.errors import UserError
 
-LATENT = torch.randn(4, 8, 8, generator=torch.Generator().manual_seed(0))
-NOISE = torch.randn(3, 4, 8, 8, generator=torch.Generator().manual_seed(1))
-LEVELS = torch.tensor([0.1, 0.5, 0.9], dtype=torch.float64)
-
-
-@pytest.mark.parametrize("prediction", ["epsilon", "v_prediction"])
-def test_diffusion_is_that_of_the_librarys_scheduler(prediction: str) -> None:
-    scheduler = diffusers.DDPMScheduler(prediction_type=prediction)
-    process = Diffusion(scheduler.config)
-    timesteps = process.timesteps(LEVELS)
-    assert timesteps.tolist() == [100, 500, 900]
-    latents = LATENT.expand_as(NOISE)
-    assert process.add_noise(LATENT, NOISE, LEVELS) == pytest.approx(
-        scheduler.add_noise(latents, NOISE, timesteps), abs=1e-5
-    )
-    expected = NOISE if prediction == "epsilon" else scheduler.get_velocity(latents, NOISE, timesteps)
-    assert process.target(LATENT, NOISE, LEVELS) == pytest.approx(expected, abs=1e-5)
-
-
-def test_flow_is_that_of_the_librarys_scheduler() -> None:
-    scheduler = diffusers.FlowMatchEulerDiscreteScheduler()
-    process = Flow(scheduler.config)
-    assert process.timesteps(LEVELS) == pytest.approx(torch.tensor([100.0, 500, 900]))
-    noisy = process.add_noise(LATENT, NOISE, LEVELS)
-    assert noisy == pytest.approx(
-        scheduler.scale_noise(LATENT.expand_as(NOISE), torch.tensor([100.0, 500, 900]), NOISE), abs=1e-6
-    )
-    sigma = LEVELS.float()[:, None, None, None]
-    assert noisy - sigma * process.target(LATENT, NOISE, LEVELS) == pytest.approx(LATENT.expand_as(NOISE), abs=1e-5)
+LATENT, NOISE = torch.randn(2, 4, 8, 8, generator=torch.Generator().manual_seed(0))
 
 
 def test_the_class_of_the_scheduler_decides() -> None:
@@ -61,30 +33,26 @@ def test_the_class_of_the_scheduler_decides() -> None:
         diffusers.LCMScheduler,
     ):
         scheduler = kind.from_config(config)
-        process = process_of(scheduler, Diffusion)
         alpha = scheduler.alphas_cumprod[500]
-        expected = alpha.sqrt() * LATENT + (1 - alpha).sqrt() * NOISE[1]
-        assert process.add_noise(LATENT, NOISE, LEVELS)[1] == pytest.approx(expected, abs=1e-5)
+        noisy = process_of(scheduler, Diffusion).add_noise(LATENT, NOISE[None], torch.tensor([0.5]))
+        assert noisy[0] == pytest.approx(alpha.sqrt() * LATENT + (1 - alpha).sqrt() * NOISE, abs=1e-5)
     assert isinstance(process_of(diffusers.FlowMatchHeunDiscreteScheduler(), Flow), Flow)
-    with pytest.raises(UserError, match="UniPCMultistepScheduler is set to use_flow_sigmas"):
-        process_of(diffusers.UniPCMultistepScheduler(use_flow_sigmas=True), Diffusion)
+
+
+UNKNOWN = "How the scheduler {} adds noise is not known for this pipeline; expected one of: "
 
 
 @pytest.mark.parametrize(
-    ("scheduler", "known"),
+    ("scheduler", "known", "said"),
     [
-        (diffusers.ScoreSdeVeScheduler(), Diffusion),
-        (diffusers.IPNDMScheduler(), Diffusion),
-        (diffusers.FlowMatchEulerDiscreteScheduler(), Diffusion),
-        (diffusers.DDPMScheduler(), Flow),
-        (diffusers.EDMEulerScheduler(), Flow),
+        (diffusers.IPNDMScheduler(), Diffusion, UNKNOWN),
+        (diffusers.FlowMatchEulerDiscreteScheduler(), Diffusion, UNKNOWN),
+        (diffusers.DDPMScheduler(), Flow, UNKNOWN),
+        (diffusers.UniPCMultistepScheduler(use_flow_sigmas=True), Diffusion, "The scheduler {} is set to use_flow_"),
     ],
 )
-def test_unknown_schedulers_are_refused(scheduler: Any, known: Any) -> None:
-    name = type(scheduler).__name__
-    with pytest.raises(
-        UserError, match=f"How the scheduler {name} adds noise is not known for this pipeline; expected one of: "
-    ):
+def test_unknown_schedulers_are_refused(scheduler: Any, known: Any, said: str) -> None:
+    with pytest.raises(UserError, match=said.format(type(scheduler).__name__)):
         process_of(scheduler, known)
 
 
@@ -115,19 +83,12 @@ def test_nested_order_depends_on_the_seed_alone() -> None:
 
 
 def test_noise_follows_from_content_seed_and_sample() -> None:
-    """Standard normal, the same for the same, independent for another image, seed or sample."""
+    """The same for the same and on every machine, independent for another image, seed or sample."""
     red, blue = (image_digest(Image.new("RGB", (4, 4), colour)) for colour in ("red", "blue"))
     assert red != image_digest(Image.new("RGB", (2, 8), "red"))
     shape = (4, 32, 32)
     first = noise(red, 0, 7, shape)
-    assert first.dtype == np.float32
     assert np.array_equal(first, noise(red, 0, 7, shape))
     for other in (noise(blue, 0, 7, shape), noise(red, 1, 7, shape), noise(red, 0, 8, shape)):
         assert abs(np.corrcoef(first.ravel(), other.ravel())[0, 1]) < 0.06
-    assert abs(first.mean()) < 0.05
-    assert abs(first.std() - 1) < 0.05
-    # the same on every machine
-    assert noise("0" * 64, 0, 0, (3,)) == pytest.approx(KNOWN_NOISE, abs=1e-6)
-
-
-KNOWN_NOISE = [-0.2810665, -0.3718877, 0.1176878]
+    assert noise("0" * 64, 0, 0, (3,)) == pytest.approx([-0.2810665, -0.3718877, 0.1176878], abs=1e-6)

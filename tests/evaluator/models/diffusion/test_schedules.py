@@ -36,17 +36,6 @@ def test_every_stage_covers_the_whole_range(name: str, seed: int) -> None:
         assert abs(taken.mean() - (TIMESTEPS - 1) / 2) <= TIMESTEPS / parts
 
 
-def test_presets() -> None:
-    """As published, and options change what they say."""
-    li, pearson = settings_of(preset="li2023"), settings_of(preset="pearson2025")
-    assert (li.schedule.stages, li.schedule.keep, li.loss) == ((50, 500), (5, 1), "l2")
-    assert (pearson.schedule.stages, pearson.schedule.keep, pearson.loss) == ((75, 200), (5, 1), "l1")
-    changed = settings_of(preset="sequential", confidence=0.99, samples=256, loss="huber", seed=3)
-    assert (changed.schedule.total, changed.schedule.confidence, changed.loss, changed.seed) == (256, 0.99, "huber", 3)
-    assert str(settings_of(samples=8).schedule) == "8 samples"
-    assert str(li.schedule) == "50 samples keep 5 → 500 samples keep 1"
-
-
 @pytest.mark.parametrize(
     ("options", "said"),
     [
