@@ -70,8 +70,19 @@ def folders(tmp_path_factory: pytest.TempPathFactory, tiny: Any) -> Callable[[st
 
 
 @pytest.fixture
-def model(name: str, folders: Callable[[str], Path]) -> Any:
-    return load(name, folders(name))
+def folder(name: str, folders: Callable[[str], Path]) -> Path:
+    return folders(name)
+
+
+@pytest.fixture
+def model(name: str, folder: Path) -> Any:
+    return load(name, folder)
+
+
+@pytest.fixture
+def moved(folder: Path, tmp_path: Path) -> Path:
+    """The folder elsewhere, to be changed."""
+    return Path(shutil.copytree(folder, tmp_path / "embedding@home"))
 
 
 def load(name: str, folder: Path) -> Any:
@@ -82,13 +93,35 @@ def weights_of(folder: Path) -> Path:
     return next(each for each in sorted(folder.rglob("*.safetensors")) if "safety" not in str(each))
 
 
-def test_scores_are_the_same_in_any_batch_and_order(name: str, model: Any, folders: Callable[[str], Path]) -> None:
+def change(weights: Path, to: Callable[[Any], Any]) -> None:
+    """The largest tensor becomes another one, or is left out."""
+    tensors = load_file(weights)
+    largest = max(tensors, key=lambda each: tensors[each].numel())
+    tensors[largest] = to(tensors[largest])
+    save_file({key: each for key, each in tensors.items() if each is not None}, weights, {"format": "pt"})
+
+
+def notes_rows(name: str, model: Any, room: int = 1000) -> list[int]:
+    """How many rows the network computes at once, noted as it does; it has memory for some."""
+    sizes = list[int]()
+
+    def note(_: Any, args: Any, named: Any) -> None:
+        rows = len((*args, *named.values())[0])
+        if rows > room:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+        sizes.append(rows)
+
+    FAMILIES[name].network(model).register_forward_pre_hook(note, with_kwargs=True)
+    return sizes
+
+
+def test_scores_are_the_same_in_any_batch_and_order(name: str, model: Any, folder: Path) -> None:
     images, texts = pictures()[:3], [*TEXTS]
     whole = matrix(model, images, texts)
     assert whole.dtype == np.float32
     assert np.isfinite(whole).all()
     assert whole[:, :, 0].std() > 0
-    again = load(name, folders(name))
+    again = load(name, folder)
     assert matrix(again, images[::-1], texts[::-1], seed=1)[::-1, ::-1] == pytest.approx(whole, abs=1e-4)
     alone = np.array([[matrix(again, [image], [text])[0, 0] for text in texts] for image in images])
     assert alone == pytest.approx(whole, abs=1e-4)
@@ -98,93 +131,76 @@ def test_scores_are_the_same_in_any_batch_and_order(name: str, model: Any, folde
         assert matrix(model, images, texts) == pytest.approx(whole, abs=1e-4)
 
 
-def test_the_key_follows_the_weights_and_not_the_place(
-    name: str, model: Any, folders: Callable[[str], Path], tmp_path: Path
-) -> None:
-    moved = Path(shutil.copytree(folders(name), tmp_path / "embedding@home"))
+def test_the_key_follows_the_weights_and_not_the_place(name: str, model: Any, moved: Path) -> None:
     assert load(name, moved).key == model.key
-    weights = weights_of(moved)
-    tensors = load_file(weights)
-    largest = max(tensors, key=lambda each: tensors[each].numel())
-    save_file({**tensors, largest: tensors[largest] + 1}, weights, {"format": "pt"})
+    change(weights_of(moved), lambda tensor: tensor + 1)
     other = load(name, moved)
     assert other.key != model.key
     assert other.info["weights_sha256"] != model.info["weights_sha256"]
 
 
-def cut(weights: Path, trace: Path) -> None:
-    weights.write_bytes(weights.read_bytes()[:-9])
-
-
-def take_out_a_tensor(weights: Path, trace: Path) -> None:
-    tensors = load_file(weights)
-    del tensors[max(tensors, key=lambda each: tensors[each].numel())]
-    save_file(tensors, weights, {"format": "pt"})
-
-
-def widen_a_tensor(weights: Path, trace: Path) -> None:
-    tensors = load_file(weights)
-    largest = max(tensors, key=lambda each: tensors[each].numel())
-    save_file({**tensors, largest: torch.cat([tensors[largest]] * 2)}, weights, {"format": "pt"})
-
-
-def put_code_in(weights: Path, trace: Path) -> None:
+def put_code_in(weights: Path) -> None:
     names = {"open_clip_model": "open_clip_pytorch_model", "model": "pytorch_model"}
-    torch.save({"a.weight": Evil(trace)}, weights.with_name(f"{names.get(weights.stem, weights.stem)}.bin"))
+    pickled = weights.with_name(f"{names.get(weights.stem, weights.stem)}.bin")
+    torch.save({"a.weight": Evil(Path("trace").absolute())}, pickled)
     weights.unlink()
 
 
-DAMAGES: dict[Callable[[Path, Path], None], str] = {
-    cut: "cannot be loaded",
-    take_out_a_tensor: "would be random; name|lack .* in all|do not fit its configuration",
-    widen_a_tensor: "do not fit its configuration|cannot be loaded",
-    put_code_in: "cannot be loaded",
-    lambda weights, trace: weights.unlink(): "cannot be loaded",
+DAMAGES: dict[str, tuple[Callable[[Path], Any], str]] = {
+    "cut": (lambda weights: weights.write_bytes(weights.read_bytes()[:-9]), "cannot be loaded"),
+    "a tensor less": (
+        lambda weights: change(weights, lambda tensor: None),
+        "would be random; name|lack .* in all|do not fit its configuration",
+    ),
+    "a wider tensor": (
+        lambda weights: change(weights, lambda tensor: torch.cat([tensor] * 2)),
+        "do not fit its configuration|cannot be loaded",
+    ),
+    "code": (put_code_in, "cannot be loaded"),
+    "gone": (Path.unlink, "cannot be loaded"),
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_weights_that_are_not_whole_are_refused_in_one_sentence(
-    name: str, damage: Callable[[Path, Path], None], folders: Callable[[str], Path], tmp_path: Path
+    name: str, damage: str, moved: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, trace = Path(shutil.copytree(folders(name), tmp_path / "embedding")), tmp_path / "trace"
-    damage(weights_of(folder), trace)
-    with pytest.raises(UserError, match=DAMAGES[damage]) as caught:
-        load(name, folder)
-    assert str(folder) in caught.value.message
+    monkeypatch.chdir(moved.parent)
+    spoil, said = DAMAGES[damage]
+    spoil(weights_of(moved))
+    with pytest.raises(UserError, match=said) as caught:
+        load(name, moved)
+    assert str(moved) in caught.value.message
     assert "\n" not in caught.value.message
     assert caught.value.message.endswith(".")
-    assert not trace.exists()
+    assert not Path("trace").exists()
 
 
-def test_texts_that_truncation_makes_equal_have_equal_tokens_and_scores(name: str, model: Any) -> None:
-    """Fingerprints tell texts of any length apart, where nothing is cut."""
-    long = " ".join(["a red cube"] * 30)
-    rows = model.tokens([f"{long} and a cube", f"{long} and a sphere", "a red cube"])
-    assert (rows[0] != rows[2]).any()
-    equal = np.array_equal(rows[0], rows[1])
+def test_tokens_tell_texts_apart_as_the_model_does(name: str, model: Any) -> None:
+    """Texts that truncation makes equal have equal tokens and scores; fingerprints tell texts of any length apart."""
+    rows = model.tokens(TEXTS)
+    assert (rows.dtype, rows.ndim, len(rows)) == (np.int64, 2, len(TEXTS))
+    assert len({row.tobytes() for row in rows}) == len(TEXTS)
+    assert all(np.array_equal(model.tokens([text])[0], row) for text, row in zip(TEXTS, rows, strict=True))
+    long = [" ".join(["a red cube"] * 30 + ["and a", word]) for word in ("cube", "sphere")]
+    first, second, other = model.tokens([*long, "a red cube"])
+    assert (first != other).any()
+    equal = np.array_equal(first, second)
     assert equal == (model.info["text_length"] is not None and model.info["text_length"] < 100)
     if equal:
-        first, second, _ = matrix(model, pictures()[:2], [f"{long} and a cube", f"{long} and a sphere", "a"])[0]
-        assert first == pytest.approx(second, abs=1e-6)
+        scores = matrix(model, pictures()[:2], [*long, "a"])[0]
+        assert scores[0] == pytest.approx(scores[1], abs=1e-6)
 
 
-def test_a_run_names_what_was_loaded(name: str, model: Any, folders: Callable[[str], Path]) -> None:
+def test_a_run_names_what_was_loaded(name: str, model: Any, folder: Path) -> None:
     info = json.loads(json.dumps(model.info))
-    assert str(folders(name)) in info["weights"]
+    assert str(folder) in info["weights"]
     assert len(info["weights_sha256"]) == 64
     assert info["parameters"] > 0
     assert (info["precision"], info["device"]) == ("float32", "cpu")
     assert info["preprocessing"]
     assert model.exposure is None
     assert model.reusable
-
-
-def test_tokens_tell_texts_apart_as_the_model_does(name: str, model: Any) -> None:
-    rows = model.tokens(TEXTS)
-    assert (rows.dtype, rows.ndim, len(rows)) == (np.int64, 2, len(TEXTS))
-    assert len({row.tobytes() for row in rows}) == len(TEXTS)
-    assert all(np.array_equal(model.tokens([text])[0], row) for text, row in zip(TEXTS, rows, strict=True))
 
 
 def test_half_precision_gives_float32_near_the_full_scores(name: str, model: Any) -> None:
@@ -207,27 +223,19 @@ def test_weights_that_are_no_numbers_give_scores_that_are_none(name: str, model:
 def test_memory_that_runs_out_halves_the_batch_and_loses_nothing(name: str, model: Any) -> None:
     if name not in IN_ROWS:
         pytest.skip("batches of dual encoders are sized by the scoring")
-    expected, sizes, room = matrix(model, pictures()[:2], TEXTS), list[int](), 3
-
-    def limited(_: Any, args: Any, named: Any) -> None:
-        rows = len((*args, *named.values())[0])
-        if rows > room:
-            raise torch.OutOfMemoryError("CUDA out of memory.")
-        sizes.append(rows)
-
-    FAMILIES[name].network(model).register_forward_pre_hook(limited, with_kwargs=True)
-    if name == "blind:lm":
-        model._known = {}
+    expected = matrix(model, pictures()[:2], TEXTS)
+    sizes = notes_rows(name, model, room=3)
+    model._known = {}
     assert matrix(model, pictures()[:2], TEXTS) == pytest.approx(expected, abs=1e-4)
-    assert max(sizes) <= room
-    room = 0
+    assert max(sizes) <= 3
+    notes_rows(name, model, room=0)
     model._known = {}
     with pytest.raises(UserError, match=r"no memory for one .*choose --device cpu or a smaller model"):
         matrix(model, pictures()[:2], TEXTS)
 
 
 def test_as_many_are_computed_at_once_as_asked(
-    name: str, folders: Callable[[str], Path], world: World, benchmark: Benchmark, tmp_path: Path
+    name: str, folder: Path, world: World, benchmark: Benchmark, tmp_path: Path
 ) -> None:
     """More than the default are a larger pass of the network, fewer a smaller."""
     if name not in IN_ROWS:
@@ -235,9 +243,7 @@ def test_as_many_are_computed_at_once_as_asked(
     images, texts = pool_ids(collect_needs(benchmark, ["retrieval"]), "grid")
     needs = needs_of([], {"grid": (images[:2], texts[:40])})
     for batch in (3, 17):
-        model, rows = load(name, folders(name)), list[int]()
-        FAMILIES[name].network(model).register_forward_pre_hook(
-            lambda _, args, named, rows=rows: rows.append(len((*args, *named.values())[0])), with_kwargs=True
-        )
+        model = load(name, folder)
+        rows = notes_rows(name, model)
         score(model, world, benchmark, needs, tmp_path / f"{batch}", batch, tmp_path / f"cache{batch}")
         assert max(rows) == batch
