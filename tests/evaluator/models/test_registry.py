@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from evaluator.models.registry import FAMILIES, Spec, checked_arguments, families, load_model, read_spec
 from generator.base.errors import UserError
-from tests.evaluator.conftest import assert_one_sentence, score_command
+from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command
 from tests.evaluator.models.test_python import IMAGES
 
 
@@ -28,14 +28,10 @@ from tests.evaluator.models.test_python import IMAGES
         ("vqa:x,dtyp=float16", "vqa: has no argument 'dtyp': did you mean 'dtype'?"),
         ("vqa:x,device=cpu", "vqa: has no argument 'device'"),
         ("vqa:x,dtype=int8", "The argument 'dtype' of vqa: is 'int8'; input should be 'float32', 'bfloat16'"),
-        (
-            "api:http://h/v1@m,concurrency=two",
-            "The argument 'concurrency' of api: is 'two'; input should be",
-        ),
-        (
-            "api:http://h/v1@m,concurrency=0",
-            "The argument 'concurrency' of api: is '0'; input should be",
-        ),
+        ("api:http://h/v1@m,concurrency=two", "The argument 'concurrency' of api: is 'two'; input should be"),
+        ("api:http://h/v1@m,concurrency=0", "The argument 'concurrency' of api: is '0'; input should be"),
+        ("open_clip:ViT-B-32@./missing.pt", "There is no file or folder './missing.pt'"),
+        ("open_clip:local-dir:/nowhere", "There is no file or folder '/nowhere'"),
     ],
 )
 def test_what_names_no_model_is_refused_in_one_sentence(spec: str, said: str, drawn: Path, tmp_path: Path) -> None:
@@ -43,6 +39,29 @@ def test_what_names_no_model_is_refused_in_one_sentence(spec: str, said: str, dr
     done = score_command("run", drawn, "--model", "blind:length", "--model", spec, "--out", tmp_path / "run")
     assert_one_sentence(done, said)
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("blind:ngrams", "Unknown blind model 'ngrams': did you mean 'ngram'?"),
+        ("blind:lm", "blind:lm names no language model: add : and a folder or a name on the Hub"),
+        ("blind:length:3", "Unknown blind model 'length:3'"),
+        ("open_clip:ViT-B32@openai", "Unknown open_clip architecture 'ViT-B32': did you mean 'ViT-B-32'?"),
+        ("open_clip:nonsense", "Unknown open_clip architecture 'nonsense'"),
+        ("open_clip:ViT-B-32", "names no weights: add @ and a checkpoint's path, or one of openai"),
+        ("open_clip:tiny", "open_clip:tiny names no weights: add @ and a checkpoint's path."),
+        ("open_clip:ViT-B-32@opnai", "There are no weights 'opnai' for ViT-B-32: did you mean 'openai'?"),
+        ("open_clip:tiny@missing.pt", "There are no weights 'missing.pt' for tiny: give a checkpoint's path."),
+        ("open_clip:local-dir:", "'.' is no folder with open_clip_config.json"),
+    ],
+)
+def test_names_that_a_family_does_not_know_are_refused(spec: str, said: str, tiny: Callable[..., Tiny]) -> None:
+    tiny()
+    with pytest.raises(UserError) as caught:
+        load_model(spec, "cpu")
+    assert said in caught.value.message
+    assert "\n" not in caught.value.message
 
 
 NAMES = st.from_regex(r"[a-z_]{1,8}", fullmatch=True)
@@ -69,9 +88,9 @@ def test_no_family_is_imported_before_it_is_asked_for() -> None:
 
 PLUGIN = """
 class Bright:
-    def __init__(self, name): self.info = {"weights": name}
-    def score(self, image, text): return float(len(text))
-def load(name, device): return Bright(name)
+    def __init__(self, name, size): self.info, self.size = {"weights": name}, size
+    def score(self, image, text): return float(len(text) * self.size)
+def load(name, device, *, size: int = 1): return Bright(name, size)
 """
 
 
@@ -96,6 +115,8 @@ def test_other_packages_add_families(installed: Callable[[str, str], None]) -> N
     model = load_model("bright:large", "cpu")
     assert model.info["weights"] == "large"
     assert model.score_pairs(IMAGES, [(0, "four")]).tolist() == [[4]]
+    larger = load_model("bright:large,size=3", "cpu")  # an argument that the loader names, read as it says
+    assert larger.score_pairs(IMAGES, [(0, "four")]).tolist() == [[12]]
     assert "bright:NAME, of the package bright" in score_command("models").stdout
     with pytest.raises(UserError, match="Unknown model family 'brigt': did you mean 'bright'"):
         load_model("brigt:large", "cpu")
@@ -121,18 +142,3 @@ def test_a_family_that_cannot_be_loaded(value: str, installed: Callable[[str, st
         UserError, match=f"The model family 'bright' cannot be loaded from {value} .*; mend or uninstall"
     ):
         load_model("bright:large", "cpu")
-
-
-def test_arguments_of_families_of_other_packages(
-    installed: Callable[[str, str], None], written: Callable[..., str]
-) -> None:
-    """Those that the loader names, read as it says."""
-    plugin = PLUGIN.replace("def load(name, device):", "def load(name, device, *, size: int = 1):")
-    written(
-        plugin.replace("len(text)", "len(text) * self.size")
-        .replace("Bright(name)", "Bright(name, size)")
-        .replace("(self, name): ", "(self, name, size): self.size = size; "),
-        "bright_plugin",
-    )
-    installed("bright", "bright = bright_plugin:load")
-    assert load_model("bright:large,size=3", "cpu").score_pairs(IMAGES, [(0, "four")]).tolist() == [[12]]
