@@ -17,7 +17,7 @@ from evaluator.metrics.comparison import beats
 from evaluator.models.contracts import DualEncoder
 from evaluator.models.registry import load_model
 from generator.base.errors import UserError
-from tests.evaluator.tiny_models import bert_tokenizer, make_altclip, make_blip, make_clip
+from tests.evaluator.tiny_models import SMALLER, bert_tokenizer, make_altclip, make_blip, make_clip, pictures
 
 TEXTS = [
     "a red cube and a blue sphere",
@@ -27,8 +27,7 @@ TEXTS = [
     "one green cone stands behind a purple cube and a sphere",
 ]
 LETTERS = "abcdefghijklmnopqrstuvwxyzARS,."
-WIDE = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
-VISION = {**WIDE, "image_size": 32, "patch_size": 8}
+VISION = {**SMALLER, "image_size": 32, "patch_size": 8}
 Reference = Callable[[Image.Image, str], float]
 
 
@@ -39,16 +38,6 @@ def _save(model: Any, folder: Path) -> None:
             if weight.ndim > 1:
                 weight.normal_(std=0.2)
     model.save_pretrained(folder)
-
-
-def _pictures() -> list[Image.Image]:
-    """Pictures of several shapes, noise over a colour."""
-    rng = np.random.default_rng(0)
-    sizes = [(40, 40), (64, 32), (33, 57), (40, 40)]
-    return [
-        Image.fromarray((rng.integers(0, 255, 3) * 0.5 + rng.integers(0, 127, (h, w, 3))).astype(np.uint8), "RGB")
-        for w, h in sizes
-    ]
 
 
 def _gemma_tokenizer() -> Any:
@@ -111,7 +100,7 @@ def _siglip(folder: Path) -> None:
         pad_id=0,
     )
     tokenizer = hf.SiglipTokenizer(str(folder / "spiece.model"), model_input_names=["input_ids"], model_max_length=12)
-    text = {**WIDE, "vocab_size": len(tokenizer), "max_position_embeddings": 12}
+    text = {**SMALLER, "vocab_size": len(tokenizer), "max_position_embeddings": 12}
     _save(hf.SiglipModel(hf.SiglipConfig(text_config=text, vision_config=VISION)), folder)
     hf.SiglipProcessor(hf.SiglipImageProcessor(size={"height": 32, "width": 32}), tokenizer).save_pretrained(folder)
 
@@ -121,7 +110,7 @@ def _siglip2(kind: str, vision: dict[str, int], images: Any) -> Callable[[Path],
 
     def save(folder: Path) -> None:
         tokenizer = _gemma_tokenizer()
-        text = {**WIDE, "vocab_size": len(tokenizer), "max_position_embeddings": 24}
+        text = {**SMALLER, "vocab_size": len(tokenizer), "max_position_embeddings": 24}
         config = getattr(hf, f"{kind}Config")(text_config=text, vision_config=vision)
         _save(getattr(hf, f"{kind}Model")(config), folder)
         getattr(hf, f"{kind}Processor")(images, tokenizer).save_pretrained(folder)
@@ -131,7 +120,7 @@ def _siglip2(kind: str, vision: dict[str, int], images: Any) -> Callable[[Path],
 
 def _align(folder: Path) -> None:
     tokenizer = bert_tokenizer(folder, 512)
-    text = {**WIDE, "vocab_size": len(tokenizer), "max_position_embeddings": 96}
+    text = {**SMALLER, "vocab_size": len(tokenizer), "max_position_embeddings": 96}
     vision = {
         "image_size": 32,
         "width_coefficient": 1.0,
@@ -159,7 +148,7 @@ def _qwen3_vl(folder: Path) -> None:
     tokenizer = _qwen_tokenizer()
     token = tokenizer.convert_tokens_to_ids
     text = {
-        **WIDE,
+        **SMALLER,
         "vocab_size": len(tokenizer),
         "num_key_value_heads": 1,
         "head_dim": 8,
@@ -199,7 +188,7 @@ MAKERS: dict[str, Callable[[Path], object]] = {
     "siglip2-fixed": _siglip2("Siglip", VISION, hf.SiglipImageProcessor(size={"height": 32, "width": 32})),
     "siglip2-naflex": _siglip2(
         "Siglip2",
-        {**WIDE, "patch_size": 8, "num_patches": 16},
+        {**SMALLER, "patch_size": 8, "num_patches": 16},
         hf.Siglip2ImageProcessor(patch_size=8, max_num_patches=16),
     ),
     "align": _align,
@@ -292,7 +281,7 @@ def _matrix(score: Reference, images: list[Image.Image]) -> np.ndarray:
 
 @pytest.mark.parametrize("kind", MAKERS)
 def test_scores_are_the_librarys_own_and_rank_alike(kind: str, saved: Callable[[str], Path]) -> None:
-    images = _pictures()
+    images = pictures(((40, 40), (32, 64), (57, 33), (40, 40)))
     model: DualEncoder = load_model(f"hf:{saved(kind)}", "cpu")
     left, right = model.encode_images(images), model.encode_texts(TEXTS)
     assert left.dtype == right.dtype == np.float32
