@@ -9,7 +9,6 @@ import open_clip
 import pytest
 import torch
 import transformers
-from PIL import Image
 
 from evaluator import evaluate
 from evaluator.models.python import check_device, evaluating, from_memory, name_of
@@ -31,32 +30,24 @@ def clip(tiny: Callable[..., Tiny], tmp_path: Path) -> tuple[tuple[Any, ...], st
 def saved(make: Callable[[Path], Any], kind: str, folder: Path) -> tuple[Any, Any]:
     """A model of transformers and its processor, as its library loads them."""
     make(folder)
-    return getattr(transformers, kind).from_pretrained(folder), transformers.AutoProcessor.from_pretrained(folder)
+    processor = transformers.AutoProcessor.from_pretrained(folder)
+    processor.tokenizer.padding_side = "left"
+    return getattr(transformers, kind).from_pretrained(folder), processor
 
 
-def test_open_clip_scores_as_its_spec_does(clip: tuple[tuple[Any, ...], str], drawn: Path) -> None:
-    parts, spec = clip
-    found, expected = evaluate(parts, drawn), evaluate(spec, drawn, device="cpu")
-    rows = [{**row, "model": "CLIP"} for row in expected.results["rows"]]
-    assert found.results["rows"] == rows
-    assert found.results["model"] == "CLIP"
-    assert parts[0].training
-
-
-@pytest.mark.parametrize(
-    ("make", "kind", "family"),
-    [(_clip, "CLIPModel", "hf"), (make_llava, "LlavaForConditionalGeneration", "vqa")],
-)
-def test_transformers_scores_as_its_spec_does(
-    make: Callable[[Path], Any], kind: str, family: str, drawn: Path, tmp_path: Path
+def test_models_score_as_their_specs_do_and_stay_as_they_were(
+    clip: tuple[tuple[Any, ...], str], drawn: Path, tmp_path: Path
 ) -> None:
-    model = saved(make, kind, tmp_path / "model")
-    model[0].train()
-    side = model[1].tokenizer.padding_side
-    found = evaluate(model, drawn, protocols="binary", limit=8)
-    expected = evaluate(f"{family}:{tmp_path / 'model'}", drawn, protocols="binary", limit=8, device="cpu")
-    assert found.items["scores"].tolist() == expected.items["scores"].tolist()
-    assert (model[0].training, model[1].tokenizer.padding_side) == (True, side)
+    dual = saved(_clip, "CLIPModel", tmp_path / "clip")
+    answering = saved(make_llava, "LlavaForConditionalGeneration", tmp_path / "llava")
+    for model, spec in (clip, (dual, f"hf:{tmp_path / 'clip'}"), (answering, f"vqa:{tmp_path / 'llava'}")):
+        model[0].train()
+        found = evaluate(model, drawn, protocols="binary", limit=8)
+        expected = evaluate(spec, drawn, protocols="binary", limit=8, device="cpu")
+        assert found.items["scores"].tolist() == expected.items["scores"].tolist()
+        assert found.results["model"] == type(model[0]).__name__
+        assert model[0].training
+    assert dual[1].tokenizer.padding_side == answering[1].tokenizer.padding_side == "left"
 
 
 def test_a_model_in_another_precision_is_used_as_it_is(clip: tuple[tuple[Any, ...], str], tmp_path: Path) -> None:
@@ -73,17 +64,6 @@ def test_a_model_in_another_precision_is_used_as_it_is(clip: tuple[tuple[Any, ..
             np.testing.assert_allclose(one, other, atol=0.05)
 
 
-class Nothing:
-    """Has no method to score with."""
-
-
-class Half:
-    """Has one method of two."""
-
-    def encode_images(self, images: list[Image.Image]) -> np.ndarray:
-        return np.ones((len(images), 2), np.float32)
-
-
 class Bare(torch.nn.Module):
     """A network as open_clip makes them, without what prepares its inputs."""
 
@@ -97,8 +77,6 @@ class Bare(torch.nn.Module):
 @pytest.mark.parametrize(
     ("model", "said"),
     [
-        (Nothing(), r"Nothing.* has no method to score with; give it encode_images and encode_texts, or score"),
-        (Half(), "Half has encode_images alone; give it"),
         (
             Bare(),
             r"Bare has encode_image and nothing that prepares its inputs; give \(model, preprocess, tokenizer\)\.",
