@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import transformers as hf
 from PIL import Image
 from safetensors.torch import save_file
+from tokenizers import Tokenizer, models, pre_tokenizers
 
 from evaluator.metrics.comparison import tied
 from evaluator.models.contracts import DualEncoder
@@ -26,22 +28,17 @@ SMALLER = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, 
 
 def bert_tokenizer(folder: Path, length: int = LENGTH) -> Any:
     """BERT's tokenizer of a few words, that reads texts up to a length."""
-    from transformers import BertTokenizer
-
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "vocab.txt").write_text("\n".join(WORDS))
-    return BertTokenizer(str(folder / "vocab.txt"), model_max_length=length)
+    return hf.BertTokenizer(str(folder / "vocab.txt"), model_max_length=length)
 
 
 def make_vilt(folder: Path, kind: str = "ViltForImageAndTextRetrieval", **changes: Any) -> Path:
     """Saves a tiny ViLT with its processor."""
-    import transformers
-    from transformers import ViltConfig, ViltImageProcessor, ViltProcessor
-
     sizes = {"max_position_embeddings": LENGTH, "image_size": 64, "patch_size": 16, "vocab_size": len(WORDS)}
-    shaken(getattr(transformers, kind)(ViltConfig(**(SMALL | sizes | changes)))).save_pretrained(folder)
-    images = ViltImageProcessor(size={"shortest_edge": 48}, size_divisor=16)
-    ViltProcessor(images, bert_tokenizer(folder, 512)).save_pretrained(folder)
+    shaken(getattr(hf, kind)(hf.ViltConfig(**(SMALL | sizes | changes)))).save_pretrained(folder)
+    images = hf.ViltImageProcessor(size={"shortest_edge": 48}, size_divisor=16)
+    hf.ViltProcessor(images, bert_tokenizer(folder, 512)).save_pretrained(folder)
     (folder / "vocab.txt").unlink()
     return folder
 
@@ -49,32 +46,26 @@ def make_vilt(folder: Path, kind: str = "ViltForImageAndTextRetrieval", **change
 def make_blip(folder: Path, kind: str = "BlipForImageTextRetrieval", published: bool = False) -> Path:
     """Saves a tiny BLIP of 32 pixels and 12 tokens with its processor. published: with embeddings of [DEC] and [ENC]
     after those of the words, as published weights have them."""
-    import transformers
-    from transformers import BlipConfig, BlipImageProcessor, BlipProcessor
-
     text = {**SMALL, "vocab_size": len(WORDS), "max_position_embeddings": 32, "encoder_hidden_size": 32}
     more = {"vocab_size": len(WORDS) + 2, "bos_token_id": len(WORDS)} if published else {"bos_token_id": 2}
     text |= more | {"pad_token_id": 0, "sep_token_id": 3, "eos_token_id": 3}
     vision = {**SMALL, "image_size": 32, "patch_size": 16}
-    config = BlipConfig(text_config=text, vision_config=vision, projection_dim=16, image_text_hidden_size=16)
-    shaken(getattr(transformers, kind)(config)).save_pretrained(folder)
+    config = hf.BlipConfig(text_config=text, vision_config=vision, projection_dim=16, image_text_hidden_size=16)
+    shaken(getattr(hf, kind)(config)).save_pretrained(folder)
     length = LENGTH if kind == "BlipForImageTextRetrieval" else 512
-    images = BlipImageProcessor(size={"height": 32, "width": 32})
-    BlipProcessor(images, bert_tokenizer(folder, length)).save_pretrained(folder)
+    images = hf.BlipImageProcessor(size={"height": 32, "width": 32})
+    hf.BlipProcessor(images, bert_tokenizer(folder, length)).save_pretrained(folder)
     return folder
 
 
 def make_gpt2(folder: Path) -> Path:
     """Saves a tiny GPT-2 that reads 12 tokens, with a tokenizer of whole words that has a start token."""
-    from tokenizers import Tokenizer, models, pre_tokenizers
-    from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
-
     words = {word: i for i, word in enumerate(["<s>", *SPECIAL, *WORDS[len(SPECIAL) :]])}
     tokenizer = Tokenizer(models.WordLevel(words, "[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", unk_token="[UNK]")
+    fast = hf.PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="<s>", unk_token="[UNK]")
     sizes = {"vocab_size": len(fast), "n_positions": LONGEST, "n_embd": 32, "n_layer": 2, "n_head": 2}
-    shaken(GPT2LMHeadModel(GPT2Config(**sizes, bos_token_id=0, eos_token_id=0))).save_pretrained(folder)
+    shaken(hf.GPT2LMHeadModel(hf.GPT2Config(**sizes, bos_token_id=0, eos_token_id=0))).save_pretrained(folder)
     fast.save_pretrained(folder)
     return folder
 
@@ -129,13 +120,16 @@ def assert_agrees(model: Any, images: Sequence[Image.Image], texts: Sequence[str
             assert (np.sign(among[:, None] - among[None]) == np.sign(plain[:, None] - plain[None]))[clear].all()
 
 
+def clip_images() -> Any:
+    """CLIP's preparation of images, to 32 pixels."""
+    return hf.CLIPImageProcessor(size={"shortest_edge": 32}, crop_size=32)
+
+
 LETTERS = "abcdefghijklmnopqrstuvwxyz,."
 
 
 def make_clip(folder: Path, kind: str = "CLIP", length: int = 80) -> Path:
     """Saves a tiny CLIP, Siglip or AltCLIP of 32 pixels that reads letters, with its processor."""
-    import transformers as hf
-
     if kind == "AltCLIP":
         return make_altclip(folder, length)
 
@@ -151,14 +145,12 @@ def make_clip(folder: Path, kind: str = "CLIP", length: int = 80) -> Path:
     torch.manual_seed(0)
     getattr(hf, f"{kind}Model")(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
-    hf.CLIPImageProcessor(size={"shortest_edge": 32}, crop_size=32).save_pretrained(folder)
+    clip_images().save_pretrained(folder)
     return folder
 
 
 def make_altclip(folder: Path, length: int = 80) -> Path:
     """Saves a tiny AltCLIP of 32 pixels that reads letters, with its processor."""
-    import transformers as hf
-
     special = [(piece, 0.0) for piece in ("<s>", "<pad>", "</s>", "<unk>")]
     letters = [(piece, -3.0) for piece in ("▁", *LETTERS)]
     tokenizer = hf.XLMRobertaTokenizer(vocab=[*special, *letters, ("<mask>", 0.0)], model_max_length=512)
@@ -170,8 +162,7 @@ def make_altclip(folder: Path, length: int = 80) -> Path:
     )
     torch.manual_seed(0)
     hf.AltCLIPModel(config).save_pretrained(folder)
-    images = hf.CLIPImageProcessor(size={"shortest_edge": 32}, crop_size=32)
-    hf.AltCLIPProcessor(images, tokenizer).save_pretrained(folder)
+    hf.AltCLIPProcessor(clip_images(), tokenizer).save_pretrained(folder)
     return folder
 
 

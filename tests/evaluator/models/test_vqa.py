@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import transformers as t
 from PIL import Image
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
@@ -18,10 +19,12 @@ from evaluator.models.vqa import QUESTION, SharedPrefix
 from generator.base.errors import UserError
 from generator.base.files import read_json
 from tests.evaluator.tiny_models import (
+    SMALL,
     SPECIAL,
     TEXTS,
     WORDS,
     assert_agrees,
+    clip_images,
     make_blip,
     pictures,
     scored,
@@ -29,17 +32,8 @@ from tests.evaluator.tiny_models import (
 )
 
 ANSWERS = ("Yes", "ĠYes", "▁yes", "YES", "No", "Ġno")
-
-
 NEARLY = ("eyes", "##yes", "not", "yesterday")
-
-
 _ASKED = ("Does", "this", "figure", "show", '"', "Please", "answer", "or", "USER", "ASSISTANT", ":", "There")
-
-
-_SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 48}
-
-
 TEMPLATE = (
     "START{% for m in messages %}USER: {% for c in m['content'] %}{% if c['type'] == 'image' %}PLACE{% else %}"
     "{{ c['text'] }}{% endif %}{% endfor %}{% endfor %}{% if add_generation_prompt %} ASSISTANT:{% endif %}"
@@ -47,8 +41,6 @@ TEMPLATE = (
 
 
 def _tokenizer(special: Sequence[str], without: Sequence[str] = (), start: str | None = None) -> Any:
-    from transformers import PreTrainedTokenizerFast
-
     said = [w for w in (*ANSWERS, *NEARLY, *WORDS[len(SPECIAL) :], *_ASKED) if w not in without]
     ids = {word: i for i, word in enumerate((*special, "[UNK]", *said))}
     tokenizer = Tokenizer(models.WordLevel(ids, "[UNK]"))
@@ -57,7 +49,7 @@ def _tokenizer(special: Sequence[str], without: Sequence[str] = (), start: str |
         tokenizer.post_processor = processors.TemplateProcessing(
             single=f"{start} $A", special_tokens=[(start, ids[start])]
         )
-    return PreTrainedTokenizerFast(
+    return t.PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         unk_token="[UNK]",
         pad_token=special[0],
@@ -69,34 +61,29 @@ def _tokenizer(special: Sequence[str], without: Sequence[str] = (), start: str |
 
 def make_llava(folder: Path, without: Sequence[str] = ()) -> Path:
     """Saves a tiny LLaVA with a chat template that begins with the start token, as its tokenizer does too."""
-    import transformers as t
-
     tokenizer = _tokenizer(("<pad>", "</s>", "<s>", "<image>"), without, start="<s>")
     config = t.LlavaConfig(
-        vision_config=t.CLIPVisionConfig(**_SMALL, image_size=32, patch_size=16, projection_dim=16),
+        vision_config=t.CLIPVisionConfig(**SMALL, image_size=32, patch_size=16, projection_dim=16),
         text_config=t.LlamaConfig(
-            **_SMALL, vocab_size=len(tokenizer), num_key_value_heads=2, bos_token_id=2, eos_token_id=1
+            **SMALL, vocab_size=len(tokenizer), num_key_value_heads=2, bos_token_id=2, eos_token_id=1
         ),
         image_token_id=tokenizer.convert_tokens_to_ids("<image>"),
         vision_feature_layer=-1,
     )
     shaken(t.LlavaForConditionalGeneration(config)).save_pretrained(folder)
-    images = t.CLIPImageProcessor(size={"shortest_edge": 32}, crop_size={"height": 32, "width": 32})
     template = TEMPLATE.replace("START", "<s>").replace("PLACE", "<image>")
     sizes = {"patch_size": 16, "vision_feature_select_strategy": "default", "num_additional_image_tokens": 1}
-    t.LlavaProcessor(images, tokenizer, **sizes, chat_template=template).save_pretrained(folder)
+    t.LlavaProcessor(clip_images(), tokenizer, **sizes, chat_template=template).save_pretrained(folder)
     return folder
 
 
 def make_qwen(folder: Path) -> Path:
     """Saves a tiny Qwen2-VL: as many patches as an image has room for, positions in three dimensions."""
-    import transformers as t
-
     signs = ("<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>")
     tokenizer = _tokenizer(("<pad>", "<|im_end|>", *signs))
     names = ("vision_start_token_id", "vision_end_token_id", "image_token_id", "video_token_id")
     rope = {"rope_type": "default", "mrope_section": [2, 3, 3], "rope_theta": 10000.0}
-    text = {**_SMALL, "num_key_value_heads": 2, "vocab_size": len(tokenizer), "rope_parameters": rope}
+    text = {**SMALL, "num_key_value_heads": 2, "vocab_size": len(tokenizer), "rope_parameters": rope}
     vision = {"depth": 2, "embed_dim": 32, "hidden_size": 32, "num_heads": 2, "mlp_ratio": 2, "patch_size": 14}
     config = t.Qwen2VLConfig(
         text_config=text | {"bos_token_id": None, "eos_token_id": 1, "pad_token_id": 0},
@@ -112,13 +99,11 @@ def make_qwen(folder: Path) -> Path:
 
 def make_blip2(folder: Path) -> Path:
     """Saves a tiny BLIP-2 with T5: an encoder-decoder without a chat template."""
-    import transformers as t
-
     tokenizer = _tokenizer(("<pad>", "</s>", "<image>"))
     words = {"vocab_size": len(tokenizer), "d_model": 32, "d_kv": 16, "d_ff": 48, "num_layers": 2, "num_heads": 2}
     config = t.Blip2Config(
-        vision_config={**_SMALL, "image_size": 32, "patch_size": 16},
-        qformer_config={**_SMALL, "vocab_size": len(tokenizer), "encoder_hidden_size": 32},
+        vision_config={**SMALL, "image_size": 32, "patch_size": 16},
+        qformer_config={**SMALL, "vocab_size": len(tokenizer), "encoder_hidden_size": 32},
         text_config=t.T5Config(**words, decoder_start_token_id=0).to_dict(),
         num_query_tokens=4,
         image_token_index=tokenizer.convert_tokens_to_ids("<image>"),
@@ -131,13 +116,11 @@ def make_blip2(folder: Path) -> Path:
 
 def make_paligemma(folder: Path) -> Path:
     """Saves a tiny PaliGemma: a prompt that is read in both directions, and no chat template."""
-    import transformers as t
-
     tokenizer = _tokenizer(("<pad>", "<eos>", "<image>"))
     tokenizer.bos_token = "<eos>"
     places = 1152  # tokens for locations and segments, which the processor adds
-    text = {**_SMALL, "model_type": "gemma", "vocab_size": len(tokenizer) + places, "num_key_value_heads": 2}
-    vision = {**_SMALL, "model_type": "siglip_vision_model", "image_size": 32, "patch_size": 16}
+    text = {**SMALL, "model_type": "gemma", "vocab_size": len(tokenizer) + places, "num_key_value_heads": 2}
+    vision = {**SMALL, "model_type": "siglip_vision_model", "image_size": 32, "patch_size": 16}
     config = t.PaliGemmaConfig(
         vision_config=vision | {"vision_use_head": False},
         text_config=text | {"head_dim": 16},
@@ -153,16 +136,13 @@ def make_paligemma(folder: Path) -> Path:
 
 def make_git(folder: Path) -> Path:
     """Saves a tiny GIT: the image before a text that its tokenizer would end with a separator, no chat template."""
-    import transformers as t
-
     tokenizer = _tokenizer(("[PAD]", "[SEP]", "[CLS]"), start="[CLS]")
     tokenizer.cls_token, tokenizer.sep_token = "[CLS]", "[SEP]"
     tokenizer.backend_tokenizer.post_processor = processors.BertProcessing(("[SEP]", 1), ("[CLS]", 2))
-    vision = {**_SMALL, "image_size": 32, "patch_size": 16}
+    vision = {**SMALL, "image_size": 32, "patch_size": 16}
     words = {"vocab_size": len(tokenizer), "max_position_embeddings": 64, "eos_token_id": 1, "bos_token_id": 2}
-    shaken(t.GitForCausalLM(t.GitConfig(**_SMALL, **words, vision_config=vision))).save_pretrained(folder)
-    images = t.CLIPImageProcessor(size={"shortest_edge": 32}, crop_size={"height": 32, "width": 32})
-    t.GitProcessor(images, tokenizer).save_pretrained(folder)
+    shaken(t.GitForCausalLM(t.GitConfig(**SMALL, **words, vision_config=vision))).save_pretrained(folder)
+    t.GitProcessor(clip_images(), tokenizer).save_pretrained(folder)
     return folder
 
 
@@ -172,10 +152,8 @@ def _make_blip_vqa(folder: Path) -> Path:
 
 def _plainly(folder: Path, kind: str, images: Sequence[Image.Image], texts: Sequence[str]) -> np.ndarray:
     """Log odds and P(yes) (images, texts, 2) of the first token that `generate` would write."""
-    import transformers
-
-    model = getattr(transformers, kind).from_pretrained(folder).eval()
-    processor = transformers.AutoProcessor.from_pretrained(folder)
+    model = getattr(t, kind).from_pretrained(folder).eval()
+    processor = t.AutoProcessor.from_pretrained(folder)
     vocabulary = processor.tokenizer.get_vocab()
     spelled = {"yes": ("Yes", "ĠYes", "▁yes", "YES", "yes"), "no": ("No", "Ġno", "no")}
     ids = [[vocabulary[word] for word in words if word in vocabulary] for words in spelled.values()]
@@ -257,20 +235,15 @@ def test_a_text_that_would_break_the_prompt_is_not_scored(llava: Path) -> None:
     assert np.isfinite(scores[:, :-1]).all()
 
 
-def test_results_are_kept_under_the_whole_prompt(llava: Path, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(llava, tmp_path / "other"))
-    template = folder / "chat_template.jinja"
+def test_results_are_kept_under_all_that_decides_them(llava: Path, tmp_path: Path) -> None:
+    """Scores under the whole prompt, answers also under how they are generated."""
+    asked, drawn = (Path(shutil.copytree(llava, tmp_path / name)) for name in ("asked", "drawn"))
+    template = asked / "chat_template.jinja"
     template.write_text(template.read_text().replace("USER", "PLEASE"))
-    mine, other = (load_model(f"vqa:{each}", "cpu").tokens(TEXTS) for each in (llava, folder))
-    assert (mine != other).any(axis=1).all()
-
-
-@pytest.mark.parametrize(("name", "text"), [("chat_template.jinja", ""), ("generation_config.json", '{"top_k": 1}')])
-def test_answers_are_kept_under_all_that_decides_them(llava: Path, tmp_path: Path, name: str, text: str) -> None:
-    file = Path(shutil.copytree(llava, tmp_path / "other")) / name
-    file.write_text(text or file.read_text().replace("USER", "PLEASE"))
-    mine, other = (load_answering(f"vqa:{each}", "cpu").key for each in (llava, file.parent))
-    assert mine != other
+    (drawn / "generation_config.json").write_text('{"top_k": 1}')
+    mine, other, drawn_so = (load_answering(f"vqa:{each}", "cpu") for each in (llava, asked, drawn))
+    assert (mine.tokens(TEXTS) != other.tokens(TEXTS)).any(axis=1).all()
+    assert len({mine.key, other.key, drawn_so.key}) == 3
 
 
 def test_models_that_cannot_be_asked_are_refused(llava: Path, tmp_path: Path) -> None:
@@ -326,18 +299,17 @@ def test_whole_answers_are_those_of_generate(make: Callable[[Path], Path], tempe
     kept: dict[str, Answer] = {}
     model.answer_all(chats, How(6, temperature), lambda chat, answer: kept.update({chat.name: answer}))
     assert len(kept) == len(chats)
-    scorer: Any = model
     for chat in chats:
-        inputs = scorer._inputs([chat.show()], [chat.text])
+        inputs = model._inputs([chat.show()], [chat.text])
         torch.manual_seed(chat.seed)
         drawn = {"do_sample": True, "temperature": temperature, "top_k": 0} if temperature else {"do_sample": False}
         with torch.inference_mode():
-            (row,) = scorer._model.generate(**inputs, max_new_tokens=6, **drawn).tolist()
+            (row,) = model._model.generate(**inputs, max_new_tokens=6, **drawn).tolist()
         prompt = inputs["input_ids"][0].tolist()
         start = len(prompt) if row[: len(prompt)] == prompt else 0
-        said = scorer._processor.decode(row[start:], skip_special_tokens=True).strip()
+        said = model._processor.decode(row[start:], skip_special_tokens=True).strip()
         assert kept[chat.name].text == said
-        ends = scorer._loaded.tokenizer.eos_token_id in row[start + 1 :]
+        ends = model._loaded.tokenizer.eos_token_id in row[start + 1 :]
         assert kept[chat.name].finish == ("stop" if ends else "length")
     assert len({answer.text for answer in kept.values()}) > 1
 
