@@ -17,6 +17,7 @@ from evaluator.metrics.comparison import beats
 from evaluator.models.contracts import DualEncoder
 from evaluator.models.registry import load_model
 from generator.base.errors import UserError
+from tests.evaluator.models.conftest import change_json
 from tests.evaluator.tiny_models import SMALLER, bert_tokenizer, make_altclip, make_blip, make_clip, pictures
 
 TEXTS = [
@@ -295,11 +296,6 @@ def test_scores_are_the_librarys_own_and_rank_alike(kind: str, saved: Callable[[
             assert beats(mine[:, i], mine[:, j])[sure].all()
 
 
-def _config(folder: Path, **changes: Any) -> None:
-    path = folder / "config.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
-
-
 def test_a_long_siglip_gives_a_text_alone_what_it_gives_it_among_others(tmp_path: Path) -> None:
     model: DualEncoder = load_model(f"hf:{make_clip(tmp_path, 'Siglip', 200)}", "cpu")
     assert model.encode_texts(["a"])[0] == pytest.approx(model.encode_texts(["a", "a long text"])[0], abs=1e-5)
@@ -346,7 +342,7 @@ def test_what_is_no_dual_encoder_is_refused_with_the_family_that_reads_it(
 ) -> None:
     folder = copied(kind)
     shutil.rmtree(folder / "1_Pooling", ignore_errors=True)
-    _config(folder, **changes)
+    change_json(folder / "config.json", **changes)
     with pytest.raises(UserError, match=said):
         load_model(f"hf:{folder}", "cpu")
 
@@ -354,6 +350,6 @@ def test_what_is_no_dual_encoder_is_refused_with_the_family_that_reads_it(
 def test_more_layers_than_the_configuration_has_are_refused(copied: Callable[[str], Path]) -> None:
     folder = copied("clip")
     text = json.loads((folder / "config.json").read_text())["text_config"]
-    _config(folder, text_config={**text, "num_hidden_layers": 1})
+    change_json(folder / "config.json", text_config={**text, "num_hidden_layers": 1})
     with pytest.raises(UserError, match=r"they also hold text_model\.encoder\.layers\.1\..* that it does not have"):
         load_model(f"hf:{folder}", "cpu")

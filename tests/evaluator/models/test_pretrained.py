@@ -1,7 +1,6 @@
 """Models of transformers that cannot be loaded or do not fit, and what is recorded of those that do."""
 
 import ast
-import json
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
@@ -25,10 +24,8 @@ from evaluator.models.pretrained import (
 )
 from evaluator.models.registry import load_model
 from generator.base.errors import UserError
-from tests.evaluator.tiny_models import (
-    WORDS,
-    make_vilt,
-)
+from tests.evaluator.models.conftest import change_json
+from tests.evaluator.tiny_models import WORDS
 from tests.paths import CHECKOUT
 
 WANTED = Wanted("vilt:", "a ViLT model", {"vilt": "ViltForImageAndTextRetrieval"}, TOKENIZER_AND_IMAGES)
@@ -45,43 +42,17 @@ def test_no_memory_for_the_model_is_said(vilt: Path, monkeypatch: pytest.MonkeyP
         load_model(f"vilt:{vilt}", "cpu")
 
 
-def _without_head(folder: Path, trace: Path) -> None:
-    shutil.rmtree(folder)
-    make_vilt(folder, "ViltModel")
-
-
-def _foreign(folder: Path, trace: Path) -> None:
-    (folder / "foreign.py").write_text(f"open({str(trace)!r}, 'w').write('executed')\nclass Config: pass\n")
-    config = {"model_type": "foreign", "auto_map": {"AutoConfig": "foreign.Config"}}
-    (folder / "config.json").write_text(json.dumps(config))
-
-
-def _remove(name: str) -> Callable[[Path, Path], None]:
-    return lambda folder, trace: (folder / name).unlink()
-
-
 @pytest.mark.parametrize(
-    ("spoil", "said"),
-    [
-        (
-            _without_head,
-            r"do not fit ViltForImageAndTextRetrieval: rank_output.bias and \d+ more tensors would be random",
-        ),
-        (_foreign, r"is a model of type 'foreign'; give vilt: a ViLT model with a retrieval head\."),
-        (_remove("processor_config.json"), r"cannot be loaded \(.*image processor"),
-        (_remove("tokenizer.json"), "has no tokenizer files"),
-    ],
+    ("missing", "said"),
+    [("processor_config.json", r"cannot be loaded \(.*image processor"), ("tokenizer.json", "has no tokenizer files")],
 )
-def test_what_does_not_fit_is_refused_in_one_sentence(
-    vilt: Path, tmp_path: Path, spoil: Callable[[Path, Path], None], said: str
-) -> None:
-    folder, trace = Path(shutil.copytree(vilt, tmp_path / "spoilt")), tmp_path / "trace"
-    spoil(folder, trace)
+def test_what_lacks_a_file_is_refused_in_one_sentence(vilt: Path, tmp_path: Path, missing: str, said: str) -> None:
+    folder = Path(shutil.copytree(vilt, tmp_path / "spoilt"))
+    (folder / missing).unlink()
     with pytest.raises(UserError, match=said) as caught:
         load_model(f"vilt:{folder}", "cpu")
     assert "\n" not in str(caught.value)
     assert str(caught.value).endswith(".")
-    assert not trace.exists()
 
 
 def test_unused_modules_are_dropped_and_may_be_missing(vilt: Path, tmp_path: Path) -> None:
@@ -96,38 +67,26 @@ def test_unused_modules_are_dropped_and_may_be_missing(vilt: Path, tmp_path: Pat
     assert loaded.key() == load_pretrained(str(vilt), "cpu", unused).key()
 
 
-def _with_code(folder: Path, trace: Path) -> Path:
-    """Every file of the folder that may name code names the file own.py, which leaves a trace."""
-    (folder / "own.py").write_text(f"open({str(trace)!r}, 'w')\nclass Own: pass\n")
-    names = ("AutoConfig", "AutoModel", "AutoTokenizer", "AutoImageProcessor", "AutoProcessor", "AutoFeatureExtractor")
-    auto = {name: ["own.Own", None] if name == "AutoTokenizer" else "own.Own" for name in names}
-    for path in {*folder.glob("*config.json"), folder / "preprocessor_config.json", folder / "processor_config.json"}:
-        settings = json.loads(path.read_text()) if path.exists() else {}
-        for part in (settings, settings.get("image_processor"), settings.get("tokenizer")):
-            if part is not None:
-                part["auto_map"] = auto
-        for key in ("tokenizer_class", "image_processor_type", "processor_class", "feature_extractor_type"):
-            if key in settings:
-                settings[key] = "Own"
-        path.write_text(json.dumps(settings))
-    return folder
-
-
 @pytest.mark.parametrize(
-    ("fixture", "spec"),
-    [("vilt", "vilt:"), ("blip", "blip:"), ("blip", "hf:"), ("blip", "vqa:"), ("gpt2", "blind:lm:")],
+    ("fixture", "spec", "said"),
+    [
+        ("vilt", "vilt:", r"; give vilt: a ViLT model with a retrieval head\."),
+        ("blip", "blip:", r"; give blip: a BLIP model with retrieval heads\."),
+        ("blip", "hf:", ", which is none of the dual encoders of hf: "),
+        ("blip", "vqa:", r"; give vqa: a model that answers questions\."),
+        ("gpt2", "blind:lm:", r"; give blind:lm: a causal language model\."),
+    ],
 )
 def test_code_that_any_file_names_is_never_run(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fixture: str, spec: str
+    request: pytest.FixtureRequest, tmp_path: Path, trap: Callable[[Path], Path], fixture: str, spec: str, said: str
 ) -> None:
-    """Not even where whoever is asked says yes."""
-    monkeypatch.setattr("builtins.input", lambda *_: "y")
-    monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "modules"))
-    trace = tmp_path / "trace"
-    folder = _with_code(Path(shutil.copytree(request.getfixturevalue(fixture), tmp_path / "model")), trace)
+    """Nor that of a type of model which transformers does not know."""
+    folder = trap(Path(shutil.copytree(request.getfixturevalue(fixture), tmp_path / "model")))
     with suppress(UserError):  # refused, or loaded with the library's own classes
         load_model(f"{spec}{folder}", "cpu")
-    assert not trace.exists()
+    change_json(folder / "config.json", model_type="foreign")
+    with pytest.raises(UserError, match=f"is a model of type 'foreign'{said}"):
+        load_model(f"{spec}{folder}", "cpu")
 
 
 @pytest.mark.parametrize(
@@ -135,11 +94,13 @@ def test_code_that_any_file_names_is_never_run(
 )
 def test_code_of_the_hub_in_place_of_attention_is_refused(vilt: Path, tmp_path: Path, settings: dict[str, Any]) -> None:
     folder = Path(shutil.copytree(vilt, tmp_path / "model"))
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | settings))
+    config = folder / "config.json"
+    before = config.read_text()
+    change_json(config, **settings)
     with pytest.raises(UserError, match=r"asks for the code '.*/.*' of the Hub, which is not run"):
         load_model(f"vilt:{folder}", "cpu")
-    (folder / "config.json").write_text(json.dumps(config | {"attn_implementation": "eager"}))
+    config.write_text(before)
+    change_json(config, attn_implementation="eager")
     load_model(f"vilt:{folder}", "cpu")
 
 
@@ -161,14 +122,6 @@ def test_every_loader_refuses_code() -> None:
 
 def _config(size: int) -> Any:
     return SimpleNamespace(get_text_config=lambda: SimpleNamespace(vocab_size=size))
-
-
-def test_a_tokenizer_without_files_is_refused(vilt: Path) -> None:
-    from transformers import BertTokenizer
-
-    check_tokenizer("m", AutoTokenizer.from_pretrained(vilt), _config(len(WORDS)))
-    with pytest.raises(UserError, match="'m' has no tokenizer files"):
-        check_tokenizer("m", BertTokenizer(vocab={"[UNK]": 0, "[CLS]": 1, "[SEP]": 2}), _config(10))
 
 
 def test_ids_beyond_the_embeddings_are_refused_unless_no_text_has_them(vilt: Path) -> None:

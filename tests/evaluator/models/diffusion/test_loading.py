@@ -1,6 +1,5 @@
 """Pipelines that can be loaded, and what is said of those that cannot."""
 
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +11,7 @@ from safetensors.torch import load_file, save_file
 from evaluator.models.diffusion.loading import load_diffusion
 from generator.base.errors import UserError
 from tests.evaluator import diffusers_folders
+from tests.evaluator.models.conftest import change_json
 
 
 @pytest.fixture
@@ -60,27 +60,22 @@ FOREIGN = "not a text-to-image pipeline that is read here"
     ],
 )
 def test_what_is_no_pipeline_is_refused_and_its_code_never_run(
-    pipeline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entries: dict[str, Any], said: str
+    pipeline: Path, trap: Callable[[Path], Path], entries: dict[str, Any], said: str
 ) -> None:
-    """transformers would ask whether to run it, and whoever says yes would have run it."""
-    monkeypatch.setattr("builtins.input", lambda *_: "y")
-    monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "modules"))
-    for file in ("pipeline.py", "own.py", "tokenizer/own.py"):
-        (pipeline / file).write_text(f"open({str(tmp_path / 'trace')!r}, 'w')\nclass Own: pass\n")
-    own = {"tokenizer_class": "Own", "auto_map": {"AutoTokenizer": ["own.Own", None]}}
-    (pipeline / "tokenizer" / "tokenizer_config.json").write_text(json.dumps(own))
-    index = pipeline / "model_index.json"
-    index.write_text(json.dumps(json.loads(index.read_text()) | entries))
+    trap(pipeline / "tokenizer")
+    shutil.copy(trap(pipeline) / "own.py", pipeline / "pipeline.py")
+    change_json(pipeline / "model_index.json", **entries)
     assert said in refused(pipeline)
-    assert not (tmp_path / "trace").exists()
 
 
 @pytest.mark.parametrize(("part", "library"), [("scheduler", "diffusers"), ("text_encoder", "transformers")])
-def test_a_file_that_stands_for_a_library_is_not_run(pipeline: Path, tmp_path: Path, part: str, library: str) -> None:
+def test_a_file_that_stands_for_a_library_is_not_run(
+    pipeline: Path, trap: Callable[[Path], Path], part: str, library: str
+) -> None:
     """diffusers takes scheduler/diffusers.py for the library that model_index.json names."""
-    (pipeline / part / f"{library}.py").write_text(f"open({str(tmp_path / 'trace')!r}, 'w')\n")
+    code = trap(pipeline / part) / "own.py"
+    code.rename(code.with_stem(library))
     assert f"has code of its own, {library}.py, which is not run" in refused(pipeline)
-    assert not (tmp_path / "trace").exists()
 
 
 def test_parts_that_do_not_fit(pipeline: Path) -> None:
