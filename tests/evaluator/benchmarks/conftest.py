@@ -1,6 +1,5 @@
 """Benchmarks of others in small, in their authors' layouts, and a model that knows colours and nothing else."""
 
-import csv
 import io
 import json
 from collections.abc import Sequence
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -48,17 +48,31 @@ def other_than(color: str) -> str:
     return list(COLORS)[list(COLORS).index(color) - 1]
 
 
+OTHERS = {color: [other for other in COLORS if other != color] for color in COLORS}
+
+
 def write_json(path: Path, data: object) -> None:
-    """A file of JSON, with its folders."""
+    """A file of JSON, with its folders; JSON lines where its name ends so."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(data))
+    lines = data if path.suffix == ".jsonl" and isinstance(data, list) else [data]
+    path.write_text("".join(f"{json.dumps(each)}\n" for each in lines))
 
 
-def write_csv(path: Path, rows: Sequence[Sequence[object]]) -> None:
-    """A CSV whose first row has the names, with its folders."""
+def write_csv(path: Path, rows: Sequence[dict[str, Any]], numbered: bool = False) -> None:
+    """A CSV of rows with the same columns, with its folders. numbered: a first column without a name has numbers."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="") as file:
-        csv.writer(file).writerows(rows)
+    pd.DataFrame(rows).to_csv(path, index=numbered)
+
+
+def _write_parquet(path: Path, rows: list[dict[str, Any]]) -> None:
+    """Parquet in row groups of two."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.Table.from_pylist(rows), path, row_group_size=2)
+
+
+def _cell(color: str) -> dict[str, Any]:
+    """A photo of a colour as Parquet holds it."""
+    return {"bytes": encoded(square(color)), "path": None}
 
 
 def _photo(path: Path, color: str) -> None:
@@ -72,12 +86,12 @@ def _photos(folder: Path, name: str) -> None:
         _photo(folder / name.format(number), color)
 
 
-def _quarters(path: Path) -> list[tuple[int, int]]:
-    """An image of four colours; returns the left and the upper edge of each."""
-    places = [(24 * (n % 2), 24 * (n // 2)) for n in range(4)]
+def _quarters(path: Path) -> list[tuple[str, int, int]]:
+    """An image of four colours; returns each with its left and upper edge."""
+    places = [(color, 24 * (n % 2), 24 * (n // 2)) for n, color in enumerate(COLORS)]
     whole = Image.new("RGB", (48, 48))
-    for color, place in zip(COLORS, places, strict=True):
-        whole.paste(square(color), place)
+    for color, x, y in places:
+        whole.paste(square(color), (x, y))
     path.parent.mkdir(parents=True, exist_ok=True)
     whole.save(path, quality=95)
     return places
@@ -117,86 +131,147 @@ def write_aro(folder: Path) -> Path:
         {
             "image_id": 1,
             "image_path": "1.jpg",
-            "bbox_x": left,
-            "bbox_y": upper,
+            "bbox_x": x,
+            "bbox_y": y,
             "bbox_w": 24,
             "bbox_h": 24,
             "relation_name": "on",
             "true_caption": f"the {color} cup is on the table",
             "false_caption": f"the {other_than(color)} cup is on the table",
         }
-        for color, (left, upper) in zip(COLORS, _quarters(folder / "images" / "1.jpg"), strict=True)
+        for color, x, y in _quarters(folder / "images" / "1.jpg")
     ]
     write_json(folder / "visual_genome_relation.json", rows)
     return folder
 
 
-def _pairs() -> list[tuple[str, str]]:
-    return [("red", "blue"), ("green", "gray"), ("blue", "gray")]
+PAIRS = [("red", "blue"), ("green", "gray"), ("blue", "gray")]
+
+
+def _write_pairs(
+    file: Path,
+    image: str = "image_{}",
+    caption: str = "caption_{}",
+    numbers: tuple[int, int] = (0, 1),
+    suffix: str = ".png",
+    **more: list[str],
+) -> Path:
+    """A file of JSON with the names of two images and their captions, and the images beside it. more: other columns."""
+    rows = []
+    for n, pair in enumerate(PAIRS):
+        row: dict[str, object] = {"id": n, **{name: values[n] for name, values in more.items()}}
+        for k, color in zip(numbers, pair, strict=True):
+            _photo(file.parent / "images" / f"ex_{n}_img_{k}.png", color)
+            row |= {image.format(k): f"ex_{n}_img_{k}{suffix}", caption.format(k): f"a {color} thing"}
+        rows.append(row)
+    write_json(file, rows)
+    return file.parent
 
 
 def write_winoground(folder: Path) -> Path:
     """JSON lines, and images named without their suffix."""
-    (folder / "images").mkdir(parents=True)
-    lines = []
-    for n, pair in enumerate(_pairs()):
-        row: dict[str, Any] = {"id": n, "collapsed_tag": "Object" if n else "Relation"}
+    return _write_pairs(folder / "examples.jsonl", suffix="", collapsed_tag=["Relation", "Object", "Object"])
+
+
+def write_colorswap(folder: Path) -> Path:
+    """Images and captions 1 and 2, and who wrote the captions."""
+    return _write_pairs(folder / "test.json", numbers=(1, 2), caption_source=["human"] * 3)
+
+
+def write_naturalbench(folder: Path) -> Path:
+    """The file of NaturalBench-Retrieval."""
+    return _write_pairs(folder / "metadata.json")
+
+
+def write_eqben(folder: Path) -> Path:
+    """The published subset."""
+    return _write_pairs(folder / "eqben_subset_10percent_final.json", "image{}", "caption{}")
+
+
+def write_cola(folder: Path) -> Path:
+    """Lists of the address and the caption of two images."""
+    rows = []
+    for n, pair in enumerate(PAIRS):
+        rows.append([])
         for k, color in enumerate(pair):
-            square(color).save(folder / "images" / f"ex_{n}_img_{k}.png")
-            row |= {f"image_{k}": f"ex_{n}_img_{k}", f"caption_{k}": f"a {color} thing beside another"}
-        lines.append(json.dumps(row))
-    (folder / "examples.jsonl").write_text("\n".join(lines) + "\n")
+            _photo(folder / "images" / f"{n}{k}.jpg", color)
+            rows[-1] += [f"https://example.org/vg_gqa_images/{n}{k}.jpg", f"{color} cup"]
+    write_json(folder / "data" / "COLA_multiobjects_matching_benchmark.json", rows)
     return folder
 
 
-def _cells(colors: Sequence[str]) -> pa.Array:
-    return pa.array([{"bytes": encoded(square(color)), "path": None} for color in colors])
-
-
-def write_bivlc(folder: Path, shown: Sequence[tuple[str, str]] | None = None) -> Path:
-    """Parquet with images in it, in the folder `data`, in two files and several row groups."""
-    (folder / "data").mkdir(parents=True)
-    shown = shown or _pairs()
-    for n, pairs in enumerate((shown[:2], shown[2:])):
-        table = pa.table(
-            {
-                "image": _cells([a for a, _ in pairs]),
-                "caption": [f"a {a} hat" for a, _ in pairs],
-                "negative_caption": [f"a {b} hat" for _, b in pairs],
-                "negative_image": _cells([b for _, b in pairs]),
-                "type": ["Replace"] * len(pairs),
-                "subtype": ["Attribute"] * len(pairs),
-            }
-        )
-        pq.write_table(table, folder / "data" / f"test-{n:05d}-of-00002.parquet", row_group_size=1)
+def write_bivlc(folder: Path, shown: Sequence[tuple[str, str]] = PAIRS) -> Path:
+    """Parquet with images in it, in the folder `data`, in two files."""
+    rows = [
+        {
+            "image": _cell(a),
+            "caption": f"a {a} hat",
+            "negative_caption": f"a {b} hat",
+            "negative_image": _cell(b),
+            "type": "Replace",
+            "subtype": "Attribute",
+        }
+        for a, b in shown
+    ]
+    for n, part in enumerate((rows[:2], rows[2:])):
+        _write_parquet(folder / "data" / f"test-{n:05d}-of-00002.parquet", part)
     return folder
 
 
 def write_vismin(folder: Path) -> Path:
     """One Parquet file with images in it."""
-    folder.mkdir(parents=True)
-    pairs = _pairs()
-    table = pa.table(
+    texts = "{} apple on the left"
+    rows = [
         {
-            "image_0": _cells([a for a, _ in pairs]),
-            "text_0": [f"{a} apple on the left" for a, _ in pairs],
-            "image_1": _cells([b for _, b in pairs]),
-            "text_1": [f"{b} apple on the left" for _, b in pairs],
-            "id": [f"x{n}" for n in range(3)],
-            "category": ["attribute", "counting", "attribute"],
+            "image_0": _cell(a),
+            "text_0": texts.format(a),
+            "image_1": _cell(b),
+            "text_1": texts.format(b),
+            "id": f"x{n}",
+            "category": "counting" if n == 1 else "attribute",
         }
-    )
-    pq.write_table(table, folder / "test.parquet")
+        for n, (a, b) in enumerate(PAIRS)
+    ]
+    _write_parquet(folder / "test.parquet", rows)
+    return folder
+
+
+def write_naturalbench_vqa(folder: Path) -> Path:
+    """One Parquet file: questions with yes for their own image, with yes for the other one, with options, and two that
+    both images answer alike."""
+    (a, b), *_ = PAIRS
+    asked = [f"Is the {color} apple there?" for color in (a, b)]
+    names = [f"Image_{image}_Question_{k}" for k in (0, 1) for image in (0, 1)]
+    rows = [
+        {
+            "Image_0": _cell(a),
+            "Image_1": _cell(b),
+            "Question_0": questions[0],
+            "Question_1": questions[1],
+            **dict(zip(names, answers, strict=True)),
+            "Question_Type": kind,
+            "Source": source,
+        }
+        for questions, kind, answers, source in (
+            (asked, "yes_no", ("Yes", "No", "No", "Yes"), "DOCCI"),
+            (asked[::-1], "yes_no", ("No", "Yes", "Yes", "No"), "Flickr30K"),
+            (asked, "multiple_choice", ("A", "B", "B", "A"), "DOCCI"),
+            (asked, "yes_no", ("Yes", "No", "Yes", "No"), "DOCCI"),
+        )
+    ]
+    _write_parquet(folder / "train.parquet", rows)
     return folder
 
 
 def write_table(folder: Path) -> Path:
     """A CSV of one's own, images beside it; returns the file."""
-    rows: list[list[object]] = [["item", "protocol", "image", "text", "truth", "split", "cluster"]]
-    for n, color in enumerate(COLORS):
-        _photo(folder / f"{color}.png", color)
-        for named, truth in ((color, "true"), (other_than(color), "false")):
-            rows.append([n, "binary", f"{color}.png", f"a {named} door", truth, "seen", f"c{n % 2}"])
+    _photos(folder, "{}.png")
+    rows = [
+        {"item": n, "protocol": "binary", "image": f"{n}.png", "text": f"a {named} door", "truth": named == color}
+        | {"split": "seen", "cluster": f"c{n % 2}"}
+        for n, color in enumerate(COLORS)
+        for named in (color, other_than(color))
+    ]
     write_csv(folder / "mine.csv", rows)
     return folder / "mine.csv"
 
@@ -207,13 +282,22 @@ def write_crepe(folder: Path) -> Path:
     places = _quarters(folder / "images" / "VG_100K_2" / "7.jpg")
     for n in (4, 5):
         for kind in ("atom", "swap", "negate"):
-            rows: list[list[object]] = [["", "image_id", "caption", "x", "y", "width", "height", "hard_negs"]]
-            for row, (color, (x, y)) in enumerate(list(zip(COLORS, places, strict=True))[: n - 1]):
-                others = [color] if kind == "negate" else [other for other in COLORS if other != color]
-                negatives = [f"{other} cup, {kind} {n} it's" for other in others]
-                rows.append([row, 7, f"{color} cup of {n} atoms", x, y, 24, 24, negatives])
+            rows = [
+                {
+                    "image_id": 7,
+                    "caption": f"{color} cup of {n} atoms",
+                    "x": x,
+                    "y": y,
+                    "width": 24,
+                    "height": 24,
+                    "hard_negs": [
+                        f"{other} cup, {kind} {n} it's" for other in ([color] if kind == "negate" else OTHERS[color])
+                    ],
+                }
+                for color, x, y in places[: n - 1]
+            ]
             file = f"prod_vg_hard_negs_{kind}_complexity_{n}.csv"
-            write_csv(folder / "prod_hard_negatives" / kind / file, rows)
+            write_csv(folder / "prod_hard_negatives" / kind / file, rows, numbered=True)
     return folder
 
 
@@ -223,7 +307,7 @@ def write_crepe_systematicity(folder: Path, corpora: Sequence[str] = ("laion",))
     places = _quarters(folder / "images" / "VG_100K" / "7.jpg")
     for corpus in corpora:
         for split in ("seen", "unseen"):
-            rows = [
+            rows: list[dict[str, Any]] = [
                 {
                     "region_id": str(n),
                     "image_id": "7",
@@ -232,10 +316,10 @@ def write_crepe_systematicity(folder: Path, corpora: Sequence[str] = ("laion",))
                     "y": str(y),
                     "width": "24",
                     "height": "24",
-                    "valid_hard_negs_atom": [f"a {other} cup" for other in COLORS if other != color],
+                    "valid_hard_negs_atom": [f"a {other} cup" for other in OTHERS[color]],
                     "valid_hard_negs_comp": [f"a {other_than(color)} hat and a {color} cup"],
                 }
-                for n, (color, (x, y)) in enumerate(zip(COLORS, places, strict=True))
+                for n, (color, x, y) in enumerate(places)
             ]
             if split == "unseen":
                 rows[0]["caption"], rows[1]["valid_hard_negs_comp"] = "an old gray cup", []
@@ -248,43 +332,37 @@ def write_vl_checklist(folder: Path) -> Path:
     of VAW's."""
     for root in ("vg/VG_100K", "swig"):
         _photos(folder / "images" / root, "{}.jpg")
-
-    def rows(path: str, colors: Sequence[str], wrong: bool = False) -> list[object]:
-        found = []
+    for file, path, wrong, colors in (
+        ("Attribute/vg/color", "VG_100K/{}.jpg", False, list(COLORS)),
+        ("Attribute/vaw/color", "VG_100K/{}.jpg", True, ["red"]),
+        ("Object/Size/swig_size/swig_agent/swig_agent_large", "{}.jpg", False, ["blue", "red"]),
+        ("Object/Size/swig_size/swig_item/swig_item_large", "{}.jpg", True, ["green"]),
+        ("Object/Size/vg_size/vg_subj_large", "VG_100K/{}.jpg", False, ["red", "gray", "blue"]),
+    ):
+        rows = []
         for color in colors:
-            texts = [f"{color} car"], [f"{other_than(color)} car"]
-            true, false = texts[::-1] if wrong else texts
-            found.append([path.format(list(COLORS).index(color)), {"POS": true, "NEG": false}])
-        return found
-
-    write_json(folder / "data" / "Attribute" / "vg" / "color.json", rows("VG_100K/{}.jpg", list(COLORS)))
-    write_json(folder / "data" / "Attribute" / "vaw" / "color.json", rows("VG_100K/{}.jpg", ["red"], wrong=True))
-    size = folder / "data" / "Object" / "Size"
-    write_json(size / "swig_size" / "swig_agent" / "swig_agent_large.json", rows("{}.jpg", ["blue", "red"]))
-    write_json(size / "swig_size" / "swig_item" / "swig_item_large.json", rows("{}.jpg", ["green"], wrong=True))
-    write_json(size / "vg_size" / "vg_subj_large.json", rows("VG_100K/{}.jpg", ["red", "gray", "blue"]))
+            true, false = (other_than(color), color) if wrong else (color, other_than(color))
+            texts = {"POS": [f"{true} car"], "NEG": [f"{false} car"]}
+            rows.append([path.format(list(COLORS).index(color)), texts])
+        write_json(folder / "data" / f"{file}.json", rows)
     return folder
 
 
 def write_hard_positives(folder: Path) -> Path:
     """Attributes and relations of the published folders; of relations the hard positive is read as another colour."""
     _photos(folder / "images" / "VG_100K", "{}.jpg")
-    for name, colors in (("attributes", list(COLORS)), ("relations", ["red"])):
-        rows = [
-            {
-                "image_id": str(n),
-                "image_path": f"data/VG_100K/{n}.jpg",
-                "true_caption": f"{color} car",
-                "false_caption": f"{other_than(color)} car",
-            }
-            for n, color in enumerate(colors)
-        ]
-        swapped = [
-            {**row, "true_caption": "green or red car" if name == "relations" else f"a {row['true_caption']}"}
-            for row in rows
-        ]
-        write_json(folder / "data" / f"vl_checklist_{name}.json", rows)
-        write_json(folder / "swapped_data" / f"vl_checklist_{name}.json", swapped)
+    for name, colors, positive in (("attributes", list(COLORS), "a {} car"), ("relations", ["red"], "green or {} car")):
+        for part, caption in (("data", "{} car"), ("swapped_data", positive)):
+            rows = [
+                {
+                    "image_id": str(n),
+                    "image_path": f"data/VG_100K/{n}.jpg",
+                    "true_caption": caption.format(color),
+                    "false_caption": f"{other_than(color)} car",
+                }
+                for n, color in enumerate(colors)
+            ]
+            write_json(folder / part / f"vl_checklist_{name}.json", rows)
     return folder
 
 
@@ -304,6 +382,13 @@ def write_compass(folder: Path) -> Path:
     return folder
 
 
+def write_prompts(path: Path, *names: str) -> Path:
+    """The prompts of a label of Pearson et al.; returns the file."""
+    rows = [{"prompt": "x", "class_name": name, "classidx": n} for n, name in enumerate(names)]
+    write_csv(path, rows, numbered=True)
+    return path
+
+
 def write_pearson(folder: Path) -> Path:
     """Two-object prompts; the model, which knows colours alone, ties on the shape. Two images of one label, one of
     another."""
@@ -311,29 +396,28 @@ def write_pearson(folder: Path) -> Path:
         color, shape, color2, shape2 = label.split("_")
         for n in range(images):
             _photo(folder / "images" / label / f"{color} {shape}" / f"{n}.png", color)
-        others = sorted({"red", "green", "blue", "gray"} - {color, color2})
-        names = [
-            f"{color} {shape}",
-            f"{color2} {shape}",
-            f"{color} {shape2}",
-            f"{others[0]} cylinder",
-            f"{others[1]} cylinder",
-            f"{color2} {shape2}",
-        ]
-        rows = [[n, f"a photo of {name}", name, n] for n, name in enumerate(names)]
-        write_csv(folder / f"{label}.csv", [["", "prompt", "class_name", "classidx"], *rows])
+        others = [f"{other} cylinder" for other in sorted({*COLORS} - {color, color2})]
+        mixed = f"{color2} {shape}", f"{color} {shape2}"
+        write_prompts(folder / f"{label}.csv", f"{color} {shape}", *mixed, *others, f"{color2} {shape2}")
     return folder
 
 
 def write_pug_spare(folder: Path) -> Path:
     """Labels of two worlds, and images in a folder of each."""
-    animals = ["character_name", "character2_name", "character_texture", "character2_texture"]
-    rows = [["filename", "world_name", *animals, "character_pos", "character2_pos"]]
+    rows = []
     for world in ("Desert", "Island"):
         _photos(folder / world, "{:07d}.png")
-        for n, color in enumerate(COLORS):
-            textures = [color.title(), other_than(color).title()]
-            rows.append([f"{n:07d}.png", world, "DeerStag", "Fox", *textures, "", ""])
+        rows += [
+            {
+                "filename": f"{n:07d}.png",
+                "world_name": world,
+                "character_name": "DeerStag",
+                "character2_name": "Fox",
+                "character_texture": color.title(),
+                "character2_texture": other_than(color).title(),
+            }
+            for n, color in enumerate(COLORS)
+        ]
     write_csv(folder / "labels.csv", rows)
     return folder
 
@@ -352,127 +436,60 @@ def write_aro_order(folder: Path) -> Path:
 
 
 def write_whatsup(folder: Path) -> Path:
-    """Photographs with four captions each, and questions on images of COCO and Visual Genome by their numbers."""
-    _photos(folder / "images" / "controlled_images", "{}.jpeg")
-    _photos(folder / "images" / "val2017", "{:012d}.jpg")
-    _photos(folder / "images" / "vg_images", "{}.jpg")
+    """Photographs with four captions each, and questions on images of COCO and Visual Genome by their numbers, of which
+    the last is wrong."""
+    for place in ("controlled_images/{}.jpeg", "val2017/{:012d}.jpg", "vg_images/{}.jpg"):
+        _photos(folder / "images", place)
     rows = [
         {
             "image_path": f"data/controlled_images/{n}.jpeg",
-            "caption_options": [f"A {each} mug on a table" for each in (color, *[c for c in COLORS if c != color])],
+            "caption_options": [f"A {each} mug on a table" for each in (color, *OTHERS[color])],
         }
         for n, color in enumerate(COLORS)
     ]
     write_json(folder / "controlled_images_dataset.json", rows)
     for name in ("coco_qa_one_obj", "vg_qa_two_obj"):
-        right = [[n, f"a {color} cup", f"a {other_than(color)} cup"] for n, color in enumerate(COLORS)]
-        write_json(folder / f"{name}.json", [*right[:3], [right[3][0], *right[3][:0:-1]]])
+        texts = [[f"a {color} cup", f"a {other_than(color)} cup"] for color in COLORS]
+        texts[3].reverse()
+        write_json(folder / f"{name}.json", [[n, *each] for n, each in enumerate(texts)])
     return folder
 
 
 def write_negbench(folder: Path) -> Path:
     """Multiple choices with the number of the true caption."""
     _photos(folder / "images", "{}.jpg")
-    names = [*(f"caption_{k}" for k in range(4))]
-    rows: list[list[object]] = [["image_path", "correct_answer", *names, "correct_answer_template"]]
+    rows: list[dict[str, object]] = []
     for n, color in enumerate(COLORS):
-        others = [f"a car but no {each} one" for each in COLORS if each != color]
-        template = "negative" if n == 3 else "hybrid"
-        rows.append([f"data/{n}.jpg", n, *others[:n], f"a {color} car", *others[n:], template])
+        captions = [f"a car but no {each} one" for each in OTHERS[color]]
+        captions.insert(n, f"a {color} car")
+        row = {"image_path": f"data/{n}.jpg", "correct_answer": n, **{f"caption_{k}": captions[k] for k in range(4)}}
+        rows.append({**row, "correct_answer_template": "negative" if n == 3 else "hybrid"})
     write_csv(folder / "COCO_val_mcq_llama3.1_rephrased.csv", rows)
     return folder
 
 
 def write_mmvp_vlm(folder: Path) -> Path:
     """Two patterns; the statements of the second pair are exchanged."""
-    rows: list[list[object]] = [["Question ID", "Type", "Statement"]]
-    for n, (pattern, colors) in enumerate((("Color and Appearance", ("red", "blue")), ("Texts", ("gray", "green")))):
-        for k, color in enumerate(colors):
-            number = 2 * n + k + 1
+    rows: list[dict[str, object]] = []
+    for pattern, *colors in (("Color and Appearance", "red", "blue"), ("Texts", "gray", "green")):
+        for color, named in zip(colors, colors[::-1] if rows else colors, strict=True):
+            number = len(rows) + 1
             _photo(folder / "MLLM_VLM Images" / pattern / f"{number}.jpg", color)
-            rows.append([number, pattern, f"a {colors[1 - k] if n else color} sign"])
+            rows.append({"Question ID": number, "Type": pattern, "Statement": f"a {named} sign"})
     write_csv(folder / "Questions.csv", rows)
     return folder
 
 
 def write_vsr(folder: Path) -> Path:
-    """JSON lines: two captions of each image, one of them true; a third image has a true one alone."""
+    """JSON lines: two captions of each image, one of them true; a last image has a true one alone."""
     _photos(folder / "images", "{}.jpg")
-    lines = []
-    for n, color in enumerate(COLORS):
-        for label, named in ((1, color), (0, other_than(color)))[: 1 if n == 3 else 2]:
-            row = {"image": f"{n}.jpg", "caption": f"The {named} dog is on it.", "label": label, "relation": "on"}
-            lines.append(json.dumps(row))
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "dev.jsonl").write_text("\n".join(lines) + "\n")
-    return folder
-
-
-def write_cola(folder: Path) -> Path:
-    """Lists of the address and the caption of two images."""
-    rows = []
-    for n, pair in enumerate(_pairs()):
-        row = []
-        for k, color in enumerate(pair):
-            _photo(folder / "images" / f"{n}{k}.jpg", color)
-            row += [f"https://example.org/vg_gqa_images/{n}{k}.jpg", f"{color} cup"]
-        rows.append(row)
-    write_json(folder / "data" / "COLA_multiobjects_matching_benchmark.json", rows)
-    return folder
-
-
-def _write_pairs(file: Path, image: str, caption: str, numbers: tuple[int, int], **more: object) -> Path:
-    """A JSON list of objects with the names of two images and their captions, and the images beside it."""
-    rows = []
-    for n, pair in enumerate(_pairs()):
-        row: dict[str, object] = {"index": n, **more}
-        for k, color in zip(numbers, pair, strict=True):
-            _photo(file.parent / "images" / f"img_{n}_{k}.png", color)
-            row |= {image.format(k): f"img_{n}_{k}.png", caption.format(k): f"a {color} dress"}
-        rows.append(row)
-    write_json(file, rows)
-    return file.parent
-
-
-def write_colorswap(folder: Path) -> Path:
-    """Images and captions 1 and 2, and who wrote the captions."""
-    return _write_pairs(folder / "test.json", "image_{}", "caption_{}", (1, 2), caption_source="human")
-
-
-def write_naturalbench(folder: Path) -> Path:
-    """The file of NaturalBench-Retrieval."""
-    return _write_pairs(folder / "metadata.json", "image_{}", "caption_{}", (0, 1))
-
-
-def write_naturalbench_vqa(folder: Path) -> Path:
-    """One Parquet file: questions with yes for their own image, with yes for the other one, with options, and two that
-    both images answer alike."""
-    folder.mkdir(parents=True)
-    (a, b), *_ = _pairs()
-    asked = [f"Is the {color} apple there?" for color in (a, b)]
     rows = [
-        (asked, "yes_no", ("Yes", "No", "No", "Yes"), "DOCCI"),
-        (asked[::-1], "yes_no", ("No", "Yes", "Yes", "No"), "Flickr30K"),
-        (asked, "multiple_choice", ("A", "B", "B", "A"), "DOCCI"),
-        (asked, "yes_no", ("Yes", "No", "Yes", "No"), "DOCCI"),
+        {"image": f"{n}.jpg", "caption": f"The {named} dog is on it.", "label": int(named == color), "relation": "on"}
+        for n, color in enumerate(COLORS)
+        for named in (color, other_than(color))
     ]
-    names = [f"Image_{image}_Question_{k}" for k in (0, 1) for image in (0, 1)]
-    table = {
-        "Image_0": _cells([a] * 4),
-        "Image_1": _cells([b] * 4),
-        "Question_0": [questions[0] for questions, *_ in rows],
-        "Question_1": [questions[1] for questions, *_ in rows],
-        **{name: [answers[n] for *_, answers, _ in rows] for n, name in enumerate(names)},
-        "Question_Type": [kind for _, kind, *_ in rows],
-        "Source": [source for *_, source in rows],
-    }
-    pq.write_table(pa.table(table), folder / "train.parquet")
+    write_json(folder / "dev.jsonl", rows[:-1])
     return folder
-
-
-def write_eqben(folder: Path) -> Path:
-    """The published subset."""
-    return _write_pairs(folder / "eqben_subset_10percent_final.json", "image{}", "caption{}", (0, 1))
 
 
 WRITERS = {

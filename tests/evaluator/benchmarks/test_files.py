@@ -11,31 +11,19 @@ import pytest
 from evaluator.benchmarks.files import BOX, Cell, Columns, Record, box_of, read_records
 from evaluator.benchmarks.question import Question
 from generator.base.errors import UserError
-
-ROWS = [{"caption": "a", "n": 1}, {"caption": "b", "n": 2}]
-
-
-def _write(folder: Path, kind: str) -> Path:
-    path = folder / f"rows{kind}"
-    if kind == ".json":
-        path.write_text(json.dumps(ROWS))
-    elif kind == ".jsonl":
-        path.write_text("\n".join(map(json.dumps, ROWS)))
-    elif kind == ".parquet":
-        pq.write_table(pa.Table.from_pylist(ROWS), path)
-    else:
-        mark = "\t" if kind == ".tsv" else ","
-        path.write_text("\n".join(mark.join(map(str, line)) for line in (("caption", "n"), ("a", 1), ("b", 2))) + "\n")
-    return path
+from tests.evaluator.benchmarks.test_tables import write
 
 
 @pytest.mark.parametrize("kind", [".json", ".jsonl", ".csv", ".tsv", ".parquet"])
 @pytest.mark.parametrize("whole", [True, False])
 def test_rows_are_those_of_the_file_or_of_its_folder(tmp_path: Path, kind: str, whole: bool) -> None:
-    path = _write(tmp_path, kind)
+    path = write(tmp_path, kind)
     records = list(read_records(tmp_path if whole else path))
-    assert [(each.key, each.text("caption"), each.number("n")) for each in records] == [("0", "a", 1), ("1", "b", 2)]
-    assert {each.file for each in records} == {path}
+    assert [(each.key, each.text("item"), each.file) for each in records] == [
+        ("0", "007", path),
+        ("1", "8", path),
+        ("2", "é", path),
+    ]
 
 
 def test_files_of_a_folder_come_by_name_and_with_those_of_data(tmp_path: Path) -> None:

@@ -7,13 +7,7 @@ import pytest
 from evaluator.benchmarks.pearson import NO_TRUTH, read_pearson
 from evaluator.benchmarks.registry import read_layout, read_texts
 from generator.base.errors import UserError
-from tests.evaluator.benchmarks.conftest import write_csv, write_pearson
-
-
-def _prompts(path: Path, *names: str) -> Path:
-    rows = [[n, "x", name, n] for n, name in enumerate(names)]
-    write_csv(path, [["", "prompt", "class_name", "classidx"], *rows])
-    return path
+from tests.evaluator.benchmarks.conftest import write_pearson, write_prompts
 
 
 def test_the_other_object_of_an_image_is_no_wrong_label(tmp_path: Path) -> None:
@@ -32,14 +26,14 @@ def test_the_other_object_of_an_image_is_no_wrong_label(tmp_path: Path) -> None:
 
 def test_the_converse_of_a_relation_is_no_wrong_label(tmp_path: Path) -> None:
     names = ["cube left sphere", "sphere right cube", "cube right sphere", "sphere left cube", "cone left cube"]
-    (asked,) = read_pearson(_prompts(tmp_path / "cube_left_sphere.csv", *names))
+    (asked,) = read_pearson(write_prompts(tmp_path / "cube_left_sphere.csv", *names))
     assert asked.texts[0] == "a photo of a cube to the left of a sphere"
     assert asked.candidate_kinds == ("", "flip", "order", "distractor")
     assert len(asked.lacking) == 1
 
 
 def test_each_label_of_single_objects_is_asked_against_all(tmp_path: Path) -> None:
-    asked = list(read_pearson(_prompts(tmp_path / "clevr_prompts_cone.csv", "red cube", "red cone", "blue cone")))
+    asked = list(read_pearson(write_prompts(tmp_path / "clevr_prompts_cone.csv", "red cube", "red cone", "blue cone")))
     assert [each.item for each in asked] == ["red cube", "red cone", "blue cone"]
     assert asked[1].texts == ("a photo of a red cone", "a photo of a red cube", "a photo of a blue cone")
     assert set(asked[1].candidate_kinds) == {"", "label"}
@@ -58,5 +52,5 @@ def test_each_image_of_a_label_is_asked(tmp_path: Path) -> None:
 
 
 def test_prompts_without_the_label_are_excluded(tmp_path: Path) -> None:
-    (asked,) = read_pearson(_prompts(tmp_path / "red_cube_blue_cone.csv", "blue cube", "green cone"))
+    (asked,) = read_pearson(write_prompts(tmp_path / "red_cube_blue_cone.csv", "blue cube", "green cone"))
     assert asked.excluded == NO_TRUTH

@@ -3,14 +3,12 @@
 import warnings
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
 from evaluator.benchmarks import pictures
 from evaluator.benchmarks.pictures import Finder, Picture, Pictures
-from evaluator.benchmarks.question import Cell, Shown
+from evaluator.benchmarks.question import Shown
 from generator.base.errors import UserError
 from tests.evaluator.benchmarks.conftest import COLORS, encoded, square
 
@@ -56,16 +54,6 @@ def test_the_digest_is_another_one_for_other_bytes_boxes_and_ids(tmp_path: Path)
     named = Pictures(tmp_path, {"b": Picture(tmp_path / "a")})
     assert len({*digests, named.digest}) == 4
     assert _of(tmp_path, red).digest == digests[0]
-
-
-def test_cells_are_read_from_every_row_group(tmp_path: Path) -> None:
-    cells = pa.array([{"bytes": encoded(square(color)), "path": f"{color}.png"} for color in COLORS])
-    pq.write_table(pa.table({"n": range(len(COLORS)), "image": cells}), tmp_path / "a.parquet", row_group_size=3)
-    file = tmp_path / "a.parquet"
-    found = Pictures(tmp_path, {color: Picture(Cell(file, n, "image", "")) for n, color in enumerate(COLORS)})
-    for color in COLORS:
-        assert found.image(color).getpixel((0, 0)) == COLORS[color]
-    assert len({found.image_digest(color) for color in COLORS}) == len(COLORS)
 
 
 def test_a_missing_file_is_said(tmp_path: Path) -> None:

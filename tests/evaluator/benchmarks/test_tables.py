@@ -1,14 +1,12 @@
 """Tables of scores are read alike from CSV, JSONL and Parquet; what they cannot be is one sentence."""
 
-import json
 import math
 import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
-import pyarrow.csv
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,15 +22,13 @@ ROWS = [
 
 
 def write(folder: Path, suffix: str) -> Path:
-    path = folder / f"scores{suffix}"
-    table = pa.Table.from_pylist(ROWS)
+    path, rows = folder / f"scores{suffix}", pd.DataFrame(ROWS)
     if suffix == ".parquet":
-        pq.write_table(table, path)
-    elif suffix == ".jsonl":
-        path.write_text("\n".join(map(json.dumps, ROWS)) + "\n\n", encoding="utf-8")
+        rows.to_parquet(path)
+    elif suffix.startswith(".json"):
+        path.write_text(rows.to_json(orient="records", lines=suffix == ".jsonl") + "\n")
     else:
-        options = pa.csv.WriteOptions(delimiter="\t" if suffix == ".tsv" else ",")
-        pa.csv.write_csv(table, path, options)
+        rows.to_csv(path, sep="\t" if suffix == ".tsv" else ",", index=False)
     return path
 
 
