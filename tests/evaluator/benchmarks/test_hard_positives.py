@@ -30,20 +30,11 @@ def test_one_file_finds_its_hard_positives(tmp_path: Path) -> None:
     write_hard_positives(tmp_path)
     (asked,) = read_hard_positives(tmp_path / "data" / "vl_checklist_relations.json")
     assert asked.texts[2] == "green or red car"
-    row = {
-        "image_path": "1.jpg",
-        "true_caption": "the red cup and the blue hat",
-        "false_caption": "the blue cup and the red hat",
-        "bbox_x": 1,
-        "bbox_y": 1,
-        "bbox_w": 2,
-        "bbox_h": 2,
-    }
-    write_json(tmp_path / "beside" / "visual_genome_attribution.json", [row])
-    write_json(
-        tmp_path / "beside" / "visual_genome_attribution.swapped.json",
-        [{**row, "true_caption": "the blue hat and the red cup"}],
-    )
+    row = {"image_path": "1.jpg", "true_caption": "red cup and blue hat", "false_caption": "blue cup and red hat"}
+    row |= dict.fromkeys(("bbox_x", "bbox_y"), 1) | dict.fromkeys(("bbox_w", "bbox_h"), 2)
+    swapped = {**row, "true_caption": "blue hat and red cup"}
+    for name, each in (("visual_genome_attribution", row), ("visual_genome_attribution.swapped", swapped)):
+        write_json(tmp_path / "beside" / f"{name}.json", [each])
     (asked,) = read_hard_positives(tmp_path / "beside")
     assert (asked.kind, asked.skill, asked.images[0].box) == ("swap", "attribute", (1, 1, 3, 3))
 

@@ -11,37 +11,28 @@ HERE = Path("here")
 
 
 def test_one_image_is_asked_as_binary_with_any_number_of_negatives() -> None:
-    question = Question(
-        "7",
-        (Shown(("a.jpg",)),),
-        ("x", "y", "z"),
-        ((False, True, False),),
-        cluster="c",
-        kind="color",
-        split="test",
-    )
+    common = {"item": "7", "kind": "color", "split": "test", "cluster": "c"}
+    question = Question(images=(Shown(("a.jpg",)),), texts=("x", "y", "z"), truth=((False, True, False),), **common)
     rows = candidates_of([question], HERE).to_pylist()
-    assert [(row["slot"], row["truth"], row["text"]) for row in rows] == [
-        ("n", False, "x"),
-        ("c", True, "y"),
-        ("n", False, "z"),
-    ]
-    common = {"item": "7", "protocol": "binary", "kind": "color", "split": "test", "cluster": "c", "image": "a.jpg"}
+    told = [(row["slot"], row["truth"], row["text"]) for row in rows]
+    assert told == [("n", False, "x"), ("c", True, "y"), ("n", False, "z")]
+    common |= {"protocol": "binary", "image": "a.jpg"}
     assert all(common.items() <= row.items() for row in rows)
 
 
 @pytest.mark.parametrize(
-    ("images", "texts", "truth"),
+    ("images", "truth"),
     [
-        (("a",), ("x",), ((True,),)),
-        (("a",), ("x", "y"), ((False, False),)),
-        (("a", "b"), ("x", "y"), ((True, True), (False, True))),
-        (("a", "b", "c"), ("x", "y"), ((True, False), (False, True), (False, True))),
+        ("a", ((True,),)),
+        ("a", ((False, False),)),
+        ("ab", ((True, True), (False, True))),
+        ("abc", ((True, False), (False, True), (False, True))),
     ],
 )
-def test_other_questions_are_refused(images, texts, truth) -> None:  # type: ignore[no-untyped-def]
+def test_other_questions_are_refused(images: str, truth: tuple[tuple[bool, ...], ...]) -> None:
+    question = Question("7", tuple(Shown((name,)) for name in images), ("x", "y")[: len(truth[0])], truth)
     with pytest.raises(UserError, match="expected one image with true and false texts, or two images with a text each"):
-        candidates_of([Question("7", tuple(Shown((name,)) for name in images), texts, truth)], HERE)
+        candidates_of([question], HERE)
 
 
 def test_no_questions_are_refused() -> None:
