@@ -9,7 +9,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from evaluator.benchmarks.files import BOX, Cell, Columns, Record, box_of, read_records
-from evaluator.benchmarks.question import Question
 from generator.base.errors import UserError
 from tests.evaluator.benchmarks.test_tables import write
 
@@ -54,44 +53,18 @@ def test_a_folder_without_questions_is_said(tmp_path: Path) -> None:
         list(read_records(tmp_path))
 
 
-ROW = {
-    "id": 4,
-    "image": "1.jpg",
-    "a": "x",
-    "b": "y",
-    "c": "z",
-    "bbox_x": 1,
-    "bbox_y": 2,
-    "bbox_w": 3,
-    "bbox_h": 4,
-    "tag": "T",
-}
-
-
-def _read(tmp_path: Path, columns: Columns) -> Question:
-    (tmp_path / "set.json").write_text(json.dumps([ROW]))
-    (question,) = columns(tmp_path / "set.json")
-    return question
-
-
-def test_texts_stand_in_slots_of_which_n_alone_is_false(tmp_path: Path) -> None:
-    columns = Columns(("image",), ("a", "b", "c"), item="id", protocol="hard_positives", slots=("c", "p", "n"))
-    question = _read(tmp_path, columns)
-    assert (question.item, question.kind, question.protocol) == ("set/4", "set", "hard_positives")
-    assert (question.texts, question.truth, question.slot_of) == (
-        ("x", "y", "z"),
-        ((True, True, False),),
-        ("c", "p", "n"),
-    )
-
-
-def test_an_id_beside_a_column_of_kinds_is_the_whole_id(tmp_path: Path) -> None:
-    question = _read(tmp_path, Columns(("image",), ("a", "b"), ("tag",), "id"))
-    assert (question.item, question.kind) == ("4", "T")
+@pytest.mark.parametrize(("kind", "item", "named"), [((), "set/4", "set"), (("tag",), "4", "T")])
+def test_an_id_beside_a_column_of_kinds_is_the_whole_id(
+    tmp_path: Path, kind: tuple[str, ...], item: str, named: str
+) -> None:
+    (tmp_path / "set.json").write_text(json.dumps([{"id": 4, "image": "1.jpg", "a": "x", "b": "y", "tag": "T"}]))
+    (question,) = Columns(("image",), ("a", "b"), kind, "id")(tmp_path / "set.json")
+    assert (question.item, question.kind) == (item, named)
 
 
 def test_a_box_needs_all_columns_and_pixels() -> None:
-    record = Record(Path("x.json"), "0", {**ROW, "bbox_h": None})
-    assert box_of(record, BOX) is None
+    boxes = [{"bbox_x": 1, "bbox_y": 2, "bbox_w": 3, "bbox_h": height} for height in (None, 0)]
+    empty, flat = (Record(Path("x.json"), "0", box) for box in boxes)
+    assert box_of(empty, BOX) is None
     with pytest.raises(UserError, match="has a box of 3x0 pixels"):
-        box_of(Record(Path("x.json"), "0", {**ROW, "bbox_h": 0}), BOX)
+        box_of(flat, BOX)

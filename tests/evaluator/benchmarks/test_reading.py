@@ -68,12 +68,6 @@ def test_a_benchmark_of_which_nothing_is_left_is_refused() -> None:
         _read(_layout(_asked("1", excluded="no truth"), _asked("2", "b")), "half=c")
 
 
-def test_filters_are_named_with_their_values() -> None:
-    given = parse_filters(["present", "first=020", "complete"], ["complete"], "compass")
-    assert given == {"first": "20", "present": "yes", "complete": "yes"}
-    assert parse_filters([], [], "aro") == {}
-
-
 @pytest.mark.parametrize(
     ("given", "said"),
     [

@@ -76,11 +76,8 @@ def test_files_that_are_not_there_are_said(tmp_path: Path) -> None:
         open_external(Source(folder, "sugarcrepe", tmp_path / "none"))
 
 
-def test_a_dataset_is_recorded_by_its_folder_and_a_benchmark_of_others_by_name_and_folders(tmp_path: Path) -> None:
+def test_a_dataset_is_recorded_by_its_folder(tmp_path: Path) -> None:
     assert Source(tmp_path).record() == {"dataset": str(tmp_path), "external": None}
-    images = tmp_path / "images"
-    external = {"name": "aro", "path": str(tmp_path), "images": str(images), "filters": ["first=3"]}
-    assert Source(tmp_path, "aro", images, ("first=3",)).record() == {"dataset": None, "external": external}
     assert (str(Source(tmp_path)), str(Source(tmp_path, "aro"))) == (str(tmp_path), f"aro:{tmp_path}")
 
 
