@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 from scipy.special import expit
+from statsmodels.tools.numdiff import approx_hess
 
 from evaluator.statistics.marginal import Cells, Population
 
@@ -31,23 +32,11 @@ def log_density(effects: np.ndarray, of_columns: float, of_clusters: float) -> f
     return float(total + prior)
 
 
-def derivatives(effects: np.ndarray, point: tuple[float, float]) -> np.ndarray:
-    """Minus the second derivatives (3, 3) of `log_density`, by differences."""
-    h, e = 1e-2, np.eye(3) * 1e-2
-    value = [
-        [[log_density(effects + s * e[i] + t * e[j], *point) for s, t in SIGNS] for i in range(3)] for j in range(3)
-    ]
-    return -(np.array(value) @ np.array([1, -1, -1, 1])) / (4 * h * h)
-
-
-SIGNS = ((1, 1), (1, -1), (-1, 1), (-1, -1))
-
-
 @pytest.mark.parametrize("point", POINTS)
 def test_the_maximum_is_that_of_a_general_optimiser(point: tuple[float, float]) -> None:
     found = Cells(CLUSTER, DESIGN).fit(RIGHT, SIZES, population([point]), np.zeros((1, 3)))
     best = optimize.minimize(lambda effects: -log_density(effects, *point), np.zeros(3))
-    matrix = derivatives(best.x, point)
+    matrix = -approx_hess(best.x, log_density, epsilon=1e-2, args=point)
     covariance = np.linalg.inv(matrix)
     errors = np.sqrt(np.diag(covariance))
     assert (found.effects[0] - best.x) / errors == pytest.approx(np.zeros(3), abs=0.03)
