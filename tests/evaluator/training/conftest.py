@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -72,6 +73,23 @@ def read(
     """The train split with these kinds of texts."""
     kinds = {"texts": ",".join(texts), "negatives": ",".join(negatives), "positives": ",".join(positives)}
     return benchmark_source(world, benchmark, Recipe(**kinds, positive_loss=positive_loss)).data
+
+
+def toy_data(
+    captions: Sequence[int],
+    true: Sequence[Sequence[int]],
+    negatives: Sequence[int] | None = None,
+    positives: Sequence[int] | None = None,
+    images: Any = None,
+    texts: Sequence[str] = (),
+) -> TrainingData:
+    """A caption for each of a few images, with its negative and its positive; -1 for none."""
+    n = len(captions)
+    said = texts or [f"text {i}" for i in range(9)]
+    of = (np.reshape(each or [-1] * n, (n, 1, 1)) for each in (negatives, positives))
+    return TrainingData(
+        said, np.reshape(captions, (n, 1)), *of, np.array(true), [(images, str(i)) for i in range(n)], True
+    )
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,6 @@ import pytest
 from PIL import Image
 
 from evaluator.training.corpus import corpus_source
-from evaluator.training.data import Facts, Steps
 from evaluator.training.recipe import Recipe
 from generator.base.errors import UserError
 
@@ -72,23 +71,11 @@ def test_a_negative_that_is_true_of_its_image_is_left_out(tmp_path: Path, caplog
     }
     assert negatives == {("b.jpg", "a dog"), ("a/a.png", "one car"), ("a/a.png", "car a")}
     assert "Left out 2 negatives that are true of their image, such as 'one car' of b.jpg." in caplog.text
-    steps = Steps(source.data, 2, 40, 0)
-    facts = Facts(source.data)
-    shown = [
-        (image, text)
-        for step in (steps[i] for i in range(len(steps)))
-        for image, text in zip(step.images, step.negatives, strict=True)
-        if text >= 0
-    ]
-    assert len(shown) > 10
-    assert not any(facts.true(np.array([image]), np.array([text])).any() for image, text in shown)
 
 
 @pytest.mark.parametrize(
     ("recipe", "said"),
     [
-        (Recipe(negatives="bogus"), "Unknown kind of training negatives 'bogus'"),
-        (Recipe(negatives="", positives="flip"), "Unknown kind of training positives 'flip'"),
         (
             Recipe(),
             r"corpus.jsonl has no negatives of the kind flip; it has replace,swap: give --negatives replace,swap\.",

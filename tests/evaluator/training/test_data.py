@@ -17,32 +17,8 @@ from evaluator.training.source import benchmark_source, default_kinds, describe
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, Dataset, World
 from tests.evaluator.conftest import write_certificate
-from tests.evaluator.training.conftest import KINDS, read
+from tests.evaluator.training.conftest import KINDS, read, toy_data
 from tests.generator.judge.datasets import Rows, edit
-
-
-def test_the_training_data_are_the_train_split_and_nothing_else(
-    data: TrainingData, world: World, benchmark: Benchmark
-) -> None:
-    scenes = sorted(row["scene_id"] for row in benchmark.splits.to_pylist() if row["split"] == "train")
-    plain = {row["item_id"] for row in benchmark.items_of("train").to_pylist() if row["kind"] == "plain"}
-    rows = [row for row in benchmark.candidates.to_pylist() if row["item_id"] in plain]
-    assert data.images == [(world, scene) for scene in scenes]
-    assert len(data) == len(scenes) == 96
-    assert data.captions.shape == (96, 2)
-    assert data.negatives.shape == (96, 2, 1)
-    assert (data.positives == -1).all()
-    without = 0
-    for i, scene in enumerate(scenes):
-        of = [r for r in rows if r["scene_id"] == scene]
-        assert [data.texts[t] for t in data.captions[i]] == [
-            benchmark.text_of[r["text_id"]] for r in of if r["slot"] == "c"
-        ]
-        swap = {r["of"]: benchmark.text_of[r["text_id"]] for r in of if r["kind"] == "swap" and r["slot"] == "n"}
-        expected = [swap.get(r["text_id"]) for r in of if r["slot"] == "c"]
-        assert [data.texts[t] if t >= 0 else None for t in data.negatives[i, :, 0]] == expected
-        without += expected == [None, None]
-    assert 0 < without < 96
 
 
 def _ask_unseen(rows: Rows) -> None:
@@ -77,24 +53,33 @@ def test_a_benchmark_without_a_train_split_of_its_own_is_refused(
         read(opened.world, opened.benchmark())
 
 
-@pytest.mark.parametrize(("kinds", "as_captions"), [(("graded", "synonyms"), False), (KINDS, True)])
-def test_captions_of_any_kinds_have_their_own_negatives_and_positives(
-    world: World, benchmark: Benchmark, kinds: tuple[str, ...], as_captions: bool
+@pytest.mark.parametrize(
+    ("kinds", "negatives", "positives", "loss"),
+    [
+        (("plain",), ("swap",), (), "analogy"),
+        (("graded", "synonyms"), ("replace", "neg"), ("swap", "converse"), "analogy"),
+        (KINDS, ("replace", "neg"), ("swap", "converse"), "caption"),
+    ],
+)
+def test_the_training_data_are_the_train_split_with_the_texts_that_are_asked_for(
+    world: World, benchmark: Benchmark, kinds: Any, negatives: Any, positives: Any, loss: Any
 ) -> None:
-    data = read(
-        world, benchmark, kinds, ("replace", "neg"), ("swap", "converse"), "caption" if as_captions else "analogy"
-    )
+    """Each image has its own captions, and each caption its own negatives and positives."""
+    data = read(world, benchmark, kinds, negatives, positives, loss)
+    train = sorted(row["scene_id"] for row in benchmark.splits.to_pylist() if row["split"] == "train")
+    assert data.images == [(world, scene) for scene in train]
+    assert len(data) == 96
     kind_of = {row["item_id"]: row["kind"] for row in benchmark.items_of("train").to_pylist()}
     rows = [row for row in benchmark.candidates.to_pylist() if kind_of.get(row["item_id"]) in kinds]
-    wanted = [row for row in rows if row["slot"] == "p" and row["kind"] in ("swap", "converse")]
-    captions = [row for row in rows if row["slot"] == "c"] + (wanted if as_captions else [])
+    wanted = [row for row in rows if row["slot"] == "p" and row["kind"] in positives]
+    captions = [row for row in rows if row["slot"] == "c"] + (wanted if loss == "caption" else [])
     expected: dict[str, dict[str, tuple[set[str], set[str]]]] = {}
     for row in captions:
         expected.setdefault(row["scene_id"], {}).setdefault(row["text_id"], (set(), set()))
     for row in rows:
-        if row["slot"] == "n" and row["kind"] in ("replace", "neg"):
+        if row["slot"] == "n" and row["kind"] in negatives:
             expected[row["scene_id"]][row["of"]][0].add(row["text_id"])
-    for row in () if as_captions else wanted:
+    for row in () if loss == "caption" else wanted:
         expected[row["scene_id"]][row["of"]][1].add(row["text_id"])
     for i, scene in enumerate(data.scenes):
         found = {
@@ -210,8 +195,7 @@ def test_a_text_whose_words_are_all_true_is_true_for_a_bag() -> None:
         "a red cube",
         "a cyan cone",
     ]
-    none = np.full((2, 1, 1), -1)
-    data = TrainingData(texts, np.array([[0], [3]]), none, none, np.array([[0, 1], [3, -1]]), [], True)
+    data = toy_data([0, 3], [[0, 1], [3, -1]], texts=texts)
     rows = np.arange(5)
     assert Facts(data).true(np.array([1, 0]), rows).tolist() == [[0, 0, 0, 1, 0], [1, 1, 0, 0, 0]]
     assert Facts(data, bags=True).true(np.array([1, 0]), rows).tolist() == [[0, 0, 0, 1, 0], [1, 1, 1, 1, 0]]

@@ -13,7 +13,7 @@ from evaluator.training.contrastive import Contrastive, contrastive, hard_negati
 from evaluator.training.data import Step, TrainingData
 from evaluator.training.fit import Checkpoint, fit
 from evaluator.training.recipe import Recipe
-from tests.evaluator.training.conftest import Fixed
+from tests.evaluator.training.conftest import Fixed, toy_data
 
 N, ADDED = 4, 3
 
@@ -60,24 +60,14 @@ def test_hard_losses_are_their_definitions() -> None:
 
 
 # 0 and 1 show the same scene; the negative of 2 is true of 0; 3 has neither negative nor positive
-_CAPTIONS, _NEGATIVES, _POSITIVES = [[0], [1], [2], [4]], [[[6]], [[7]], [[0]], [[-1]]], [[[3]], [[5]], [[8]], [[-1]]]
 _TRUE = [[0, 1, 3], [0, 1, 5], [2, 8, -1], [4, -1, -1]]
 _STEP = Step(np.arange(4), np.array([0, 1, 2, 4]), np.array([6, 7, 0, -1]), np.array([3, 5, 8, -1]))
 
 
-def _toy(seed: int = 0) -> tuple[TrainingData, Fixed]:
-    generator = torch.Generator().manual_seed(seed)
-    data = TrainingData(
-        [f"text {i}" for i in range(9)],
-        np.array(_CAPTIONS),
-        np.array(_NEGATIVES),
-        np.array(_POSITIVES),
-        np.array(_TRUE),
-        [(None, str(i)) for i in range(4)],
-        True,  # type: ignore[list-item]
-    )
+def _toy() -> tuple[TrainingData, Fixed]:
+    generator = torch.Generator().manual_seed(0)
     numbers = (torch.randn(shape, generator=generator, dtype=torch.float64) for shape in ((4, 6), (9, 6)))
-    return data, Fixed(*numbers)
+    return toy_data([0, 1, 2, 4], _TRUE, [6, 7, 0, -1], [3, 5, 8, -1]), Fixed(*numbers)
 
 
 def _cosines(learner: Fixed) -> torch.Tensor:
@@ -116,9 +106,7 @@ def test_a_step_of_svlc_and_analogies_adds_their_losses_by_weight() -> None:
 @pytest.mark.parametrize("bags", [False, True])
 def test_a_bag_is_not_taught_by_swaps(bags: bool, tmp_path: Path) -> None:
     """Two images of swapped captions: a bag has nothing to learn from them, the usual loss has."""
-    none = np.full((2, 1, 1), -1)
-    texts, true = ["a red cube and a blue cone", "a blue cube and a red cone"], np.array([[0], [1]])
-    data = TrainingData(texts, true, none, none, true, [(None, "0"), (None, "1")], True)  # type: ignore[list-item]
+    data = toy_data([0, 1], [[0], [1]], texts=["a red cube and a blue cone", "a blue cube and a red cone"])
     learner = Fixed(torch.eye(2), torch.eye(2).flip(0), 5.0)
     recipe = Recipe(epochs=1, batch=2, rate=0.1)
     losses = fit(Contrastive(learner, data, recipe, bags), data, recipe, Checkpoint(tmp_path / "state", {}))

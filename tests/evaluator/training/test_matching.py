@@ -23,22 +23,20 @@ from generator.dataset.reader import World
 from tests.conftest import succeed
 from tests.evaluator.conftest import score_command
 from tests.evaluator.tiny_models import make_vilt, scored
+from tests.evaluator.training.conftest import toy_data
 
 QUICK = Finetune(epochs=1, batch=24, rate=1e-3, warmup=0.0, decay=0.0)
 
 
-class Table(torch.nn.Module):
+class Table:
     """A model whose logits stand in a table of images and texts; notes the pairs that it was asked for."""
 
     def __init__(self, images: int, texts: list[str]):
-        super().__init__()
         generator = torch.Generator().manual_seed(0)
-        self.logits = torch.nn.Parameter(torch.randn(images, len(texts), generator=generator, dtype=torch.float64))
-        self.network, self.device, self.info = self, torch.device("cpu"), {"text_length": 99}
-        self._texts, self.asked = {text: i for i, text in enumerate(texts)}, []  # type: ignore[var-annotated]
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        object.__setattr__(self, name, value) if name == "network" else super().__setattr__(name, value)
+        self.logits = torch.randn(images, len(texts), generator=generator, dtype=torch.float64)
+        self.network, self.device, self.info = torch.nn.Identity(), torch.device("cpu"), {"text_length": 99}
+        self._texts = {text: i for i, text in enumerate(texts)}
+        self.asked: list[tuple[int, str]] = []
 
     def token_counts(self, texts: Any) -> list[int]:
         return [1] * len(texts)
@@ -52,20 +50,11 @@ class Table(torch.nn.Module):
         return self.logits[rows, [self._texts[text] for text in texts]]
 
 
-def _toy() -> tuple[TrainingData, Table]:
+def _toy() -> tuple[TrainingData, Any]:
     """Four images: 0 and 1 show the same, 3 has no negative."""
-    texts = [f"text {i}" for i in range(7)]
     where = SimpleNamespace(image=lambda name: Image.new("RGB", (1, 1), (int(name), 0, 0)))
-    data = TrainingData(
-        texts,
-        np.array([[0], [1], [2], [3]]),
-        np.array([[[4]], [[5]], [[0]], [[-1]]]),
-        np.full((4, 1, 1), -1),
-        np.array([[0, 1], [0, 1], [2, -1], [3, -1]]),
-        [(where, str(i)) for i in range(4)],
-        True,  # type: ignore[misc]
-    )
-    return data, Table(4, texts)
+    data = toy_data([0, 1, 2, 3], [[0, 1], [0, 1], [2, -1], [3, -1]], [4, 5, 0, -1], images=where)
+    return data, Table(4, list(data.texts))
 
 
 STEP = Step(np.array([2, 0, 3, 1]), np.array([2, 0, 3, 1]), np.array([0, 4, -1, 5]), np.full(4, -1))
@@ -88,7 +77,7 @@ def test_the_loss_is_binary_cross_entropy_in_which_negatives_count_by_weight(wei
 
 
 def test_what_is_said_to_be_false_is_false_and_drawn_by_the_step(data: TrainingData) -> None:
-    model = Table(1, list(data.texts))
+    model: Any = Table(1, list(data.texts))
     learner, steps = Matching(model, data, Recipe()), Steps(data, 24, 5, 0)
     drawn = []
     for number in range(len(steps)):
@@ -132,13 +121,12 @@ def test_vilt_is_trained_whole_and_by_lora(
     assert not after.exposure.complete
 
 
-def test_a_caption_that_would_be_cut_is_refused(trains: Callable[..., Any], tmp_path: Path) -> None:
+def test_captions_that_would_be_cut_and_positives_with_another_loss_are_refused(
+    trains: Callable[..., Any], vilt: str, tmp_path: Path
+) -> None:
     short = f"vilt:{make_vilt(tmp_path / 'short', max_position_embeddings=8)}"
     with pytest.raises(UserError, match=r"The model reads 8 tokens and \d+ of \d+ training texts need up to \d+"):
         trains(QUICK, short)
-
-
-def test_positives_need_the_loss_of_cross_encoders(trains: Callable[..., Any], vilt: str) -> None:
     with pytest.raises(UserError, match="learns from positives as from captions; give positive_loss='caption'"):
         trains(replace(QUICK, positives="swap"), vilt)
 

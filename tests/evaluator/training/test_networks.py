@@ -108,10 +108,9 @@ def test_images_of_texts_with_relations_are_not_mirrored(data: TrainingData, lit
         assert learner._images._augment._mirrored is mirrored  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("kind", ["open_clip", "quick", "CLIP", "Siglip"])
-def test_a_saved_model_is_the_same_model(make_base: Callable[..., str], tmp_path: Path, kind: str) -> None:
-    quick: dict[str, Any] = {"name": "tiny-quickgelu", "quick_gelu": True} if kind == "quick" else {}
-    model: Any = load_model(make_base("open_clip" if quick else kind, **quick), "cpu")
+def test_a_saved_model_is_the_same_model(make_base: Callable[..., str], tmp_path: Path) -> None:
+    """Of OpenAI's activation too, which its weights do not tell."""
+    model: Any = load_model(make_base(name="tiny-quickgelu", quick_gelu=True), "cpu")
     out = tmp_path / "out"
     out.mkdir()
     check_savable(model)
