@@ -1,8 +1,6 @@
 """What is put on disk is what is got: embeddings by model across processes, and the files of scores."""
 
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -50,21 +48,6 @@ def test_the_cache_lies_where_the_user_says(tmp_path: Path) -> None:
     with VectorCache.of_model(EMBEDDINGS, "model", None) as cache:
         cache.put(["image:x"], np.ones((1, 3)))
     assert (tmp_path / "cache" / "jackalope" / "embeddings" / "model.sqlite").exists()
-
-
-def test_a_killed_process_leaves_what_it_had_put(tmp_path: Path) -> None:
-    code = f"""
-import os, numpy as np
-from pathlib import Path
-from evaluator.scoring.store import VectorCache
-cache = VectorCache(Path({str(tmp_path / "model.sqlite")!r}))
-cache.put(["a", "b"], np.ones((2, 3)))
-cache._database.execute("INSERT INTO rows VALUES ('c', x'00')")
-os.kill(os.getpid(), 9)
-"""
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -9
-    with VectorCache(tmp_path / "model.sqlite") as cache:
-        assert set(cache.get(["a", "b", "c"])) == {"a", "b"}
 
 
 @pytest.mark.parametrize("damage", ["header", "middle"])

@@ -40,14 +40,12 @@ def needs(benchmark: Benchmark) -> Needs:
 
 
 def _scored(
-    model: DualEncoder, world: World, benchmark: Benchmark, needs: Needs, out: Path, batch: int = 64
-) -> dict[str, object]:
-    """Score into `out` with a cache of its own; returns the rows by pair and the pool's matrix."""
+    model: DualEncoder, world: World, benchmark: Benchmark, needs: Needs, out: Path, cache: Path | None = None
+) -> list[dict[str, Any]]:
+    """Score into `out`, with a cache of its own or another one; returns the rows by pair."""
     out.mkdir()
-    indistinct = score(model, world, benchmark, needs, out, batch, out / "embeddings")
-    rows = pq.read_table(out / "scores.parquet").to_pylist()
-    pools = {pool: pool_matrix(out, pool) for pool in needs.pools}
-    return {"rows": rows, "pools": pools, "indistinct": indistinct}
+    score(model, world, benchmark, needs, out, 64, cache or out / "embeddings")
+    return pq.read_table(out / "scores.parquet").to_pylist()
 
 
 def test_each_input_is_encoded_once_and_not_at_all_when_cached(
@@ -87,19 +85,13 @@ def test_a_run_that_was_stopped_encodes_only_the_rest(
     assert (len(rest.texts), len(rest.images)) == (0, len(needs.images) - 16)
 
 
-def test_embeddings_of_another_model_are_not_taken(
-    drawn: Path, bag: WordBag, world: World, benchmark: Benchmark, needs: Needs, tmp_path: Path
-) -> None:
-    score(bag, world, benchmark, needs, tmp_path, 64, tmp_path / "embeddings")
-    first = pq.read_table(tmp_path / "scores.parquet")
-    other = Counting(Sharp(captions_by_image(drawn), key="other"))
-    score(other, world, benchmark, needs, tmp_path, 64, tmp_path / "embeddings")
-    assert len(other.texts) == len(needs.texts)
-    assert not pq.read_table(tmp_path / "scores.parquet").equals(first)
-
-
 def test_scores_that_are_no_number_are_counted_and_in_no_mean(
-    drawn: Path, world: World, benchmark: Benchmark, needs: Needs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    drawn: Path,
+    world: World,
+    benchmark: Benchmark,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     class Broken(Wrapped):
         def encode_images(self, images: Sequence[Image.Image]) -> np.ndarray:
@@ -122,6 +114,10 @@ def test_scores_that_are_no_number_are_counted_and_in_no_mean(
         assert (seen["unscored"], seen["items"]) == (items // 4, items * 3 // 4)
         assert seen["value"] == 1
         assert find(results, protocol, "partial")["unscored"] == 0
+    items = measure_protocols(open_run(folder))["binary"].items
+    assert set(items.unscored.tolist()) == {"", NOT_A_NUMBER}
+    said = f"Unscored items of 'binary': {', '.join(items.item_id[~items.scored][:5])} and 1 more ({NOT_A_NUMBER})"
+    assert said in caplog.text
 
 
 def test_an_image_that_is_not_the_one_of_its_sum_is_refused(
@@ -170,10 +166,8 @@ def test_texts_that_are_read_alike_are_not_scored(
     for text_id, text in benchmark.text_of.items():
         alike.setdefault(" ".join(read(text)), []).append(text_id)
 
-    got = _scored(model, world, benchmark, needs, tmp_path / "run")
-    assert {(row["score"] is None, row["unscored"]) for row in got["rows"]} == {
-        (False, None)
-    }  # measuring says which count
+    rows = _scored(model, world, benchmark, needs, tmp_path / "run")
+    assert {(row["score"] is None, row["unscored"]) for row in rows} == {(False, None)}  # measuring says which count
     same = indistinct_texts(text_names(model, benchmark, needs))
     for text, first in same.items():
         assert read(benchmark.text_of[text]) == read(benchmark.text_of[first])
@@ -204,20 +198,22 @@ def test_a_real_tokenizers_truncation_is_seen(
     assert all(head[text] == head[first] for text, first in same.items())
 
 
-def test_models_of_equal_weights_and_other_tokenizers_share_no_results(
+def test_models_of_other_keys_or_tokenizers_share_no_results(
     drawn: Path, world: World, benchmark: Benchmark, needs: Needs, tmp_path: Path
 ) -> None:
-    """Their keys are equal, since a key may be made of the weights alone; what they read of a text is not."""
-    captions = captions_by_image(drawn)
-    cached = {}
-    for name, read in {"whole": str.split, "cut": _cut(4), "again": str.split}.items():
-        model = WordBag(captions, read=read, key="the same weights")
-        own = _scored(model, world, benchmark, needs, tmp_path / name)
-        (tmp_path / f"{name}-shared").mkdir()
-        score(model, world, benchmark, needs, tmp_path / f"{name}-shared", 64, tmp_path / "cache")
-        cached[name] = pq.read_table(tmp_path / f"{name}-shared" / "scores.parquet").to_pylist()
-        assert cached[name] == own["rows"]
-    assert cached["whole"] == cached["again"] != cached["cut"]
+    """Keys may be equal, since a key may be made of the weights alone; what a model reads of a text is not."""
+    captions, key, found = captions_by_image(drawn), "the same weights", {}
+    models = {
+        "whole": WordBag(captions, key=key),
+        "cut": WordBag(captions, read=_cut(4), key=key),
+        "again": WordBag(captions, key=key),
+        "other": Sharp(captions, key="other"),
+    }
+    for name, model in models.items():
+        found[name] = _scored(model, world, benchmark, needs, tmp_path / f"{name}-shared", tmp_path / "cache")
+        assert found[name] == _scored(model, world, benchmark, needs, tmp_path / name)
+    assert found["whole"] == found["again"]
+    assert found["whole"] not in (found["cut"], found["other"])
 
 
 def test_settings_follow_the_models_device_and_kind() -> None:
