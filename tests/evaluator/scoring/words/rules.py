@@ -64,6 +64,17 @@ def captions_of_items(folder: Path, n: int) -> Path:
     return write_benchmark(folder, builder)
 
 
+def items_of(run: Path) -> pd.DataFrame:
+    """The items of a run in words; `even`: whether their scene has an even number."""
+    items = pd.read_csv(run / "tables" / "items.csv")
+    return items.assign(even=items["scene_id"].str.extract(r"(\d+)", expand=False).astype(int) % 2 == 0)
+
+
+def answers_of(run: Path) -> pd.DataFrame:
+    """The answers of a run in words."""
+    return pd.read_parquet(run / "answers.parquet")
+
+
 class Rules(Chat):
     """Answers by the rule that the model's name is."""
 

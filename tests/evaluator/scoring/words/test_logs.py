@@ -13,6 +13,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from tests.conftest import refuse, run_process, succeed
@@ -88,36 +89,25 @@ def answer_of(row: dict[str, Any]) -> str:
 
 def write_log(tool: str, rows: list[dict[str, Any]], path: Path) -> Path:
     """A log of a tool, with the entries that are read and some more."""
+    path = path.with_suffix({"lmms-eval": ".jsonl", "inspect": ".json"}.get(tool, f".{tool}"))
+    said = [answer_of(row) for row in rows]
+    table = pd.DataFrame({"index": range(len(rows)), "id": [row["id"] for row in rows], "prediction": said})
     if tool == "lmms-eval":
-        told = [
-            {"doc_id": i, "doc_hash": "0", "filtered_resps": answer_of(row), "right": {"id": row["id"], "score": 0.0}}
-            for i, row in enumerate(rows)
-        ]
-        path = path.with_suffix(".jsonl")
-        path.write_text("".join(json.dumps(row) + "\n" for row in told), encoding="utf-8")
+        right = [{"id": each, "score": 0.0} for each in table["id"]]
+        told = table.rename(columns={"index": "doc_id", "prediction": "filtered_resps"}).drop(columns="id")
+        told.assign(doc_hash="0", right=right).to_json(path, orient="records", lines=True)
     elif tool == "inspect":
+        ends = {"choices": [{"stop_reason": "stop"}]}
         samples = [
-            {
-                "id": row["id"],
-                "output": {"completion": answer_of(row), "choices": [{"stop_reason": "stop"}]},
-                "error": None,
-            }
-            for row in rows
+            {"id": row["id"], "output": {"completion": answer, **ends}, "error": None}
+            for row, answer in zip(rows, said, strict=True)
         ]
-        path = path.with_suffix(".json")
         path.write_text(json.dumps({"version": 2, "samples": samples}), encoding="utf-8")
     elif tool == "tsv":
-        path = path.with_suffix(".tsv")
-        with path.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, delimiter="\t")
-            writer.writerow(["index", "id", "prediction"])
-            writer.writerows([i, row["id"], answer_of(row)] for i, row in enumerate(rows))
+        table.to_csv(path, sep="\t", index=False)
     else:
-        openpyxl = pytest.importorskip("openpyxl")
-        book, path = openpyxl.Workbook(), path.with_suffix(".xlsx")
-        for line in [["index", "id", "prediction"], *([i, row["id"], answer_of(row)] for i, row in enumerate(rows))]:
-            book.active.append(line)
-        book.save(path)
+        pytest.importorskip("openpyxl")
+        table.to_excel(path, index=False)
     return path
 
 
@@ -172,24 +162,24 @@ def test_other_files_are_refused(rendered: Path, tmp_path: Path) -> None:
     log, of = write_log("lmms-eval", rows, tmp_path / "log"), ("--dataset", rendered, "--out", tmp_path / "run")
     refuse("give the --dataset", "score measure", "--items", log)
     refuse("leave --probabilities out", "score measure", "--items", log, *of, "--probabilities")
-    write_log("lmms-eval", [*rows, rows[0]], tmp_path / "twice")
-    refuse("twice", "score measure", "--items", tmp_path / "twice.jsonl", *of)
-    write_log("lmms-eval", [{**rows[0], "id": "17"}], tmp_path / "other")
-    refuse("a log of other questions ('17')", "score measure", "--items", tmp_path / "other.jsonl", *of)
-    for name in (rows[0]["id"][:-1] + "x", rows[0]["id"].replace(".1of", ".0.1of")):
-        write_log("inspect", [{**rows[0], "id": name}], tmp_path / "changed")
-        refuse("which is no question of", "score measure", "--items", tmp_path / "changed.json", *of)
-    write_log("tsv", rows[:1], tmp_path / "part")
-    refuse("has all questions of no item", "score measure", "--items", tmp_path / "part.tsv", *of)
-    (tmp_path / "result.csv").write_text("index,prediction,hit\n0,A,1\n", encoding="utf-8")
-    refuse("what VLMEvalKit made of its predictions", "score measure", "--items", tmp_path / "result.csv", *of)
+    changed = (rows[0]["id"][:-1] + "x", rows[0]["id"].replace(".1of", ".0.1of"))
     totals = {"dataset": "sugar_crepe/swap_att", "metrics": {"text_acc": 0.5}}
-    (tmp_path / "clip.json").write_text(json.dumps(totals), encoding="utf-8")
-    refuse("totals alone", "score measure", "--items", tmp_path / "clip.json", *of)
-    (tmp_path / "empty.json").write_text("{}", encoding="utf-8")
-    refuse("no log of Inspect", "score measure", "--items", tmp_path / "empty.json", *of)
-    (tmp_path / "bad.eval").write_bytes(b"PK")
-    refuse("Inspect", "score measure", "--items", tmp_path / "bad.eval", *of)
+    for said, name, content in (
+        ("twice", "lmms-eval", [*rows, rows[0]]),
+        ("a log of other questions ('17')", "lmms-eval", [{**rows[0], "id": "17"}]),
+        *(("which is no question of", "inspect", [{**rows[0], "id": each}]) for each in changed),
+        ("has all questions of no item", "tsv", rows[:1]),
+        ("what VLMEvalKit made of its predictions", "result.csv", "index,prediction,hit\n0,A,1\n"),
+        ("totals alone", "clip.json", json.dumps(totals)),
+        ("no log of Inspect", "empty.json", "{}"),
+        ("Inspect", "bad.eval", "PK"),
+    ):
+        file = tmp_path / name
+        if isinstance(content, str):
+            file.write_text(content, encoding="utf-8")
+        else:
+            file = write_log(name, content, file)
+        refuse(said, "score measure", "--items", file, *of)
     assert not (tmp_path / "run").exists()
 
 

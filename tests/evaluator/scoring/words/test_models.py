@@ -16,7 +16,7 @@ from generator.base.files import read_json
 from tests.conftest import succeed
 from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command
 from tests.evaluator.models.test_vqa import make_llava
-from tests.evaluator.scoring.words.rules import captions_of_items, every_protocol, say
+from tests.evaluator.scoring.words.rules import answers_of, captions_of_items, every_protocol, items_of, say
 
 
 def stubborn(folder: Path, *answer: str, ends: bool = True) -> Path:
@@ -46,7 +46,7 @@ def ask_llava(tmp_path: Path, folder: Path, *more: str) -> tuple[dict[str, Any],
     benchmark, run = captions_of_items(tmp_path / "items", 12), tmp_path / "run"
     place = ("ask", f"table:{benchmark}", "--model", f"vqa:{folder}", "--device", "cpu", "--out", run)
     succeed("score", *place, *more)
-    return read_json(run / "results.json"), pd.read_parquet(run / "answers.parquet")
+    return read_json(run / "results.json"), answers_of(run)
 
 
 def test_a_llava_that_always_says_a(tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_a_llava_that_always_says_a(tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
     results, answers = ask_llava(tmp_path / "one", folder, "--orders", "1")
     first = [options[0] == true for options, true in zip(answers["options"], answers["true"], strict=True)]
-    items = pd.read_csv(tmp_path / "one" / "run" / "tables" / "items.csv").set_index("item_id")["value"]
+    items = items_of(tmp_path / "one" / "run").set_index("item_id")["value"]
     assert items.to_dict() == dict(zip(answers["item_id"], map(float, first), strict=True))
     assert 0 < sum(first) < len(first)
     right = {each["label"]: each["right"] for each in results["answers"]["positions"]}
