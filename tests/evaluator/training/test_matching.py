@@ -107,7 +107,6 @@ def test_vilt_is_trained_whole_and_by_lora(
     recipe = replace(QUICK, epochs=2, rate=1e-2, negatives="swap", lora=lora or "none")
     record = trains(recipe, vilt)
     assert record["losses"][1] < record["losses"][0]
-    assert record["base"]["weights_sha256"] == load_model(vilt, "cpu").info["weights_sha256"]
     before, after, plain = (
         load_model(each, "cpu") for each in (vilt, f"jackalope:{tmp_path / 'out'}", f"vilt:{tmp_path / 'out'}")
     )
@@ -116,9 +115,6 @@ def test_vilt_is_trained_whole_and_by_lora(
     assert np.array_equal(scored(after, images, texts), scored(plain, images, texts))
     assert after.key == plain.key
     assert after.info["parameters"] == before.info["parameters"]
-    assert after.info["trained_on"]["base"]["model"] == vilt
-    assert after.exposure is not None
-    assert not after.exposure.complete
 
 
 def test_captions_that_would_be_cut_and_positives_with_another_loss_are_refused(

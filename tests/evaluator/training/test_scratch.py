@@ -8,7 +8,6 @@ import open_clip
 import pytest
 import torch
 
-from evaluator.api import evaluate
 from evaluator.models.network import training_precision
 from evaluator.models.registry import load_model
 from evaluator.training.methods import Scratch
@@ -51,9 +50,7 @@ def test_training_lowers_the_loss_and_says_what_it_did(trained: Path, drawn: Pat
     assert [p.name for p in trained.parent.iterdir()] == ["model"]
 
 
-def test_a_trained_model_is_an_open_clip_folder(
-    trained: Path, world: World, benchmark: Benchmark, drawn: Path, tmp_path: Path
-) -> None:
+def test_a_trained_model_is_an_open_clip_folder(trained: Path, world: World) -> None:
     pictures, texts = (
         [world.image(f"{i:06d}") for i in range(3)],
         ["a red cube and a blue cone", "a blue cube and a red cone"],
@@ -71,10 +68,6 @@ def test_a_trained_model_is_an_open_clip_folder(
     assert ours.encode_images(pictures) @ ours.encode_texts(texts).T == pytest.approx(
         (left @ right.T).numpy(), abs=1e-5
     )
-
-    spec = f"jackalope:{trained}"
-    results = evaluate(spec, drawn, protocols="binary", out=tmp_path / "run", batch_size=64, device="cpu").results
-    assert {row["unscored"] for row in results["rows"] if row["unit"] == "share"} == {0}
 
 
 @pytest.mark.full
