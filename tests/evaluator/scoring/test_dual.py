@@ -20,8 +20,7 @@ from evaluator.runs.measure import measure_protocols
 from evaluator.scoring.batches import Settings
 from evaluator.scoring.needs import Needs, collect_needs
 from evaluator.scoring.score import indistinct_texts, score, settings_for, text_names
-from generator.base.errors import UserError
-from generator.dataset.reader import Benchmark, Dataset, World
+from generator.dataset.reader import Benchmark, World
 from tests.evaluator.conftest import Tiny
 from tests.evaluator.encoders import Counting, Sharp, WordBag, Wrapped, captions_by_image
 from tests.evaluator.needs import pair_ids
@@ -118,22 +117,6 @@ def test_scores_that_are_no_number_are_counted_and_in_no_mean(
     assert set(items.unscored.tolist()) == {"", NOT_A_NUMBER}
     said = f"Unscored items of 'binary': {', '.join(items.item_id[~items.scored][:5])} and 1 more ({NOT_A_NUMBER})"
     assert said in caplog.text
-
-
-def test_an_image_that_is_not_the_one_of_its_sum_is_refused(
-    drawn_copy: Path, needs: Needs, drawn: Path, tmp_path: Path
-) -> None:
-    captions = captions_by_image(drawn)
-    dataset = Dataset.open(drawn_copy)
-    path = dataset.world.image_path(needs.images[0].as_py())
-    whole = path.read_bytes()
-    for damage in (whole[: len(whole) // 2], dataset.world.image_path(needs.images[1].as_py()).read_bytes(), None):
-        path.unlink()
-        if damage is not None:
-            path.write_bytes(damage)
-        with pytest.raises(UserError, match=rf"{path.name} is damaged or missing"):
-            score(WordBag(captions), dataset.world, dataset.benchmark(), needs, tmp_path, 64, tmp_path / "embeddings")
-        path.write_bytes(whole)
 
 
 def _cut(words: int) -> Callable[[str], list[str]]:
