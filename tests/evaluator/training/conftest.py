@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from evaluator.models.registry import load_model
 from evaluator.training.data import TrainingData
 from evaluator.training.methods import Method
 from evaluator.training.recipe import HARD_KINDS, Recipe
@@ -108,6 +109,16 @@ def trains(world: World, benchmark: Benchmark, tmp_path: Path) -> Callable[..., 
 
     def run(method: Method, base: str = "", out: str = "out") -> dict[str, Any]:
         return train(method, benchmark_source(world, benchmark, method), tmp_path / out, base, "cpu")
+
+    return run
+
+
+@pytest.fixture
+def further(trains: Callable[..., dict[str, Any]], tmp_path: Path) -> Callable[..., Any]:
+    """Trains a model further; returns the record, and the model before and after."""
+
+    def run(method: Method, base: str) -> tuple[dict[str, Any], Any, Any]:
+        return trains(method, base), load_model(base, "cpu"), load_model(f"jackalope:{tmp_path / 'out'}", "cpu")
 
     return run
 

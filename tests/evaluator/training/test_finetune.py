@@ -33,19 +33,17 @@ QUICK = from_preset(Finetune, {"epochs": 2, "batch": 32, "rate": 1e-3}, "hard-po
     ],
 )
 def test_every_family_is_trained_whole_and_by_lora(
-    trains: Callable[..., Any], make_base: Callable[..., str], tmp_path: Path, kind: str, lora: str | None
+    further: Callable[..., Any], make_base: Callable[..., str], kind: str, lora: str | None
 ) -> None:
     if lora:
         pytest.importorskip("peft")
-    spec = make_base(kind)
     recipe = replace(QUICK, rate=1e-2 if lora else 1e-3, lora=lora or "none")
-    record = trains(recipe, spec)
+    record, before, after = further(recipe, make_base(kind))
     assert record["losses"][1] < record["losses"][0]
     assert record["recipe"]["lora"] == (lora or "none")
-    before, after = (load_model(each, "cpu") for each in (spec, f"jackalope:{tmp_path / 'out'}"))
     for name, inputs in (("encode_images", pictures()), ("encode_texts", ["a red cube"])):
         assert np.abs(getattr(before, name)(inputs) - getattr(after, name)(inputs)).max() > 1e-4
-    assert sum(p.numel() for p in after.network.parameters()) == before.info["parameters"]  # type: ignore[union-attr]
+    assert sum(p.numel() for p in after.network.parameters()) == before.info["parameters"]
 
 
 def test_what_is_known_of_a_training_is_its_own_and_that_of_its_base(

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,6 @@ import pytest
 import torch
 from torch import nn
 
-from evaluator.models.registry import load_model
 from evaluator.training.contrastive import Alignment, contrastive, text_head
 from evaluator.training.methods import Labclip
 from evaluator.training.recipe import from_preset
@@ -47,36 +45,28 @@ def test_the_first_gradient_is_its_closed_form_at_the_identity() -> None:
     assert learner.logit_scale.grad.item() == pytest.approx(temperature)
 
 
-def test_the_first_step_of_adam_goes_the_rate_along_each_sign(
-    trains: Callable[..., Any], base: str, tmp_path: Path
-) -> None:
-    trains(replace(QUICK, epochs=1, batch=96, rate=1e-2), base)
-    before, after = (load_model(each, "cpu") for each in (base, f"jackalope:{tmp_path / 'out'}"))
-    heads = [text_head(each.network, "").detach().double() for each in (before, after)]  # type: ignore[union-attr]
+def test_the_first_step_of_adam_goes_the_rate_along_each_sign(further: Callable[..., Any], base: str) -> None:
+    _, *models = further(replace(QUICK, epochs=1, batch=96, rate=1e-2), base)
+    heads = [text_head(each.network, "").detach().double() for each in models]
     matrix = torch.linalg.lstsq(heads[0], heads[1]).solution.T
     assert (matrix - torch.eye(16)).abs().numpy() == pytest.approx(np.full((16, 16), 1e-2), rel=0.02)
 
 
 @pytest.mark.parametrize("kind", ["open_clip", "CLIP", "Siglip"])
 def test_the_result_is_the_model_with_its_texts_after_w(
-    trains: Callable[..., Any],
-    make_base: Callable[..., str],
-    tmp_path: Path,
-    kind: str,
-    monkeypatch: pytest.MonkeyPatch,
+    further: Callable[..., Any], make_base: Callable[..., str], kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spec = make_base(kind)
     made: list[Alignment] = []
     give = Alignment.give_to
     monkeypatch.setattr(Alignment, "give_to", lambda self, *of: (made.append(self), give(self, *of)))
-    record = trains(QUICK, spec)
+    record, before, after = further(QUICK, spec)
     assert record["losses"][1] < record["losses"][0]
-    before, after = (load_model(each, "cpu") for each in (spec, f"jackalope:{tmp_path / 'out'}"))
-    assert np.array_equal(after.encode_images(pictures()), before.encode_images(pictures()))  # type: ignore[union-attr]
-    aligned = before.encode_texts(TEXTS) @ made[0].matrix.detach().numpy().T  # type: ignore[union-attr]
+    assert np.array_equal(after.encode_images(pictures()), before.encode_images(pictures()))
+    aligned = before.encode_texts(TEXTS) @ made[0].matrix.detach().numpy().T
     expected = aligned / np.linalg.norm(aligned, axis=1, keepdims=True)
-    assert after.encode_texts(TEXTS) == pytest.approx(expected, abs=1e-5)  # type: ignore[union-attr]
-    assert after.network.logit_scale.item() == pytest.approx(made[0].logit_scale.item())  # type: ignore[union-attr]
+    assert after.encode_texts(TEXTS) == pytest.approx(expected, abs=1e-5)
+    assert after.network.logit_scale.item() == pytest.approx(made[0].logit_scale.item())
     began = {"model": spec, "weights_sha256": before.info["weights_sha256"], "began_here": False}
     assert after.info["trained_on"]["base"] == began
 
