@@ -165,29 +165,6 @@ def test_another_panorama_of_the_same_name_is_refused(sets: Path) -> None:
         check_assets(recorded)
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ('place = "phto"', "unknown place 'phto'; did you mean 'photo'?"),
-        ('[environments.hall]\nphrase = "in a hall"\nphoto = { panorama = "panoramas/hal" }', "did you mean 'hall'?"),
-        (
-            '[environments.hall]\nphrase = "in a hall"\nlight = 1\nphoto = { panorama = "panoramas/hall" }',
-            "a photo has its own light, sky and ground; leave out light",
-        ),
-        (
-            '[environments.hall]\nphrase = "in a hall"\nphoto = { panorama = "panoramas/hall", sectors = [[90, 10]] }',
-            "a sector goes to the right, by at most 360 degrees, got [90.0, 10.0]",
-        ),
-        ('[environments.hall]\nphrase = "in a hall"\nphoto = { panorama = "../hall" }', "photo.panorama"),
-    ],
-)
-def test_mistakes_are_named(tmp_path: Path, text: str, said: str) -> None:
-    (tmp_path / "mine.toml").write_text(f'extends = "clevr"\n{text}\n')
-    with pytest.raises(UserError) as caught:
-        read_vocabulary(str(tmp_path / "mine.toml"))
-    assert said in caught.value.message
-
-
 @pytest.mark.full
 def test_a_world_of_photographs_is_verified(tmp_path: Path) -> None:
     few = ["--scenes", "train=14,val=2,seen=4,partial=4,unseen=4", "--resolution", "96x72", "--quality", "draft"]

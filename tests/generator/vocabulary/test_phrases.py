@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, Dataset
 from generator.judge.decide import decide as judge
 from generator.judge.geometry import Terms, read_scene
@@ -17,7 +16,7 @@ from generator.judge.text_reader import read_text
 from generator.language.form import Form
 from generator.language.grammar import Grammar
 from generator.language.truth import decide
-from generator.vocabulary.schema import parse_vocabulary, read_vocabulary
+from generator.vocabulary.schema import parse_vocabulary
 from tests.conftest import succeed
 from tests.generator.scenes import VOCABULARY_TEXT, facts_of, form_of, forms, random_scene
 from tests.paths import CHECKOUT
@@ -93,24 +92,6 @@ def test_synonyms_stand_in_the_phrase_too() -> None:
 def test_what_the_grammar_never_says_is_not_read(text: str) -> None:
     with pytest.raises(UnreadableError):
         read_text(text, LEXICON)
-
-
-@pytest.mark.parametrize(
-    ("kinds", "said"),
-    [
-        ('[kinds.material]\nphrase = "made of"', "kinds.material.phrase"),
-        ('[kinds.material]\nphrases = "made of {value}"', "did you mean 'phrase'"),
-        (
-            '[environments.workshop]\nphrase = "made of metal"\n[kinds.material]\nphrase = "made of {value}"',
-            "'made of metal' means both",
-        ),
-    ],
-)
-def test_mistakes_are_named(tmp_path: Path, kinds: str, said: str) -> None:
-    (tmp_path / "mine.toml").write_text(f'extends = "clevr"\n{kinds}\n')
-    with pytest.raises(UserError) as caught:
-        read_vocabulary(str(tmp_path / "mine.toml"))
-    assert said in caught.value.message
 
 
 EXAMPLE = CHECKOUT / "docs" / "examples" / "toys.toml"

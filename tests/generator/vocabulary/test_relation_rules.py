@@ -1,7 +1,6 @@
 """The table of rules: its axes agree with space, and a rule is added by one entry."""
 
 import json
-import math
 from collections import Counter
 from pathlib import Path
 
@@ -122,19 +121,13 @@ def test_a_relation_that_no_plan_decides_is_not_held_out(family: str) -> None:
         assert not {name for _, name, _ in held_out} & {*LEVEL.rules}
 
 
-def _between(one: Pose, first: Pose, second: Pose, width: float) -> float:
-    """How far one lies within the strip of a width that joins two others, metres."""
-    right, behind = second.right - first.right, second.behind - first.behind
-    length = math.hypot(right, behind) or 1.0
-    x, y = one.right - first.right, one.behind - first.behind
-    along_it, aside = (x * right + y * behind) / length, abs(x * behind - y * right) / length
-    return min(along_it, length - along_it, width - aside)
-
-
 def test_a_relation_of_three_objects_is_one_axis_and_a_phrase(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    axis = Axis(("between",), _between, symmetric=True, needs_distance=True, arity=3)
-    monkeypatch.setitem(relation_rules.AXIS_OF, "between", axis)
-    text = 'extends = "clevr"\n[relations]\nbetween = { phrase = "between", margin = 0.2, distance = 1.0 }\n'
+    def between(one: Pose, first: Pose, second: Pose, _: float) -> float:
+        inside = abs(one.right - first.right), abs(one.right - second.right)
+        return abs(first.right - second.right) - max(inside)
+
+    monkeypatch.setitem(relation_rules.AXIS_OF, "between", Axis(("between",), between, symmetric=True, arity=3))
+    text = 'extends = "clevr"\n[relations]\nbetween = { phrase = "between", margin = 0.2 }\n'
     (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
     vocabulary = read_vocabulary(str(tmp_path / "mine.toml"))
     things = [("cube", {}), ("cone", {}), ("sphere", {})]
