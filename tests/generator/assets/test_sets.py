@@ -29,7 +29,8 @@ from generator.dataset.reader import Dataset
 from generator.plan.job import Job, prepare
 from generator.render.rerender import Changes, prepare_rerender
 from generator.vocabulary.schema import parse_vocabulary, read_vocabulary, with_assets
-from tests.conftest import render_arguments, run_command
+from tests.conftest import render_arguments, succeed
+from tests.generator.assets.solids import triangles
 
 CLEVR = resource("scenes/clevr.toml").read_text(encoding="utf-8")
 
@@ -37,37 +38,34 @@ CLEVR = resource("scenes/clevr.toml").read_text(encoding="utf-8")
 FAMILY = with_assets(CLEVR, "toys").replace("\ncone = {", '\nfunnel = { mesh = "wedge" }\nspare = {', 1)
 
 
-def triangles(shape: str) -> UnitMesh:
+def mesh_of(shape: str) -> UnitMesh:
     """A shape of the project as the triangles that a set holds."""
     vertices, faces, _ = unit_mesh(shape)
-    return UnitMesh(vertices, [[f[0], f[i], f[i + 1]] for f in faces for i in range(1, len(f) - 1)])
+    return UnitMesh(vertices, triangles(faces).tolist())
 
 
 @pytest.fixture
 def toys(sets: Path) -> Path:
     """A folder of sets with the set `toys` of two meshes."""
-    write_asset(sets / "toys", "wedge", triangles("cone"), {"licence": "CC BY-SA 3.0, A. Smith"})
-    write_asset(sets / "toys", "spare", triangles("pyramid"), {"licence": ""})
+    write_asset(sets / "toys", "wedge", mesh_of("cone"), {"licence": "CC BY-SA 3.0, A. Smith"})
+    write_asset(sets / "toys", "spare", mesh_of("pyramid"), {"licence": ""})
     return sets
 
 
 def test_a_set_gives_back_what_was_stored(toys: Path) -> None:
     assert asset_sets() == ["builtin", "panoramas", "things", "toys"]
     assert asset_names("toys") == ["spare", "wedge"]
-    ours, theirs = triangles("cone"), asset_mesh("toys", "wedge")
+    ours, theirs = mesh_of("cone"), asset_mesh("toys", "wedge")
     assert theirs.faces == ours.faces
-    assert (
-        max(abs(a - b) for p, q in zip(ours.vertices, theirs.vertices, strict=True) for a, b in zip(p, q, strict=True))
-        < 1e-6
-    )
+    assert np.abs(np.subtract(ours.vertices, theirs.vertices)).max() < 1e-6
     before = asset_digest("toys", ["wedge"])
     assert asset_digest("toys", ["wedge", "spare"]) != before
-    write_asset(toys / "toys", "wedge", triangles("pyramid"), {})
+    write_asset(toys / "toys", "wedge", mesh_of("pyramid"), {})
     assert asset_digest("toys", ["wedge"]) != before
 
 
 def test_shapes_are_found_first(toys: Path) -> None:
-    write_asset(toys / "toys", "cube", triangles("sphere"), {})
+    write_asset(toys / "toys", "cube", mesh_of("sphere"), {})
     assert find_mesh("cube", "toys") == unit_mesh("cube")
     assert find_mesh("spare", "toys") == asset_mesh("toys", "spare")
 
@@ -82,7 +80,6 @@ def test_things_come_with_the_project(sets: Path) -> None:
         assert np.hypot(*points[:, :2].T).max() == pytest.approx(1) or points[:, 2].max() == pytest.approx(2)
         assert points[:, 2].min() == pytest.approx(0, abs=1e-6)
     recorded = asset_request(family.asset_meshes, family.assets)
-    assert recorded is not None
     assert set(recorded["licences"].values()) == {"CC0 1.0, from Blend Swap"}
     assert asset_sets_needed({"assets": recorded}) == []
     with pytest.raises(UserError, match="comes with the project"):
@@ -96,7 +93,6 @@ def test_things_come_with_the_project(sets: Path) -> None:
     [
         ("toyz", "did you mean 'toys'?"),
         ("0ad", "gen assets install 0ad"),
-        ("../toys", "lower-case letters"),
         ("", "lower-case letters"),
     ],
 )
@@ -142,16 +138,15 @@ def test_objects_of_one_family_can_come_from_several_sets(toys: Path) -> None:
     (toys / "mixed.toml").write_text(text, encoding="utf-8")
     with pytest.raises(UserError, match="no asset set 'other' here"):
         prepare(job)
-    write_asset(toys / "other", "wedge", triangles("cube"), {"licence": "CC0"})
+    write_asset(toys / "other", "wedge", mesh_of("cube"), {"licence": "CC0"})
     recorded = asset_request(vocabulary.asset_meshes, vocabulary.assets)
-    assert recorded is not None
     assert recorded["licences"] == {"fox": OWN, "other/wedge": "CC0", "toys/wedge": "CC BY-SA 3.0, A. Smith"}
     assert asset_sets_needed({"assets": recorded}) == ["other", "toys"]
     assert asset_sets_needed({"assets": {**recorded, "meshes": ["fox"]}}) == []
     assert find_mesh("other/wedge", "builtin") == asset_mesh("other", "wedge") != find_mesh("toys/wedge", "builtin")
     assert prepare(job).planned
     check_assets(recorded)
-    write_asset(toys / "other", "wedge", triangles("star"), {"licence": "CC0"})
+    write_asset(toys / "other", "wedge", mesh_of("star"), {"licence": "CC0"})
     with pytest.raises(UserError, match="other meshes here"):
         check_assets(recorded)
     with pytest.raises(UserError, match="'toys' has no mesh 'wedg'"):
@@ -166,9 +161,7 @@ def test_a_world_records_its_meshes_and_is_rendered_again_from_the_same_only(
 ) -> None:
     family, out = tmp_path / "toys.toml", tmp_path / "world"
     family.write_text(FAMILY, encoding="utf-8")
-    command = render_arguments(out, "--family", family, "--scenes", "train=9,val=3,seen=3,partial=3,unseen=3")
-    done = run_command(*command)
-    assert done.returncode == 0, done.stderr
+    succeed(*render_arguments(out, "--family", family, "--scenes", "train=9,val=3,seen=3,partial=3,unseen=3"))
     recorded = json.loads((out / "world/manifest.json").read_text())["request"]["assets"]
     assert recorded == {
         "set": "toys",
@@ -176,15 +169,10 @@ def test_a_world_records_its_meshes_and_is_rendered_again_from_the_same_only(
         "digest": asset_digest("toys", ["spare", "wedge"]),
         "licences": {"spare": "not declared", "wedge": "CC BY-SA 3.0, A. Smith"},
     }
-    again = ["gen", "render", "--from", out, "--device", "cpu", "--workers", "1", "--out", tmp_path / "again"]
-    done = run_command(*again)
-    assert done.returncode == 0, done.stderr
-    images = sorted((out / "world/images").iterdir())
-    assert [(tmp_path / "again/world/images" / path.name).read_bytes() for path in images] == [
-        p.read_bytes() for p in images
-    ]
+    succeed("gen render --device cpu --workers 1 --from", out, "--out", tmp_path / "again")
     opened, look = Dataset.open(out), Changes("cpu")
-    write_asset(toys / "toys", "wedge", triangles("sphere"), {"licence": "CC BY-SA 3.0, A. Smith"})
+    assert Dataset.open(tmp_path / "again").world.sums == opened.world.sums
+    write_asset(toys / "toys", "wedge", mesh_of("sphere"), {"licence": "CC BY-SA 3.0, A. Smith"})
     with pytest.raises(UserError, match="other meshes here than the recorded scenes have"):
         prepare_rerender(opened, look)
     monkeypatch.setenv("JACKALOPE_ASSETS", str(tmp_path / "nothing"))
@@ -204,7 +192,6 @@ def test_a_set_for_a_family_of_shapes_is_refused(toys: Path) -> None:
 def test_a_record_of_the_built_in_meshes_is_checked() -> None:
     assert asset_request([], "builtin") is None
     recorded = asset_request(["fox"], "builtin")
-    assert recorded is not None
     assert recorded["licences"] == {"fox": OWN}
     check_assets(recorded)
     check_assets(None)

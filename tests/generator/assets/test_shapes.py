@@ -1,21 +1,22 @@
 """The shapes: closed, of unit size, with unit normals that point outward."""
 
-from collections import Counter
-
 import numpy as np
 import pytest
-import trimesh
 
 from generator.assets.shapes import HALF_WIDTH, SHAPES, reach, unit_mesh
+from tests.generator.assets.solids import solid
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_a_shape_is_closed_and_of_unit_size(shape: str) -> None:
+def test_a_shape_is_closed_and_of_unit_size_and_faces_and_normals_point_outward(shape: str) -> None:
     mesh = unit_mesh(shape)
     vertices, normals = np.array(mesh.vertices), np.array(mesh.normals)
-    walks = Counter((face[i - 1], face[i]) for face in mesh.faces for i in range(len(face)))
-    assert set(walks.values()) == {1}
-    assert all((b, a) in walks for a, b in walks)
+    closed = solid(mesh)
+    assert closed.is_watertight
+    assert closed.is_winding_consistent
+    assert closed.volume > 0.05
+    assert solid(mesh._replace(vertices=vertices + 1e-3 * normals)).volume > closed.volume
+    np.testing.assert_allclose(np.linalg.norm(normals, axis=1), 1, atol=1e-6)
     radius, height = np.hypot(vertices[:, 0], vertices[:, 1]).max(), vertices[:, 2].max()
     assert vertices[:, 2].min() == 0
     assert radius == pytest.approx(reach(shape)) or radius < reach(shape)
@@ -23,20 +24,6 @@ def test_a_shape_is_closed_and_of_unit_size(shape: str) -> None:
         assert vertices[:, 0].max() == pytest.approx(HALF_WIDTH[shape])
     else:
         assert max(radius, height / 2) == pytest.approx(1)
-    np.testing.assert_allclose(np.linalg.norm(normals, axis=1), 1, atol=1e-6)
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_faces_and_normals_point_outward(shape: str) -> None:
-    mesh = unit_mesh(shape)
-    vertices = np.array(mesh.vertices)
-    triangles = np.array([[f[0], f[i], f[i + 1]] for f in mesh.faces for i in range(1, len(f) - 1)])
-    a, b, c = np.moveaxis(vertices[triangles], 1, 0)
-    volume = float(np.einsum("nx,nx->", a, np.cross(b, c)) / 6)
-    assert volume > 0.05
-    moved = vertices + 1e-3 * np.array(mesh.normals)
-    a, b, c = np.moveaxis(moved[triangles], 1, 0)
-    assert np.einsum("nx,nx->", a, np.cross(b, c)) / 6 > volume
 
 
 @pytest.mark.parametrize(
@@ -44,9 +31,7 @@ def test_faces_and_normals_point_outward(shape: str) -> None:
     [("sphere", 4 / 3 * np.pi), ("cylinder", 1.7 * np.pi), ("torus", 2 * np.pi**2 * 0.77 * 0.23**2)],
 )
 def test_round_shapes_have_the_volume_of_what_they_approach(shape: str, volume: float) -> None:
-    mesh = unit_mesh(shape)
-    triangles = [(face[0], face[i], face[i + 1]) for face in mesh.faces for i in range(1, len(face) - 1)]
-    assert trimesh.Trimesh(mesh.vertices, triangles).volume == pytest.approx(volume, rel=0.01)
+    assert solid(unit_mesh(shape)).volume == pytest.approx(volume, rel=0.01)
 
 
 def test_the_sphere_and_clevr_s_cube_have_their_published_sizes() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from generator.assets.sets import asset_licence, asset_mesh, asset_names
 from generator.assets.zeroad import LICENCE, install, read_pmd
 from generator.base.errors import UserError
-from tests.conftest import run_command
+from tests.conftest import succeed
 from tests.paths import SHARED
 
 # A wedge of 0 A.D. (y up) that looks along -z, its back wall at z = 1.
@@ -98,8 +98,7 @@ def zipped(path: Path, **members: bytes) -> Path:
 
 
 def test_folder_and_zip_give_the_same_set(sets: Path, tmp_path: Path) -> None:
-    done = run_command("gen", "assets", "install", "0ad", "--from", game(tmp_path / "game"))
-    assert done.returncode == 0, done.stderr
+    succeed("gen assets install 0ad --from", game(tmp_path / "game"))
     assert asset_names("0ad") == ["fox", "rhinoceros"]
     assert asset_licence("0ad") == LICENCE
     assert (sets / "0ad" / "LICENSE.txt").read_text() == "CC BY-SA"
