@@ -1,7 +1,6 @@
 """The export as CLEVR's own files, recomputed with numpy."""
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,21 +12,20 @@ from generator.base.registry import resource
 from generator.dataset.reader import Dataset
 from generator.exports.clevr import check_family
 from generator.vocabulary.schema import parse_vocabulary
-from tests.conftest import run_command
+from tests.conftest import refuse, succeed
+
+ATTRIBUTES = ("shape", "size", "material", "color")
 
 
 @pytest.fixture(scope="module")
 def as_clevr(rendered: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("clevr") / "out"
-    done = run_command("gen", "export", "clevr", rendered, "--out", out, "--date", "2026-01-01")
-    assert done.returncode == 0, done.stderr
+    succeed("gen export clevr --date 2026-01-01", rendered, "--out", out)
     return out
 
 
 def scenes_of(folder: Path, split: str) -> dict[str, Any]:
-    found = json.loads((folder / "scenes" / f"CLEVR_{split}_scenes.json").read_text())
-    assert isinstance(found, dict)
-    return found
+    return json.loads((folder / "scenes" / f"CLEVR_{split}_scenes.json").read_text())
 
 
 def test_clevr_scene_files_have_its_fields(rendered: Path, as_clevr: Path) -> None:
@@ -43,15 +41,7 @@ def test_clevr_scene_files_have_its_fields(rendered: Path, as_clevr: Path) -> No
             assert set(scene) == {"split", "image_index", "image_filename", "objects", "directions", "relationships"}
             assert (as_clevr / "images" / split / name).read_bytes() == world.read(f"images/{scene_id}.png")
             for thing in scene["objects"]:
-                assert set(thing) == {
-                    "shape",
-                    "size",
-                    "material",
-                    "color",
-                    "3d_coords",
-                    "rotation",
-                    "pixel_coords",
-                }
+                assert set(thing) == {*ATTRIBUTES, "3d_coords", "rotation", "pixel_coords"}
 
 
 def test_clevr_poses_and_relationships_are_those_of_the_record(rendered: Path, as_clevr: Path) -> None:
@@ -61,11 +51,8 @@ def test_clevr_poses_and_relationships_are_those_of_the_record(rendered: Path, a
     for split in ("train", "unseen"):
         ids = sorted(row["scene_id"] for row in opened.benchmark().splits.to_pylist() if row["split"] == split)
         for scene, scene_id in zip(scenes_of(as_clevr, split)["scenes"], ids, strict=True):
-            record, width, height = (
-                json.loads(rows[scene_id]["scene"]),
-                rows[scene_id]["width"],
-                rows[scene_id]["height"],
-            )
+            row = rows[scene_id]
+            record, width, height = json.loads(row["scene"]), row["width"], row["height"]
             eye, target = (np.array(record["camera"][name]) for name in ("position", "target"))
             ahead = (target - eye) / np.linalg.norm(target - eye)
             right = np.cross(ahead, (0, 0, 1)) / np.linalg.norm(np.cross(ahead, (0, 0, 1)))
@@ -82,10 +69,8 @@ def test_clevr_poses_and_relationships_are_those_of_the_record(rendered: Path, a
             for name, direction in expected.items():
                 assert np.allclose(scene["directions"][name], direction)
             places = [np.array(thing["3d_coords"]) for thing in scene["objects"]]
-            for thing, given, shown in zip(scene["objects"], record["objects"], rows[scene_id]["objects"], strict=True):
-                assert {"shape": given["category"], **given["attributes"]} == {
-                    key: thing[key] for key in ("shape", "size", "material", "color")
-                }
+            for thing, given, shown in zip(scene["objects"], record["objects"], row["objects"], strict=True):
+                assert {"shape": given["category"], **given["attributes"]} == {key: thing[key] for key in ATTRIBUTES}
                 assert thing["3d_coords"][:2] == given["position"][:2]
                 turn = thing["rotation"] - np.degrees(given["heading"])
                 assert abs(turn / 360 - round(turn / 360)) < 1e-9
@@ -93,10 +78,9 @@ def test_clevr_poses_and_relationships_are_those_of_the_record(rendered: Path, a
                 ray = np.array(thing["3d_coords"]) - eye
                 depth = ray @ ahead
                 focal = record["camera"]["lens"] / record["camera"]["sensor"] * max(width, height)
-                column = width / 2 + focal * (ray @ right) / depth
-                row = height / 2 - focal * (ray @ np.cross(right, ahead)) / depth
+                across, up = ray @ right / depth, ray @ np.cross(right, ahead) / depth
                 px, py, far = thing["pixel_coords"]
-                assert (px, py) == (round(column), round(row))
+                assert (px, py) == (round(width / 2 + focal * across), round(height / 2 - focal * up))
                 assert far == pytest.approx(depth)
                 left, top, to_right, bottom = shown["amodal_box"]
                 assert abs(px - (left + to_right) / 2) < 0.15 * width
@@ -108,23 +92,17 @@ def test_clevr_poses_and_relationships_are_those_of_the_record(rendered: Path, a
 
 
 def test_a_split_of_clevr_alone_and_mistakes(rendered: Path, tmp_path: Path) -> None:
-    done = run_command("gen", "export", "clevr", rendered, "--out", tmp_path / "one", "--split", "val")
-    assert done.returncode == 0, done.stderr
+    succeed("gen export clevr --split val", rendered, "--out", tmp_path / "one")
     assert [path.name for path in (tmp_path / "one" / "scenes").iterdir()] == ["CLEVR_val_scenes.json"]
     assert [path.name for path in (tmp_path / "one" / "images").iterdir()] == ["val"]
-    done = run_command("gen", "export", "clevr", rendered, "--out", tmp_path / "two", "--split", "vall")
-    assert (done.returncode, "has no split 'vall'; did you mean 'val'?" in done.stderr) == (2, True)
-    assert not (tmp_path / "two").exists()
+    refuse("has no split 'vall'; did you mean 'val'?", "gen export clevr --split vall --out x", rendered, cwd=tmp_path)
+    assert not (tmp_path / "x").exists()
 
 
-def test_scenes_without_a_split_are_written_as_the_split_none(rendered: Path, tmp_path: Path) -> None:
+def test_scenes_without_a_split_are_written_as_the_split_none(copied: Path, tmp_path: Path) -> None:
     """Another block leaves asymmetric scenes without a split; every image is written all the same."""
-    copied = tmp_path / "copied"
-    shutil.copytree(rendered, copied)
-    made = run_command("gen", "split", copied, "--holdout", "4x6", "--block-seed", 1, "--name", "other")
-    assert made.returncode == 0, made.stderr
-    done = run_command("gen", "export", "clevr", copied, "--out", tmp_path / "out", "--benchmark", "other", "--json")
-    assert done.returncode == 0, done.stderr
+    succeed("gen split --holdout 4x6 --block-seed 1 --name other", copied)
+    done = succeed("gen export clevr --benchmark other --json", copied, "--out", tmp_path / "out")
     opened = Dataset.open(copied)
     without = opened.benchmark("other").splits["split"].null_count
     assert json.loads(done.stdout)["scenes"]["none"] == without > 0

@@ -1,7 +1,6 @@
 """The export for the Hugging Face Hub, opened by its library, and its upload to a server that stands for the Hub."""
 
 import base64
-import io
 import json
 import os
 import subprocess
@@ -16,11 +15,10 @@ import mlcroissant
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from PIL import Image
 
 from generator.dataset.reader import Dataset
 from generator.dataset.records import ITEMS
-from tests.conftest import run_command
+from tests.conftest import refuse, succeed
 from tests.generator.exports.texts import texts_of
 
 TITLE = 'Ada: "small" worlds'
@@ -30,8 +28,7 @@ TITLE = 'Ada: "small" worlds'
 def exported(rendered: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("export") / "hf"
     about = ("--title", TITLE, "--creator", "Ada Lovelace", "--licence", "CC-BY-4.0")
-    done = run_command("gen", "export", "hf", rendered, *about, "--out", out)
-    assert done.returncode == 0, done.stderr
+    succeed("gen export hf", rendered, *about, "--out", out)
     return out
 
 
@@ -61,24 +58,20 @@ def test_load_dataset_opens_the_export(
     assert row["text"] == [benchmark.text_of[each["text_id"]] for each in candidates]
     assert row["truth"] == [each["truth"] for each in candidates]
     assert row["scene_id"] == [each["scene_id"] for each in candidates]
-    types = dict(zip(ITEMS.names, ITEMS.types, strict=True))
     schema = pq.read_schema(exported / "questions" / "binary.parquet")
-    assert {name: kind for name, kind in zip(schema.names, schema.types, strict=True) if name in types} == {
-        name: kind for name, kind in types.items() if name != "protocol"
-    }
+    for field in ITEMS:
+        assert field.name == "protocol" or schema.field(field.name).type == field.type
+    assert "protocol" not in schema.names
 
 
 def test_images_in_the_export_are_the_bytes_of_the_world(rendered: Path, exported: Path) -> None:
     world = Dataset.open(rendered).world
     row = pq.read_table(exported / "data" / "val-00000.parquet").to_pylist()[0]
     assert row["image"]["bytes"] == world.image_path(row["scene_id"]).read_bytes()
-    with Image.open(io.BytesIO(row["image"]["bytes"])) as image:
-        assert image.size == (64, 64)
 
 
 def test_its_dataset_is_verified_as_the_original_is(exported: Path) -> None:
-    done = run_command("gen", "verify", exported / "dataset", "--json")
-    assert done.returncode == 0, done.stderr
+    done = succeed("gen verify --json", exported / "dataset")
     assert [each["status"] for each in json.loads(done.stdout).values()] == ["clean"]
 
 
@@ -86,11 +79,8 @@ def test_what_the_publisher_says_stands_in_every_description(exported: Path) -> 
     front = yaml.safe_load((exported / "README.md").read_text().split("---\n")[1])
     assert (front["pretty_name"], front["license"]) == (TITLE, "cc-by-4.0")
     citation = yaml.safe_load((exported / "CITATION.cff").read_text())
-    assert (citation["title"], citation["authors"], citation["license"]) == (
-        TITLE,
-        [{"name": "Ada Lovelace"}],
-        "CC-BY-4.0",
-    )
+    assert (citation["title"], citation["license"]) == (TITLE, "CC-BY-4.0")
+    assert citation["authors"] == [{"name": "Ada Lovelace"}]
     metadata = mlcroissant.Dataset(exported / "croissant.json").metadata
     assert not metadata.ctx.issues.errors
     assert metadata.name == TITLE
@@ -99,23 +89,14 @@ def test_what_the_publisher_says_stands_in_every_description(exported: Path) -> 
     assert len([row["images/scene_id"] for row in rows]) == len(list((exported / "dataset/world/images").iterdir()))
 
 
-@pytest.mark.parametrize(
-    "field",
-    [
-        "data_collection",
-        "data_collection_type",
-        "data_annotation_protocol",
-        "data_biases",
-        "data_limitations",
-        "data_use_cases",
-        "data_social_impact",
-        "personal_sensitive_information",
-        "data_release_maintenance_plan",
-    ],
-)
-def test_croissant_has_the_fields_of_responsible_ai(rendered: Path, exported: Path, field: str) -> None:
+RESPONSIBLE_AI = """data_collection data_collection_type data_annotation_protocol data_biases data_limitations
+data_use_cases data_social_impact personal_sensitive_information data_release_maintenance_plan"""
+
+
+def test_croissant_has_the_fields_of_responsible_ai(rendered: Path, exported: Path) -> None:
     for folder in (rendered, exported):
-        assert getattr(mlcroissant.Dataset(folder / "croissant.json").metadata, field)
+        metadata = mlcroissant.Dataset(folder / "croissant.json").metadata
+        assert [field for field in RESPONSIBLE_AI.split() if not getattr(metadata, field)] == []
 
 
 class Hub(BaseHTTPRequestHandler):
@@ -177,7 +158,7 @@ def publish(hub: str, folder: Path, home: Path, token: str = "hf_secret") -> sub
 
 
 def test_publishing_sends_every_file_as_it_is(hub: str, exported: Path, tmp_path: Path) -> None:
-    listed = run_command("gen", "publish", exported, "--to", "hf:ada/small", "--dry-run", "--json")
+    listed = succeed("gen publish --to hf:ada/small --dry-run --json", exported)
     assert Hub.kept == {}
     done = publish(hub, exported, tmp_path)
     assert done.returncode == 0, done.stderr
@@ -200,7 +181,5 @@ def test_what_the_hub_refuses_is_one_sentence_without_the_token(hub: str, export
 
 
 def test_only_an_export_is_published(rendered: Path, exported: Path) -> None:
-    done = run_command("gen", "publish", rendered, "--to", "hf:ada/small", "--dry-run")
-    assert (done.returncode, "give a folder made by `gen export hf" in done.stderr) == (2, True)
-    done = run_command("gen", "publish", exported, "--to", "ada/small", "--dry-run")
-    assert (done.returncode, "Expected --to hf:USER/NAME" in done.stderr) == (2, True)
+    refuse("give a folder made by `gen export hf", "gen publish --to hf:ada/small --dry-run", rendered)
+    refuse("Expected --to hf:USER/NAME", "gen publish --to ada/small --dry-run", exported)

@@ -3,6 +3,7 @@
 import base64
 import csv
 import json
+import runpy
 import sys
 from collections import Counter
 from pathlib import Path
@@ -66,35 +67,42 @@ def test_one_order_favours_no_letter_by_much_and_yes_or_no_asks_every_caption(re
         assert (row["options"], row["answer"]) == ([], "yes" if truth[row["item"]][caption] else "no")
 
 
-def test_lmms_eval_gets_a_task_of_yaml(rendered: Path, tmp_path: Path) -> None:
-    out = exported(rendered, "lmms-eval", tmp_path / "out", "--split", "unseen")
-    (path,) = out.glob("*.yaml")
+@pytest.fixture(scope="module")
+def task(rendered: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The unseen split for lmms-eval."""
+    return exported(rendered, "lmms-eval", tmp_path_factory.mktemp("lmms-eval") / "out", "--split", "unseen")
+
+
+@pytest.fixture(scope="module")
+def functions(task: Path) -> dict[str, Any]:
+    """What utils.py of the task defines."""
+    return runpy.run_path(str(task / "utils.py"))
+
+
+def test_lmms_eval_gets_a_task_of_yaml(task: Path, functions: dict[str, Any]) -> None:
+    (path,) = task.glob("*.yaml")
     yaml.add_constructor("!function", lambda loader, node: node.value, yaml.SafeLoader)
-    task = yaml.safe_load(path.read_text(encoding="utf-8"))
-    assert (task["task"], task["dataset_kwargs"]) == (path.stem, {"data_files": {"test": "questions.jsonl"}})
-    functions: dict[str, Any] = {"__file__": str(out / "utils.py")}
-    exec(compile((out / "utils.py").read_text(encoding="utf-8"), "utils.py", "exec"), functions)
-    named = [task[name] for name in ("doc_to_visual", "doc_to_text", "process_results")]
-    named += [metric["aggregation"] for metric in task["metric_list"]]
+    told = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert (told["task"], told["dataset_kwargs"]) == (path.stem, {"data_files": {"test": "questions.jsonl"}})
+    named = [told[name] for name in ("doc_to_visual", "doc_to_text", "process_results")]
+    named += [metric["aggregation"] for metric in told["metric_list"]]
     assert all(each.removeprefix("utils.") in functions for each in named)
-    rows = lines(out)
+    rows = lines(task)
     assert {row["split"] for row in rows} == {"unseen"}
     assert functions["doc_to_visual"](rows[0])[0].size == (64, 64)
-    told = [functions["process_results"](row, [row["answer"]])["right"] for row in rows]
-    told += [functions["process_results"](row, ["B"])["right"] for row in rows]
-    assert functions["right_in_all_orders"](told[: len(rows)]) == 1
-    assert functions["right_in_all_orders"](told[len(rows) :]) == 0
-    assert functions["right"](told[len(rows) :]) == 0.5
+    right, always_b = (
+        [functions["process_results"](row, [answer or row["answer"]])["right"] for row in rows] for answer in ("", "B")
+    )
+    assert functions["right_in_all_orders"](right) == 1
+    assert functions["right_in_all_orders"](always_b) == 0
+    assert functions["right"](always_b) == 0.5
 
 
 @pytest.mark.parametrize(
     ("answer", "letter"),
     [("B", "B"), ("(B)", "B"), ("<think>A</think>Answer: B", "B"), ("A red cube.", "A"), ("A cube", ""), ("no", "")],
 )
-def test_what_lmms_eval_is_told_of_an_answer(rendered: Path, tmp_path: Path, answer: str, letter: str) -> None:
-    out = exported(rendered, "lmms-eval", tmp_path / "out", "--split", "unseen")
-    functions: dict[str, Any] = {"__file__": str(out / "utils.py")}
-    exec(compile((out / "utils.py").read_text(encoding="utf-8"), "utils.py", "exec"), functions)
+def test_what_lmms_eval_is_told_of_an_answer(functions: dict[str, Any], answer: str, letter: str) -> None:
     assert functions["read_answer"](answer, ["A red cube.", "A blue cube."]) == letter
 
 
@@ -128,11 +136,13 @@ def test_clip_benchmark_gets_captions_with_negatives_as_sugarcrepe(rendered: Pat
 
 
 def test_what_cannot_be_exported_is_one_sentence(rendered: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    refuse("no questions of the protocol 'binry'", "gen export inspect", rendered, "--out", out, "--protocol", "binry")
-    refuse("no questions of the split 'new'", "gen export inspect", rendered, "--out", out, "--split", "new")
-    refuse("leave --form yes-no out", "gen export vlmevalkit", rendered, "--out", out, "--form", "yes-no")
-    refuse("no such items", "gen export clip-benchmark", rendered, "--out", out, "--form", "yes-no")
-    assert not out.exists()
-    exported(rendered, "inspect", out, "--split", "unseen")
-    refuse("is there already", "gen export inspect", rendered, "--out", out)
+    for said, command in (
+        ("no questions of the protocol 'binry'", "inspect --protocol binry"),
+        ("no questions of the split 'new'", "inspect --split new"),
+        ("leave --form yes-no out", "vlmevalkit --form yes-no"),
+        ("no such items", "clip-benchmark --form yes-no"),
+    ):
+        refuse(said, f"gen export {command} --out out", rendered, cwd=tmp_path)
+        assert not (tmp_path / "out").exists()
+    exported(rendered, "inspect", tmp_path / "out", "--split", "unseen")
+    refuse("is there already", "gen export inspect --out out", rendered, cwd=tmp_path)

@@ -9,7 +9,7 @@ import pytest
 from generator.dataset.reader import Dataset
 from generator.exports.huggingface import Publication, export_hf
 from generator.exports.training import Samples, export_webdataset
-from tests.conftest import run_command
+from tests.conftest import refuse
 from tests.generator.judge.datasets import edit
 
 
@@ -17,15 +17,11 @@ from tests.generator.judge.datasets import edit
 def test_an_export_appears_whole_or_not_at_all(copied: Path, tmp_path: Path, command: str) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "diary").write_text("dear diary")
-    done = run_command("gen", "export", command, copied, "--out", tmp_path / "full")
-    assert done.returncode == 2
-    assert "is there already" in done.stderr
+    refuse("is there already", "gen export", command, copied, "--out", tmp_path / "full")
     assert os.listdir(tmp_path / "full") == ["diary"]
     scene = Dataset.open(copied).benchmark().splits["scene_id"][170].as_py()
     Dataset.open(copied).world.image_path(scene).write_bytes(b"")
-    done = run_command("gen", "export", command, copied, "--out", tmp_path / "damaged")
-    assert done.returncode == 2
-    assert f"{scene}.png is damaged or missing" in done.stderr
+    refuse(f"{scene}.png is damaged or missing", "gen export", command, copied, "--out", tmp_path / "damaged")
     assert sorted(os.listdir(tmp_path)) == ["dataset", "full"]
 
 
@@ -42,15 +38,10 @@ def test_licences_of_meshes_go_with_the_images(copied: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("command", ["hf", "webdataset", "clevr"])
-@pytest.mark.parametrize("split", ["../../../private", "/tmp/x", "a/b"])
-def test_a_split_that_names_another_folder_is_not_exported(
-    copied: Path, tmp_path: Path, command: str, split: str
-) -> None:
-    private = tmp_path / "private"
-    private.mkdir()
-    edit(next((copied / "benchmarks").iterdir()), "splits", lambda rows: [row.update(split=split) for row in rows])
-    done = run_command("gen", "export", command, copied, "--out", tmp_path / "a" / "b" / "out")
-    assert done.returncode == 2
-    assert "splits.parquet has the split" in done.stderr
-    assert list(private.iterdir()) == []
+def test_a_split_that_names_another_folder_is_not_exported(copied: Path, tmp_path: Path, command: str) -> None:
+    (tmp_path / "private").mkdir()
+    name = {"split": "../../../private"}
+    edit(next((copied / "benchmarks").iterdir()), "splits", lambda rows: [row.update(name) for row in rows])
+    refuse("splits.parquet has the split", "gen export", command, copied, "--out", tmp_path / "a" / "b" / "out")
+    assert list((tmp_path / "private").iterdir()) == []
     assert not (tmp_path / "a" / "b" / "out").exists()

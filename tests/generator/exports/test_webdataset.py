@@ -5,13 +5,12 @@ from pathlib import Path
 import webdataset
 
 from generator.dataset.reader import Dataset
-from tests.conftest import run_command
+from tests.conftest import succeed
 from tests.generator.exports.texts import texts_of
 
 
 def test_webdataset_opens_the_export(rendered: Path, tmp_path: Path) -> None:
-    done = run_command("gen", "export", "webdataset", rendered, "--out", tmp_path / "tars", "--size", "200KB")
-    assert done.returncode == 0, done.stderr
+    succeed("gen export webdataset --size 200KB", rendered, "--out", tmp_path / "tars")
     opened = Dataset.open(rendered)
     benchmark = opened.benchmark()
     for split, n in benchmark.manifest["scenes"].items():
