@@ -1,11 +1,21 @@
 """Scenes of one family and flat images of them: each object in one colour on a gray floor."""
 
-import numpy as np
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
+import numpy as np
+from PIL import Image
+
+from generator.base.files import read_json, write_json
+from generator.dataset.outputs import png
+from generator.dataset.reader import Dataset
 from generator.inspection.appearance import encoded
 from generator.inspection.outlines import outlines
+from generator.inspection.pixels import box_of
 from generator.scene.scene import Camera, Lamp, Scene, SceneObject
 from generator.vocabulary.schema import Vocabulary, read_vocabulary
+from tests.generator.judge.datasets import seal
 
 CLEVR = read_vocabulary("clevr")
 SIZE = (160, 120)
@@ -36,9 +46,27 @@ def painted(of: Scene, light: float = 0.6, vocabulary: Vocabulary = CLEVR) -> np
     return (255 * np.clip(image + noise, 0, 1)).round().astype(np.uint8)
 
 
-def boxes(of: Scene, vocabulary: Vocabulary = CLEVR) -> list[tuple[int, int, int, int]]:
-    found = []
-    for drawn in outlines(of, vocabulary, SIZE):
-        rows, columns = np.nonzero(drawn.whole)
-        found.append((int(columns.min()), int(rows.min()), int(columns.max()) + 1, int(rows.max()) + 1))
-    return found
+def boxes(of: Scene, vocabulary: Vocabulary = CLEVR) -> list[Any]:
+    return [box_of(drawn.whole) for drawn in outlines(of, vocabulary, SIZE)]
+
+
+Change = Callable[[np.ndarray, dict[str, Any]], np.ndarray | None]
+
+
+def repaint(root: Path, *changes: Change) -> None:
+    """Change the images of the first scenes, in place or to what a change returns, and compute all digests anew."""
+    for row, change in zip(Dataset.open(root).world.scenes.to_pylist(), changes, strict=False):
+        path = root / "world/images" / f"{row['scene_id']}.png"
+        with Image.open(path) as image:
+            pixels = np.array(image)
+        changed = change(pixels, row)
+        path.write_bytes(png(Image.fromarray(pixels if changed is None else changed)))
+    seal(root / "world")
+
+
+def requested(root: Path, **changes: Any) -> None:
+    """Change what the manifest of the world says was asked for."""
+    path = root / "world/manifest.json"
+    manifest = read_json(path)
+    manifest["request"] |= changes
+    write_json(path, manifest)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from generator.base.errors import UserError
 from generator.inspection.sheets import contact_sheet, draw_preview, save_sheet
 
 
@@ -57,8 +56,3 @@ def test_the_seed_chooses_the_images(rendered: Path, tmp_path: Path) -> None:
         for n, seed in enumerate((0, 0, 1))
     )
     assert same == again != other
-
-
-def test_an_unknown_split_is_suggested(rendered: Path, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="did you mean 'unseen'"):
-        draw_preview(rendered, None, ("unsen",), 2, 0, tmp_path / "x.png")

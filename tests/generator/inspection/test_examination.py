@@ -18,8 +18,6 @@ from PIL import Image
 from scipy import ndimage
 
 from generator.base.errors import UserError
-from generator.base.files import read_json, write_json
-from generator.dataset.outputs import png
 from generator.dataset.reader import Dataset
 from generator.dataset.records import plan_request, plan_schema
 from generator.inspection.examination import Examination, parse_images, sample_scenes
@@ -29,7 +27,8 @@ from generator.judge.verify import verify_dataset
 from generator.render.farm import Farm
 from generator.scene.scene import Scene
 from generator.vocabulary.schema import parse_vocabulary
-from tests.generator.judge.datasets import BENCHMARK, edit, said, scene_in, seal
+from tests.generator.inspection.scenes import repaint, requested
+from tests.generator.judge.datasets import BENCHMARK, edit, said, seal
 
 
 def at_records(root: Path) -> dict[str, Any]:
@@ -42,14 +41,12 @@ def at_images(root: Path, number: int | None = None, render: bool = False) -> di
 
 def test_a_dataset_as_it_was_made_is_clean_at_every_level(own: Path) -> None:
     assert at_records(own)["level"] == "records"
-    for number, level in ((6, "sampled outlines"), (28, "all outlines"), (None, "all outlines")):
+    for number, level, n in ((6, "sampled outlines", 6), (28, "all outlines", 28), (None, "all outlines", 28)):
         certificate = at_images(own, number)
         assert (certificate["status"], certificate["level"]) == ("clean", level)
-        assert certificate["images"]["scenes"] == (number or 28)
-        assert (
-            f"at the level of {level}: {number or 28} of 28 images compared with their records"
-            in certificate["sentence"]
-        )
+        judged = {"scenes": n, "objects": 2 * n, "outlines": 2 * n}
+        assert certificate["images"] | judged == certificate["images"]
+        assert f"at the level of {level}: {n} of 28 images compared with their records" in certificate["sentence"]
         assert "rendered" not in certificate["sentence"]
     rendered = at_images(own, 2, render=True)
     assert (rendered["status"], rendered["level"]) == ("clean", "sampled images")
@@ -58,18 +55,16 @@ def test_a_dataset_as_it_was_made_is_clean_at_every_level(own: Path) -> None:
 
 
 def test_images_exchanged_across_splits(own: Path) -> None:
-    folder = own / "benchmarks" / BENCHMARK
-    one, other = (own / f"world/images/{scene_in(folder, split)}.png" for split in ("train", "unseen"))
-    data = one.read_bytes()
-    one.write_bytes(other.read_bytes())
-    other.write_bytes(data)
+    """Each image stands in the place of the next one."""
+    paths = sorted((own / "world/images").iterdir())
+    images = [path.read_bytes() for path in paths]
+    for path, data in zip(paths, [images[-1], *images], strict=False):
+        path.write_bytes(data)
     seal(own / "world")
     assert at_records(own)["status"] == "clean"
-    certificate = at_images(own)
-    assert certificate["status"] == "failed"
-    found = said(certificate, "wrong color") + said(certificate, "wrong outline")
-    assert one.stem in found
-    assert other.stem in found
+    found = Examination(None, render=False)(own, {path.stem: ("train",) for path in paths}).findings
+    named = " ".join(each["what"] for each in found if each["fault"] in ("wrong color", "wrong outline"))
+    assert [path.stem for path in paths if path.stem not in named] == []
 
 
 def test_a_color_renamed_in_the_vocabulary(own: Path) -> None:
@@ -79,15 +74,14 @@ def test_a_color_renamed_in_the_vocabulary(own: Path) -> None:
     colors["red"]["linear"], colors["blue"]["linear"] = colors["blue"]["linear"], colors["red"]["linear"]
     text = tomli_w.dumps(vocabulary)
     path.write_text(text, encoding="utf-8")
-    manifest = read_json(own / "world/manifest.json")
-    manifest["request"]["vocabulary"] = text
-    write_json(own / "world/manifest.json", manifest)
+    requested(own, vocabulary=text)
     plan = pq.read_table(own / "world/plan.parquet")
     asked = plan_schema({**(plan_request(own / "world") or {}), "vocabulary": text}).metadata
     pq.write_table(plan.replace_schema_metadata(asked), own / "world/plan.parquet")
     seal(own / "world")
     assert at_records(own)["status"] == "clean"
     certificate = at_images(own, 6)
+    assert certificate["status"] == "failed"
     assert "the value 'red' of color has the colour that people call blue" in said(certificate, "wrong word")
     assert "is recorded as red and its pixels show blue" in said(at_images(own), "wrong color")
 
@@ -113,9 +107,7 @@ def test_poses_edited_with_boxes_and_without_a_change_of_relations(own: Path) ->
 def test_a_size_in_manifest_and_images_that_is_not_that_of_the_scenes(own: Path) -> None:
     for path in (own / "world/images").iterdir():
         Image.new("RGB", (1, 1)).save(path)
-    manifest = read_json(own / "world/manifest.json")
-    manifest["request"].update(width=1, height=1)
-    write_json(own / "world/manifest.json", manifest)
+    requested(own, width=1, height=1)
     seal(own / "world")
     assert at_images(own)["faults"]["damaged image"] == 28
 
@@ -180,32 +172,29 @@ def test_all_are_drawn_in_time() -> None:
 
 def test_what_stands_on_a_bare_floor_without_a_record_is_found(own: Path) -> None:
     """An object's colour, and letters, in a corner where no object is; and a floor of another colour."""
-    world = Dataset.open(own).world
-    rows = [row for row in world.scenes.to_pylist() if row["status"] == "ok"][:3]
-    for row, paint in zip(rows, ("object", "letters", "floor"), strict=True):
-        path = own / f"world/images/{row['scene_id']}.png"
-        with Image.open(path) as image:
-            pixels = np.array(image)
-        boxes = [thing["amodal_box"] for thing in row["objects"]]
-        y, x = _free(pixels.shape, boxes)
-        if paint == "object":
-            pixels[y - 2 : y + 3, x - 2 : x + 3] = (173, 35, 35)
-        elif paint == "letters":
-            pixels[y - 2 : y + 3, [x - 2, x - 1, x + 1, x + 2]] = 60
-        else:
-            pixels = np.clip(pixels.astype(int) + np.array([8, 0, -8]), 0, 255).astype(np.uint8)
-        path.write_bytes(png(Image.fromarray(pixels)))
-    seal(own / "world")
+
+    def add_object(pixels: np.ndarray, row: dict[str, Any]) -> None:
+        y, x = _free(row)
+        pixels[y - 2 : y + 3, x - 2 : x + 3] = (173, 35, 35)
+
+    def add_letters(pixels: np.ndarray, row: dict[str, Any]) -> None:
+        y, x = _free(row)
+        pixels[y - 2 : y + 3, [x - 2, x - 1, x + 1, x + 2]] = 60
+
+    def tint(pixels: np.ndarray, _: object) -> np.ndarray:
+        return np.clip(pixels.astype(int) + np.array([8, 0, -8]), 0, 255).astype(np.uint8)
+
+    repaint(own, add_object, add_letters, tint)
     found = at_images(own)
-    assert all(f"scene {row['scene_id']}" in said(found, "strange floor") for row in rows)
+    assert all(f"scene 00000{i}" in said(found, "strange floor") for i in range(3))
     assert found["faults"]["strange floor"] == 3
 
 
-def _free(shape: tuple[int, ...], boxes: list[list[int]]) -> tuple[int, int]:
+def _free(row: dict[str, Any]) -> tuple[int, int]:
     """The row and column farthest from all boxes and edges."""
-    taken = np.zeros(shape[:2], bool)
+    taken = np.zeros((row["height"], row["width"]), bool)
     taken[[0, -1]] = taken[:, [0, -1]] = True
-    for left, top, right, bottom in boxes:
+    for left, top, right, bottom in (thing["amodal_box"] for thing in row["objects"]):
         taken[top:bottom, left:right] = True
     far = ndimage.distance_transform_edt(~taken)
     y, x = np.unravel_index(far.argmax(), far.shape)

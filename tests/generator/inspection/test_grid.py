@@ -7,14 +7,13 @@ from PIL import Image
 
 from generator.dataset.reader import Dataset
 from generator.vocabulary.schema import parse_vocabulary
-from tests.conftest import run_command
+from tests.conftest import succeed
 
 
 def test_a_grid_shows_every_combination_that_the_world_has_and_frames_the_held_out(
     rendered: Path, tmp_path: Path
 ) -> None:
-    done = run_command("gen", "preview", rendered, "--grid", "--out", tmp_path / "grid.png")
-    assert done.returncode == 0, done.stderr
+    succeed("gen preview --grid", rendered, "--out", tmp_path / "grid.png")
     dataset = Dataset.open(rendered)
     held_out = {tuple(pair) for pair in dataset.benchmark().holdout_block()["bindings"]}
     objects = [thing for row in dataset.world.scenes.to_pylist() for thing in row["objects"]]
@@ -29,9 +28,3 @@ def test_a_grid_shows_every_combination_that_the_world_has_and_frames_the_held_o
             assert ((cell == 255).all(2).mean() > 0.5) == ((value, thing) not in there)
             above = pixels[58 + 120 * i, side + 120 * j + 56]
             assert (tuple(above) == (230, 90, 0)) == ((value, thing) in held_out)
-
-
-def test_a_grid_takes_no_options_of_the_choice_by_chance(rendered: Path) -> None:
-    done = run_command("gen", "preview", rendered, "--grid", "--n", "3")
-    assert done.returncode == 2
-    assert "leave --split, --n and --seed out" in done.stderr

@@ -1,8 +1,6 @@
 """Colours are told whatever the light, and common names of colours are held to what people call so."""
 
 from dataclasses import replace
-from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,11 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from skimage.color import rgb2lab
 
-from generator.dataset.reader import Dataset
 from generator.inspection.appearance import encoded
 from generator.inspection.pixels import Colors, PixelCheck, distances, overlap, window
 from generator.scene.scene import Scene, SceneObject
-from generator.vocabulary.schema import Vocabulary, parse_vocabulary, read_vocabulary
+from generator.vocabulary.schema import Vocabulary, read_vocabulary
 from tests.generator.inspection.scenes import CLEVR, boxes, painted, scene, thing
 
 FAMILIES = ["clevr", "clevr-many", "clevr-original", "clevr-relations", "pearson2025", "pug"]
@@ -155,24 +152,3 @@ def test_a_box_that_is_not_around_the_object_is_named() -> None:
     (found,) = check.faults("x", painted(TRUE), TRUE, [second, second])
     assert found["fault"] == "wrong box"
     assert check.judged == {"objects": 4, "colors": 4, "outlines": 4, "floors": 2}
-
-
-def rows_of(root: Path) -> list[tuple[dict, np.ndarray, Scene]]:
-    world = Dataset.open(root).world
-    return [
-        (row, np.asarray(world.image(row["scene_id"])), Scene.from_json(row["scene"]))
-        for row in world.scenes.to_pylist()
-    ]
-
-
-def test_real_renders_have_no_fault_and_exchanged_ones_do(undisturbed: Path) -> None:
-    rows = rows_of(undisturbed)
-    check = PixelCheck(parse_vocabulary(Dataset.open(undisturbed).world.vocabulary_text, "vocabulary.toml"))
-
-    def found(row: dict, image: np.ndarray, of: Scene) -> bool:
-        return any(True for _ in check.faults("x", image, of, [each["amodal_box"] for each in row["objects"]]))
-
-    assert not any(found(*each) for each in rows)
-    assert check.judged["outlines"] == check.judged["objects"] == 2 * len(rows)
-    exchanged = [found(row, image, of) for (row, _, of), (_, image, _) in pairwise(rows)]
-    assert all(exchanged)

@@ -3,7 +3,6 @@
 import io
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from generator.base.files import read_json, write_json
 from generator.dataset.outputs import png
 from generator.dataset.reader import Dataset
 from generator.inspection.rerendered import Compared, decibels, near, render_again, same_output
 from generator.render.farm import Farm
 from tests.conftest import FEWEST, once, render_into
+from tests.generator.inspection.scenes import repaint, requested
 from tests.generator.judge.datasets import edit, seal
 
 
@@ -43,24 +42,13 @@ def test_here_all_are_the_same_bytes(source: Path) -> None:
     assert (counts.identical, counts.others, counts.least) == (6, [], float("inf"))
 
 
-def repaint(root: Path, change: Callable[[np.ndarray, dict[str, Any]], object], number: int = 1) -> None:
-    """Change the images of the first scenes and compute all digests anew."""
-    for row in Dataset.open(root).world.scenes.to_pylist()[:number]:
-        path = root / "world/images" / f"{row['scene_id']}.png"
-        with Image.open(path) as image:
-            pixels = np.array(image)
-        change(pixels, row)
-        path.write_bytes(png(Image.fromarray(pixels)))
-    seal(root / "world")
-
-
 def dither(pixels: np.ndarray, row: dict[str, Any]) -> None:
     """Low bits as another processor could give them."""
     pixels ^= np.random.default_rng(int(row["scene_id"])).integers(0, 2, pixels.shape, dtype=np.uint8)
 
 
 def test_noise_of_another_processor_passes_in_all_images_and_is_measured(own: Path) -> None:
-    repaint(own, dither, 2)
+    repaint(own, dither, dither)
     counts, found = compared(own)
     assert found == []
     assert (counts.identical, len(counts.others)) == (0, 2)
@@ -85,7 +73,7 @@ def test_a_small_mark_on_every_image_is_found(own: Path) -> None:
         dither(pixels, row)
         pixels[:3, 5:8] = (255, 0, 0)
 
-    repaint(own, mark, 2)
+    repaint(own, mark, mark)
     _, found = compared(own)
     assert len(found) == 2
     assert all("a block of 8x8 pixels of its image differs" in each["what"] for each in found)
@@ -108,9 +96,8 @@ def test_what_all_images_of_a_split_share_is_found() -> None:
 
 @pytest.mark.parametrize("changed", [{"samples": 10**9}, {"samples": 1, "denoise": ""}, {"name": "best"}])
 def test_a_quality_that_nobody_declares_is_not_rendered(own: Path, changed: dict[str, Any]) -> None:
-    manifest = read_json(own / "world/manifest.json")
-    manifest["request"]["quality"] |= changed
-    write_json(own / "world/manifest.json", manifest)
+    quality = Dataset.open(own).world.manifest["request"]["quality"]
+    requested(own, quality=quality | changed)
     _, (found,) = compared(own)
     assert found["fault"] == "not rendered again"
     assert "this version does not declare" in found["what"]

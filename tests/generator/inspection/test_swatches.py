@@ -1,4 +1,4 @@
-"""`gen vocab show`: a swatch for each value and each object."""
+"""`gen vocab show`: a swatch for each value and each object, which is near and fills the view."""
 
 from pathlib import Path
 
@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.conftest import run_command
+from generator.inspection.outlines import outlines
+from generator.inspection.swatches import single_scene
+from tests.conftest import succeed
+from tests.generator.inspection.scenes import CLEVR
 
 SWATCHES = """
 extends = "clevr"
@@ -17,12 +20,16 @@ remove = ["objects.cube", "objects.star", "objects.cross", "objects.crescent", "
 """
 
 
+def shown(folder: Path, family: str) -> np.ndarray:
+    """The pixels of the sheet of a family."""
+    (folder / "mine.toml").write_text(family)
+    done = succeed("gen vocab show mine.toml --workers 1", cwd=folder)
+    with Image.open(folder / done.stdout.strip()) as sheet:
+        return np.asarray(sheet.convert("RGB")).astype(int)
+
+
 def test_swatches_show_each_value_and_each_object(tmp_path: Path) -> None:
-    (tmp_path / "mine.toml").write_text(SWATCHES)
-    done = run_command("gen", "vocab", "show", "mine.toml", "--workers", "1", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    with Image.open(tmp_path / done.stdout.strip()) as sheet:
-        pixels = np.asarray(sheet.convert("RGB")).astype(int)
+    pixels = shown(tmp_path, SWATCHES)
     row, column = 188, 138  # a heading, a swatch and its label; a swatch and a gap
     middles = [pixels[40 + 64, 10 + column * i + 64] for i in range(3)]
     assert [int(middle.argmax()) for middle in middles] == [0, 2, 1]  # red, blue, green
@@ -31,18 +38,26 @@ def test_swatches_show_each_value_and_each_object(tmp_path: Path) -> None:
     assert (objects[:, 10 + column * 3 :] == 255).all()
 
 
+MARKS = """
+[attributes.marks]
+stripes = { texture = { pattern = "stripes", scale = 0.3, colors = ["#101010", "#f0f0f0"] } }
+plain = { srgb = "#808080" }
+"""
+
+
 @pytest.mark.full
 def test_textures_are_shown_on_every_object(tmp_path: Path) -> None:
-    marks = (
-        'stripes = { texture = { pattern = "stripes", scale = 0.3, colors = ["#101010", "#f0f0f0"] } }\nplain = { '
-        'srgb = "#808080" }'
-    )
-    (tmp_path / "mine.toml").write_text(f'paints = ["color", "marks"]\n{SWATCHES}\n[attributes.marks]\n{marks}\n')
-    done = run_command("gen", "vocab", "show", "mine.toml", "--workers", "1", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    with Image.open(tmp_path / done.stdout.strip()) as sheet:
-        pixels = np.asarray(sheet.convert("RGB")).astype(int)
+    pixels = shown(tmp_path, f'paints = ["color", "marks"]\n{SWATCHES}{MARKS}')
     last = pixels[-158:-30]  # the last row: a swatch for each object, all striped
     spread = [last[:, 10 + 138 * i : 138 + 138 * i].std() for i in range(3)]
     assert min(spread) > 30
     assert (last[:, 10 + 138 * 3 :] == 255).all()
+
+
+def test_the_view_is_close_or_that_of_the_family() -> None:
+    large = {"color": "red", "material": "rubber", "size": "large"}
+    close, far = (single_scene(CLEVR, "cube", large, "studio", close=close) for close in (True, False))
+    assert far.camera.lens == CLEVR.camera.lens
+    assert far.camera.target == CLEVR.camera.target
+    near_pixels, far_pixels = (outlines(each, CLEVR, (128, 128))[0].whole.sum() for each in (close, far))
+    assert near_pixels > 2 * far_pixels

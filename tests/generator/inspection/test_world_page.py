@@ -10,7 +10,7 @@ from playwright.sync_api import Page
 
 from generator.dataset.reader import Dataset
 from tests.browser import barriers
-from tests.conftest import FEWEST, render_into, run_command
+from tests.conftest import FEWEST, render_into, succeed
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,7 @@ def masked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A world with masks, and its page."""
     folder = tmp_path_factory.mktemp("masked")
     render_into(folder / "world", *FEWEST, "--with", "masks")
-    done = run_command("gen", "preview", folder / "world", "--json")
+    done = succeed("gen preview --json", folder / "world")
     assert json.loads(done.stdout)["page"] == str(folder / "world" / "preview.html")
     return folder / "world"
 
@@ -111,8 +111,7 @@ def test_nothing_bars_a_reader(browser: Any, masked: Path, width: int, scheme: s
 
 
 def test_only_what_is_asked_for_is_on_the_page(masked: Path, tmp_path: Path) -> None:
-    done = run_command("gen", "preview", masked, "--split", "train", "--n", "2", "--out", tmp_path / "two.png")
-    assert done.returncode == 0, done.stderr
+    succeed("gen preview --split train --n 2", masked, "--out", tmp_path / "two.png")
     text = (tmp_path / "two.html").read_text(encoding="utf-8")
     (data,) = json.loads(text.split('id="items-data">')[1].split("</script>")[0])
     assert (len(data["id"]), data["labels"]["split"]["names"]) == (2, ["train"])
