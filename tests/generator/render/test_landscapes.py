@@ -2,25 +2,26 @@
 side.
 """
 
-import hashlib
 import math
 from itertools import product
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
 import pytest
 from PIL import Image
 from scipy import ndimage
-from skimage.color import deltaE_ciede2000, rgb2lab
+from skimage.color import deltaE_ciede2000, rgb2lab, xyz2lab
+from skimage.color.colorconv import xyz_from_rgb
 
 from generator.dataset.outputs import decode
 from generator.placement.scenes import place_scene
-from generator.render.farm import Farm
-from generator.render.settings import read_quality
 from generator.scene.planned import Planned
+from generator.scene.scene import Lamp
 from generator.vocabulary.materials import Pattern
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary, read_vocabulary
+from tests.generator.render.digests import files
+from tests.generator.render.drafts import render_drafts
 
 PUG = read_vocabulary("pug")
 PLAIN = PUG.painted_with("color")
@@ -34,28 +35,6 @@ def planned(name: str, world: str, *things: tuple[str, str], vocabulary: Vocabul
     return Planned(name, "", objects, tuple(range(len(things))), world)
 
 
-def render(
-    scenes: list[Planned], folder: Path, vocabulary: Vocabulary = PLAIN, side: int = 48, outputs: tuple[str, ...] = ()
-) -> None:
-    """Render scenes one after another in one worker."""
-    setup: dict[str, Any] = {
-        "vocabulary": vocabulary.toml(),
-        "seed": 0,
-        "width": side,
-        "height": side,
-        "folder": str(folder),
-        "outputs": outputs,
-        "quality": read_quality("draft").model_dump(),
-        "device": "cpu",
-    }
-    answers = list(Farm(1).render(scenes, len(scenes), setup))
-    assert all("scene" in answer for answer in answers), answers
-
-
-def digests(folder: Path) -> dict[str, str]:
-    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted((folder / "images").iterdir())}
-
-
 @pytest.mark.parametrize(
     ("vocabulary", "paints"), [pytest.param(PLAIN, COLORS, marks=pytest.mark.full), (TEXTURED, PUG.values("texture"))]
 )
@@ -64,15 +43,11 @@ def test_no_scene_shows_in_a_later_one(tmp_path: Path, vocabulary: Vocabulary, p
         planned(f"{i}", WORLDS[i], ("fox", paints[i]), ("elephant", paints[i - 1]), vocabulary=vocabulary)
         for i in range(3)
     ]
-    render(scenes, tmp_path / "one", vocabulary)
-    render(
-        [*scenes[::-1], planned("again", *WORLDS[:1], ("fox", paints[0]), vocabulary=vocabulary)],
-        tmp_path / "two",
-        vocabulary,
-    )
-    one, two = digests(tmp_path / "one"), digests(tmp_path / "two")
+    render_drafts(scenes, tmp_path / "one", vocabulary, 48)
+    render_drafts(scenes[::-1], tmp_path / "two", vocabulary, 48)
+    one = files(tmp_path / "one")
     assert len(set(one.values())) == 3
-    assert {name: two[name] for name in one} == one
+    assert files(tmp_path / "two") == one
 
 
 @pytest.mark.full
@@ -81,7 +56,7 @@ def test_each_direction_shows_other_scenery_behind_the_same_objects(tmp_path: Pa
     images, masks = [], []
     for yaw in (0.0, 180.0):
         folder = tmp_path / f"{yaw}"
-        render([scene._replace(yaw=yaw)], folder, outputs=("masks",))
+        render_drafts([scene._replace(yaw=yaw)], folder, PLAIN, 48, ("masks",))
         images.append(np.asarray(Image.open(folder / "images" / "0.png")).astype(int))
         masks.append(decode("masks", (folder / "masks" / "0.png").read_bytes()))
     assert (masks[0] == masks[1]).all()
@@ -98,10 +73,9 @@ SOME = [(WORLDS[i], COLORS[i], 60.0 * (i % 3)) for i in range(0, 8, 2)]
 def color_read(image: Path, mask: Path) -> str:
     """The colour of the family that the brighter half of an object's pixels is nearest to, as under neutral light."""
     neutral = np.array([PLAIN.attributes["color"][color].inputs()["linear"] for color in COLORS]) / 255
-    names = rgb2lab(np.where(neutral <= 0.0031308, 12.92 * neutral, 1.055 * neutral ** (1 / 2.4) - 0.055))
-    inside = ndimage.binary_erosion(
-        decode("masks", mask.read_bytes()) == 1
-    )  # at the edge pixels show the ground as well
+    names = xyz2lab(neutral @ xyz_from_rgb.T)
+    # at the edge pixels show the ground as well
+    inside = ndimage.binary_erosion(decode("masks", mask.read_bytes()) == 1)
     pixels = rgb2lab(np.asarray(Image.open(image)))[inside]
     lit = np.median(pixels[pixels[:, 0] >= np.median(pixels[:, 0])], axis=0)
     return COLORS[int(deltaE_ciede2000(lit[None], names).argmin())]
@@ -113,27 +87,23 @@ def test_every_color_reads_as_itself_in_every_world(tmp_path: Path, pairs: list[
         planned(f"{i}", world, (ANIMALS[i % 12], color))._replace(yaw=yaw)
         for i, (world, color, yaw) in enumerate(pairs)
     ]
-    render(scenes, tmp_path, side=128, outputs=("masks",))
+    render_drafts(scenes, tmp_path, PLAIN, 128, ("masks",))
     for i, (world, color, yaw) in enumerate(pairs):
         read = color_read(tmp_path / "images" / f"{i}.png", tmp_path / "masks" / f"{i}.png")
         assert read == color, (world, yaw)
 
 
 def test_the_sun_stands_elsewhere_in_two_of_three_directions() -> None:
-    suns = {}
-    for yaw in (0.0, 60.0, 120.0, 180.0):
-        scene = place_scene(planned("0", "desert", ("fox", "red"))._replace(yaw=yaw), PLAIN, 0, 0, 64, 64)
-        suns[yaw] = scene.lamps["sun"]
+    def lamps(place: str, yaw: float) -> dict[str, Lamp]:
+        return place_scene(planned("0", place, ("fox", "red"))._replace(yaw=yaw), PLAIN, 0, 0, 64, 64).lamps
+
+    suns = {yaw: lamps("desert", yaw)["sun"] for yaw in (0.0, 60.0, 120.0, 180.0)}
     heights = {yaw: sun.position[2] / np.linalg.norm(sun.position[:2]) for yaw, sun in suns.items()}
     assert suns[180.0] == suns[0.0]
     assert max(heights[60.0], heights[120.0]) < 0.8 * heights[0.0]
     assert suns[60.0].position[0] < suns[0.0].position[0] < suns[120.0].position[0]
     assert all(sun.color[2] < suns[0.0].color[2] for yaw, sun in suns.items() if yaw in (60.0, 120.0))
-    inside = [
-        place_scene(planned("0", "spaceship", ("fox", "red"))._replace(yaw=yaw), PLAIN, 0, 0, 64, 64)
-        for yaw in (0.0, 60.0)
-    ]
-    assert inside[0].lamps == inside[1].lamps
+    assert lamps("spaceship", 0.0) == lamps("spaceship", 60.0)
 
 
 @pytest.mark.full
@@ -143,14 +113,12 @@ def test_textures_without_colors_are_in_the_object_s_own(tmp_path: Path) -> None
     )
     text = PLAIN.toml().replace("[attributes.coat.", f"[attributes.pattern]\n{patterns}\n[attributes.coat.", 1)
     vocabulary = parse_vocabulary(text, "mine.toml")
-    scenes = []
-    for name in get_args(Pattern):
-        [(animal, paint)] = planned(name, "meadow", ("elephant", "red")).objects
-        scenes.append(
-            planned(name, "meadow")._replace(objects=((animal, {**paint, "pattern": name}),), depth_order=(0,))
-        )
-    render(scenes, tmp_path, vocabulary, side=96, outputs=("masks",))
-    assert len(set(digests(tmp_path).values())) == len(scenes)
+    paint = {"color": "red", "coat": "matt"}
+    scenes = [
+        Planned(name, "", (("elephant", {**paint, "pattern": name}),), (0,), "meadow") for name in get_args(Pattern)
+    ]
+    render_drafts(scenes, tmp_path, vocabulary, 96, ("masks",))
+    assert len(set(files(tmp_path / "images").values())) == len(scenes)
     for name in get_args(Pattern):
         assert color_read(tmp_path / "images" / f"{name}.png", tmp_path / "masks" / f"{name}.png") == "red", name
 

@@ -50,13 +50,6 @@ def test_two_workers_and_another_hash_seed_give_the_same_files(undisturbed: Path
     assert len(files(undisturbed)) > 28
 
 
-@pytest.mark.full
-def test_another_seed_gives_other_images(undisturbed: Path, tmp_path: Path) -> None:
-    succeed(*render_arguments(tmp_path / "other", *FEWEST, "--seed", "1"))
-    first, second = (set(Dataset.open(root).world.sums.values()) for root in (undisturbed, tmp_path / "other"))
-    assert len(first & second) <= 1  # vocabulary.toml
-
-
 @pytest.mark.parametrize(
     ("stop", "stops"), [(signal.SIGINT, (7,)), pytest.param(signal.SIGKILL, (3, 11), marks=pytest.mark.full)]
 )
@@ -72,6 +65,9 @@ def test_a_stopped_render_continues_to_the_same_files(
         if stop == signal.SIGINT:
             assert process.returncode == 130
             assert b"run the same command again to continue" in errors
+        else:  # an image is torn, as when the power fails
+            image = min((root / "world/images").glob("[0-9]*.png"))
+            image.write_bytes(image.read_bytes()[:50])
         refuse("is unfinished", "gen verify", root)
     done = succeed(*render_arguments(root, *FEW))
     assert "images are already rendered" in done.stderr
@@ -91,19 +87,6 @@ def test_a_scene_that_cannot_be_placed_is_recorded_as_failed(tmp_path: Path) -> 
     assert "lessen [placement] min_pixels or min_visible" in rows[0]["reason"]
 
 
-@pytest.mark.full
-def test_a_torn_image_is_rendered_again(undisturbed: Path, tmp_path: Path) -> None:
-    root = tmp_path / "torn"
-    process = start(*render_arguments(root, *FEW))
-    wait_for_images(root, 6, process)
-    process.kill()
-    process.communicate()
-    image = min((root / "world/images").glob("[0-9]*.png"))
-    image.write_bytes(image.read_bytes()[:50])
-    succeed(*render_arguments(root, *FEW))
-    assert files(root) == files(undisturbed)
-
-
 RENDER_FROM_ROW = """
 import sys
 from generator.render.blender.stage import Stage
@@ -113,9 +96,9 @@ from generator.render.settings import read_quality
 from generator.scene.scene import Scene
 from generator.vocabulary.schema import parse_vocabulary
 from pathlib import Path
-root, out, threads = sys.argv[1:]
+root, out = sys.argv[1:]
 world = Dataset.open(root).world
-stage = Stage(parse_vocabulary(world.vocabulary_text, "x"), read_quality("draft"), 64, 64, int(threads))
+stage = Stage(parse_vocabulary(world.vocabulary_text, "x"), read_quality("draft"), 64, 64, threads=5)
 for row in reversed(world.scenes.to_pylist()[:6]):
     stage.pose(Scene.from_json(row["scene"]))
     path = Path(out) / (row["scene_id"] + ".png")
@@ -123,11 +106,8 @@ for row in reversed(world.scenes.to_pylist()[:6]):
 """
 
 
-@pytest.mark.parametrize("threads", [*(pytest.param(n, marks=pytest.mark.full) for n in "12"), "5"])
-def test_any_image_can_be_rendered_again_from_its_row(undisturbed: Path, tmp_path: Path, threads: str) -> None:
-    subprocess.run(
-        [sys.executable, "-c", RENDER_FROM_ROW, undisturbed, tmp_path, threads], check=True, capture_output=True
-    )
+def test_any_image_can_be_rendered_again_from_its_row(undisturbed: Path, tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", RENDER_FROM_ROW, undisturbed, tmp_path], check=True, capture_output=True)
     again = sorted(tmp_path.glob("*.png"))
     assert len(again) == 6
     for path in again:
@@ -140,29 +120,6 @@ def test_images_hold_no_time_and_nothing_but_pixels(undisturbed: Path) -> None:
         assert image.info == {}
         assert (image.size, image.mode) == ((64, 64), "RGB")
         assert np.asarray(image).std() > 5
-
-
-def test_colours_lie_in_the_recorded_boxes(rendered: Path) -> None:
-    """Yellow is the one colour whose blue channel lies far below its red one: such pixels lie in the yellow object's
-    box.
-    """
-    world, checked = Dataset.open(rendered).world, 0
-    for row in world.scenes.to_pylist():
-        boxes = [o["amodal_box"] for o in row["objects"] if dict(o["attributes"])["color"] == "yellow"]
-        if len(boxes) != 1 or any(dict(o["attributes"])["color"] in ("brown", "red") for o in row["objects"]):
-            continue
-        with Image.open(world.image_path(row["scene_id"])) as image:
-            pixels = np.asarray(image).astype(int)
-        yellow = (pixels[..., 0] - pixels[..., 2] > 60) & (pixels[..., 1] - pixels[..., 2] > 40)
-        left, top, right, bottom = boxes[0]
-        inside = yellow[top:bottom, left:right].sum()
-        assert inside >= 0.9 * yellow.sum()
-        if inside > 20:
-            columns, rows = np.flatnonzero(yellow.any(0)), np.flatnonzero(yellow.any(1))
-            assert abs((columns[0] + columns[-1] + 1) / 2 - (left + right) / 2) <= 4
-            assert abs((rows[0] + rows[-1] + 1) / 2 - (top + bottom) / 2) <= 5
-            checked += 1
-    assert checked >= 5
 
 
 @pytest.mark.parametrize(

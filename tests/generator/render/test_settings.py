@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 
 from generator.base.errors import UserError
-from generator.dataset.writer import WorldWriter
 from generator.plan.job import Job, prepare
 from generator.render import settings
 from generator.render.farm import Farm
-from generator.render.settings import find_device, find_gpus, qualities, read_quality
+from generator.render.settings import find_device, find_gpus, qualities
 from tests.conftest import refuse
 from tests.paths import CHECKOUT
 
@@ -106,18 +105,6 @@ def test_the_cpu_needs_no_question_and_an_unknown_device_is_refused(monkeypatch:
         find_device("cudda")
 
 
-def test_a_folder_of_another_device_is_not_continued(tmp_path: Path) -> None:
-    begun = {"width": 64, "height": 64, "device": "optix"}
-    with WorldWriter(tmp_path, begun):
-        pass
-    with (
-        pytest.raises(UserError, match="it has device = optix, not cpu"),
-        WorldWriter(tmp_path, {**begun, "device": "cpu"}),
-    ):
-        pass
-
-
 def test_qualities_are_declared_from_the_fastest_to_the_best() -> None:
     assert list(qualities()) == ["draft", "standard", "reference"]
     assert [each.microseconds for each in qualities().values()] == sorted(q.microseconds for q in qualities().values())
-    assert read_quality("reference").samples == 512

@@ -57,9 +57,8 @@ def test_webdataset_reads_the_tars(rendered: Path, packed: Path) -> None:
     assert [sample["__key__"] for sample in samples] == sorted(rows)
     for sample in samples:
         shown, row = json.loads(sample["json"]), rows[sample["__key__"]]
-        assert {name: shown[name] for name in ("relations", "scene", "width")} == {
-            name: row[name] for name in ("relations", "scene", "width")
-        }
+        for name in ("relations", "scene", "width"):
+            assert shown[name] == row[name]
         with Image.open(io.BytesIO(sample["png"])) as image:
             assert image.size == (64, 64)
 
@@ -68,13 +67,11 @@ def test_a_dataset_in_tars_is_verified_previewed_and_trained_on(rendered: Path, 
     assert "clean" in succeed("gen verify", packed).stdout
     succeed("gen preview", packed, "--n", "2")
     whole, other = (
-        [
-            where.image(name).tobytes()
-            for where, name in benchmark_source(each.world, each.benchmark(), Recipe()).data.images
-        ]
+        benchmark_source(each.world, each.benchmark(), Recipe()).data.images
         for each in map(Dataset.open, (rendered, packed))
     )
-    assert whole == other
+    for (here, name), (there, same) in zip(whole, other, strict=True):
+        assert here.image(name).tobytes() == there.image(same).tobytes()
 
 
 @pytest.mark.parametrize("harm", ["tar", pytest.param("index", marks=pytest.mark.full)])
@@ -85,7 +82,7 @@ def test_changed_tars_are_found_out(rendered: Path, tmp_path: Path, harm: str) -
     data = bytearray(path.read_bytes())
     data[700] ^= 1
     path.write_bytes(data)
-    done = run_command("gen", "verify", root)
+    done = run_command("gen verify", root)
     assert done.returncode == 1
     assert f"{path.name} has other bytes than when it was made" in done.stderr
 
@@ -168,19 +165,12 @@ def test_parts_of_another_world_and_damaged_ones_are_refused(rendered: Path, par
         merge_worlds([*parts[:2], damaged], tmp_path / "whole")
 
 
-@pytest.mark.parametrize("name", ["../../../private/key", "*", "/etc/passwd"])
-def test_a_shard_whose_scenes_have_other_names_is_refused(parts: list[Path], tmp_path: Path, name: str) -> None:
+def test_a_shard_whose_scenes_have_other_names_is_refused(parts: list[Path], tmp_path: Path) -> None:
     (tmp_path / "private").mkdir()
     (tmp_path / "private" / "key.png").write_text("private")
     received = Path(shutil.copytree(parts[1], tmp_path / "received"))
+    name = "../../../private/key"
     edit(received / "world", "scenes", lambda rows: rows[0].update(scene_id=name, status="failed", reason="x"))
-    refuse(
-        "scenes.parquet has the scene_id",
-        "gen merge",
-        parts[0],
-        received,
-        parts[2],
-        "--out",
-        tmp_path / "out" / "whole",
-    )
+    given = [parts[0], received, parts[2]]
+    refuse("scenes.parquet has the scene_id", "gen merge", *given, "--out", tmp_path / "out" / "whole")
     assert (tmp_path / "private" / "key.png").read_text() == "private"

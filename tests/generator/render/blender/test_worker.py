@@ -6,8 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-
+from generator.base.errors import UserError
 from generator.dataset.records import SCENES
 from generator.placement.scenes import place_scene
 from generator.render.blender.system import load_fault
@@ -15,34 +14,28 @@ from generator.render.settings import read_quality
 from generator.scene.planned import Planned
 from generator.scene.scene import Scene, SceneObject
 from generator.vocabulary.schema import read_vocabulary
+from tests.generator.render.drafts import draft_setup
 
 FAMILY = read_vocabulary("clevr")
 
 
+def planned(n: int) -> Planned:
+    """A scene of so many objects."""
+    values = {kind: FAMILY.values(kind)[0] for kind in FAMILY.attributes}
+    objects = tuple((name, values) for name in list(FAMILY.objects)[:n])
+    return Planned("7", "c", objects, tuple(range(n)), next(iter(FAMILY.environments)))
+
+
 def rendered(folder: str, min_pixels: float, more: dict[str, Any]) -> dict[str, Any]:
     """The record of a scene of two objects, or why there is none; `more` is for the setup."""
-    from generator.base.errors import UserError
     from generator.render.blender import worker
-    from generator.scene.planned import Planned
 
-    text = FAMILY.toml().replace(f"min_pixels = {FAMILY.placement.min_pixels}", f"min_pixels = {min_pixels}")
-    values = {kind: FAMILY.values(kind)[0] for kind in FAMILY.attributes}
-    objects = tuple((name, values) for name in list(FAMILY.objects)[:2])
+    rules = FAMILY.placement.model_copy(update={"min_pixels": min_pixels})
+    family = FAMILY.model_copy(update={"placement": rules})
     worker._PLACEMENTS = 3
-    setup = {
-        "vocabulary": text,
-        "seed": 0,
-        "width": 48,
-        "height": 36,
-        "folder": folder,
-        "cores": [0],
-        "outputs": ["boxes"],
-        "quality": read_quality("draft").model_dump(),
-        "device": "cpu",
-        **more,
-    }
+    setup = {**draft_setup(family, Path(folder), 48, 36, ("boxes",)), "cores": [0], **more}
     try:
-        return worker.Renderer(setup).render(Planned("7", "c", objects, (0, 1), next(iter(FAMILY.environments))))
+        return worker.Renderer(setup).render(planned(2))
     except UserError as error:
         return {"failed": error.message}
 
@@ -67,15 +60,8 @@ def test_a_scene_that_cannot_be_placed_says_what_to_lessen(in_blender: Any, tmp_
     }
 
 
-FAMILY = read_vocabulary("clevr")
-
-
 def scene_of(n: int) -> Scene:
-    values = {kind: FAMILY.values(kind)[0] for kind in FAMILY.attributes}
-    objects = tuple((name, values) for name in list(FAMILY.objects)[:n])
-    return place_scene(
-        Planned("0", "", objects, tuple(range(n)), next(iter(FAMILY.environments))), FAMILY, 0, 0, 320, 240
-    )
+    return place_scene(planned(n), FAMILY, 0, 0, 320, 240)
 
 
 def posed(counts: list[int]) -> dict[str, Any]:
@@ -135,17 +121,12 @@ def test_a_material_is_that_of_its_last_object(in_blender: Any) -> None:
     assert in_blender(painted, first) != in_blender(painted, last)
 
 
-def test_a_missing_bpy_and_any_other_error() -> None:
+def test_why_blender_does_not_load() -> None:
     assert "pip install 'jackalope[render]'" in load_fault(ModuleNotFoundError("No module named 'bpy'", name="bpy"))
-    assert load_fault(ImportError("libfoo.so: bad", name="bpy")) == "Blender cannot load: libfoo.so: bad"
-    assert load_fault(ImportError("libfoo.so: bad")) == "Blender cannot load: libfoo.so: bad"
-
-
-@pytest.mark.parametrize(
-    "error", [MemoryError(), ImportError("libosl.so: failed to map segment from shared object", name="bpy")]
-)
-def test_a_lack_of_memory_is_not_called_a_lack_of_blender(error: ImportError | MemoryError) -> None:
-    assert load_fault(error).startswith("There is not enough memory to load Blender: end other programs")
+    for error in (ImportError("libfoo.so: bad", name="bpy"), ImportError("libfoo.so: bad")):
+        assert load_fault(error) == "Blender cannot load: libfoo.so: bad"
+    for lack in (MemoryError(), ImportError("libosl.so: failed to map segment from shared object", name="bpy")):
+        assert load_fault(lack).startswith("There is not enough memory to load Blender: end other programs")
 
 
 def test_blender_in_too_little_memory_says_so() -> None:
