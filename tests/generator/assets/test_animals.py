@@ -18,6 +18,7 @@ from generator.assets.sets import asset_mesh
 from generator.assets.skeleton import Skeleton, load_skeleton
 from generator.base.errors import UserError
 from generator.base.registry import resource
+from tests.generator.assets.solids import solid
 from tests.paths import CHECKOUT
 
 BUILT = Path(__file__).with_name("built_animals.json")
@@ -40,8 +41,7 @@ def _own_cache(tmp_path_factory, monkeypatch):
 
 @pytest.mark.parametrize("name", animal_names())
 def test_mesh_is_closed_symmetric_and_of_unit_size(name):
-    built = build_animal(name)
-    mesh = trimesh.Trimesh(built.vertices, built.faces, process=False)
+    mesh = solid(build_animal(name))
     assert mesh.is_watertight
     assert mesh.is_winding_consistent
     assert mesh.volume > 0

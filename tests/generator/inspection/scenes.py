@@ -1,4 +1,4 @@
-"""Scenes of one family and flat images of them: each object in one colour on a gray floor."""
+"""Scenes of one family, and changes to images and requests of a rendered dataset."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,10 +10,7 @@ from PIL import Image
 from generator.base.files import read_json, write_json
 from generator.dataset.outputs import png
 from generator.dataset.reader import Dataset
-from generator.inspection.appearance import encoded
-from generator.inspection.outlines import outlines
-from generator.inspection.pixels import box_of
-from generator.scene.scene import Camera, Lamp, Scene, SceneObject
+from generator.scene.scene import Camera, Scene, SceneObject
 from generator.vocabulary.schema import Vocabulary, read_vocabulary
 from tests.generator.judge.datasets import seal
 
@@ -28,26 +25,7 @@ def thing(category: str, color: str, x: float, y: float = 0.0, z: float = 0.0) -
 def scene(*objects: SceneObject, vocabulary: Vocabulary = CLEVR) -> Scene:
     spec = vocabulary.camera
     camera = Camera(spec.position, spec.target, spec.lens, spec.sensor)
-    lamps = {
-        name: Lamp(each.type, each.energy, each.size, each.color, each.position)
-        for name, each in vocabulary.lamps.items()
-    }
-    return Scene(objects, camera, lamps, next(iter(vocabulary.environments)))
-
-
-def painted(of: Scene, light: float = 0.6, vocabulary: Vocabulary = CLEVR) -> np.ndarray:
-    """An image [h, w, 3] in which every object has its colour in that light, with a little noise."""
-    image = np.full((*SIZE[::-1], 3), 0.4)
-    for each, drawn in zip(of.objects, outlines(of, vocabulary, SIZE), strict=True):
-        image[drawn.visible] = encoded(
-            light * np.array(vocabulary.attributes["color"][each.attributes["color"]].color) / 255
-        )
-    noise = np.random.default_rng(0).normal(0, 0.01, image.shape)
-    return (255 * np.clip(image + noise, 0, 1)).round().astype(np.uint8)
-
-
-def boxes(of: Scene, vocabulary: Vocabulary = CLEVR) -> list[Any]:
-    return [box_of(drawn.whole) for drawn in outlines(of, vocabulary, SIZE)]
+    return Scene(objects, camera, {}, next(iter(vocabulary.environments)))
 
 
 Change = Callable[[np.ndarray, dict[str, Any]], np.ndarray | None]

@@ -1,7 +1,5 @@
 """Colours are told whatever the light, and common names of colours are held to what people call so."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,10 +7,9 @@ from hypothesis import strategies as st
 from skimage.color import rgb2lab
 
 from generator.inspection.appearance import encoded
-from generator.inspection.pixels import Colors, PixelCheck, distances, overlap, window
-from generator.scene.scene import Scene, SceneObject
+from generator.inspection.pixels import Colors, distances, overlap, window
 from generator.vocabulary.schema import Vocabulary, read_vocabulary
-from tests.generator.inspection.scenes import CLEVR, boxes, painted, scene, thing
+from tests.generator.inspection.scenes import CLEVR
 
 FAMILIES = ["clevr", "clevr-many", "clevr-original", "clevr-relations", "pearson2025", "pug"]
 
@@ -114,41 +111,3 @@ def test_little_objects_are_not_judged_or_not_solid() -> None:
     assert large is not None
     assert large.solid
     assert window(disc(30, 30, 8), ~disc(30, 30, 8)) is None
-
-
-TRUE = scene(thing("cube", "red", -1.2), thing("sphere", "blue", 1.2))
-
-
-def faults(image: np.ndarray, of: Scene, vocabulary: Vocabulary = CLEVR) -> list[str]:
-    return [found["fault"] for found in PixelCheck(vocabulary).faults("scene x", image, of, boxes(of, vocabulary))]
-
-
-def changed(of: Scene, i: int, thing: SceneObject) -> Scene:
-    return replace(of, objects=tuple(thing if j == i else each for j, each in enumerate(of.objects)))
-
-
-@pytest.mark.parametrize("light", [0.3, 0.6, 0.9])
-def test_an_image_of_its_record_has_no_fault(light: float) -> None:
-    assert faults(painted(TRUE, light), TRUE) == []
-
-
-def test_another_colour_is_named() -> None:
-    claimed = changed(TRUE, 0, thing("cube", "green", -1.2))
-    (found,) = PixelCheck(CLEVR).faults("scene x", painted(TRUE), claimed, boxes(claimed))
-    assert found["fault"] == "wrong color"
-    assert "scene x: object 0 (cube) is recorded as green and its pixels show red" in found["what"]
-
-
-def test_an_object_that_is_elsewhere_or_missing_is_named() -> None:
-    moved = changed(TRUE, 1, thing("sphere", "blue", 0.2, 1.6))
-    assert "wrong outline" in faults(painted(TRUE), moved)
-    assert "wrong outline" in faults(painted(scene(TRUE.objects[0])), TRUE)
-
-
-def test_a_box_that_is_not_around_the_object_is_named() -> None:
-    (first, second), check = boxes(TRUE), PixelCheck(CLEVR)
-    near = [first, (second[0] - 1, second[1], second[2] + 2, second[3])]
-    assert list(check.faults("x", painted(TRUE), TRUE, near)) == []
-    (found,) = check.faults("x", painted(TRUE), TRUE, [second, second])
-    assert found["fault"] == "wrong box"
-    assert check.judged == {"objects": 4, "colors": 4, "outlines": 4, "floors": 2}

@@ -95,14 +95,16 @@ def test_what_goes_wrong_once_costs_nothing(farm: Path, workers: int) -> None:
     assert all(len(set(each)) == len(each) for each in tried.values())  # always another process
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_what_goes_wrong_twice_costs_one_scene(farm: Path, workers: int) -> None:
-    found = run(farm, "", "crash", "fail", "hang", "final", "", workers=workers, timeout=0.5)
-    assert found["000"] is found["005"] is None
-    assert found["001"] == f"the render worker ended with code {-signal.SIGABRT}"
-    assert found["002"] == "no luck"
-    assert found["003"] == "the render worker gave no answer in 0 s"
-    assert found["004"] == "no room"
+def test_what_goes_wrong_twice_costs_one_scene(farm: Path) -> None:
+    found = run(farm, "", "crash", "fail", "hang", "final", "", timeout=0.5)
+    assert found == {
+        "000": None,
+        "001": f"the render worker ended with code {-signal.SIGABRT}",
+        "002": "no luck",
+        "003": "the render worker gave no answer in 0 s",
+        "004": "no room",
+        "005": None,
+    }
     tried = processes(farm)
     assert [len(tried[f"{i:03d}"]) for i in range(6)] == [1, 2, 2, 2, 1, 1]
     assert all(len(set(each)) == len(each) for each in tried.values())
@@ -111,8 +113,7 @@ def test_what_goes_wrong_twice_costs_one_scene(farm: Path, workers: int) -> None
 def test_a_scene_whose_workers_are_always_killed_ends(farm: Path) -> None:
     found = run(farm, "killed", "", workers=1)
     assert found["001"] is None
-    assert found["000"] is not None
-    assert "is there enough memory?" in found["000"]
+    assert "is there enough memory?" in str(found["000"])
     assert len(processes(farm)["000"]) == 20
 
 

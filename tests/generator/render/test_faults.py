@@ -23,11 +23,6 @@ from tests.paths import CHECKOUT as ROOT
 MORE = ["--scenes", "train=44,val=4,seen=4,partial=4,unseen=4", "--workers", "2"]
 
 
-def rendered_at(root: Path, *arguments: str) -> Path:
-    succeed(*render_arguments(root, *arguments))
-    return root
-
-
 def children(process: int) -> list[int]:
     """The child processes of all its threads."""
     found: list[int] = []
@@ -90,7 +85,8 @@ def processor_seconds(process: int) -> float:
 @pytest.mark.full
 @pytest.mark.parametrize("more", [[], ["--shards", "60KB"]])
 def test_twenty_kills_at_random_moments_leave_no_trace(tmp_path: Path, more: list[str]) -> None:
-    expected = files(rendered_at(tmp_path / "undisturbed", *MORE, *more))
+    succeed(*render_arguments(tmp_path / "undisturbed", *MORE, *more))
+    expected = files(tmp_path / "undisturbed")
     rng, killed, runs = random.Random(1), 0, 0
     while killed < 20:
         runs += 1

@@ -36,10 +36,8 @@ def test_as_it_was_it_is_the_same_bytes(source: Path, tmp_path: Path) -> None:
 @pytest.mark.full
 def test_larger_and_with_outputs_it_shows_the_same_scenes(source: Path, tmp_path: Path) -> None:
     root = tmp_path / "larger"
-    done, before = (
-        again(source, root, "--resolution", "128x96", "--with", "masks", "--quality", "standard"),
-        Dataset.open(source),
-    )
+    done = again(source, root, "--resolution", "128x96", "--with", "masks", "--quality", "standard")
+    before = Dataset.open(source)
     rows, old = done.world.scenes.to_pylist(), before.world.scenes.to_pylist()
     for key in ("scene_id", "cluster_id", "twin_of", "scene", "relations"):
         assert [row[key] for row in rows] == [row[key] for row in old]
@@ -94,11 +92,8 @@ def test_only_the_files_that_a_benchmark_lists_are_copied(copied: Path, tmp_path
     (folder / "own.py").write_text("")
     _copy_benchmark(dataset.benchmark(name), tmp_path / "new" / name, dataset.world)
     benchmark = dataset.benchmark(name)
-    assert {path.name for path in (tmp_path / "new" / name).iterdir()} == {
-        *benchmark.sums,
-        "SHA256SUMS",
-        "manifest.json",
-    }
+    new = {path.name for path in (tmp_path / "new" / name).iterdir()}
+    assert new == {*benchmark.sums, "SHA256SUMS", "manifest.json"}
     (folder / "texts.parquet").unlink()
     with pytest.raises(UserError, match=r"texts\.parquet is missing; restore it"):
         _copy_benchmark(dataset.benchmark(name), tmp_path / "other" / name, dataset.world)

@@ -30,33 +30,15 @@ needs_reference = pytest.mark.skipif(
 )
 
 
-def test_numbers_are_those_that_clevr_published() -> None:
+def test_what_the_family_takes_from_another_is_as_clevr_published_it() -> None:
+    """scenes/clevr-original.toml has the other numbers; these come from the family that it extends."""
     assert list(CLEVR.objects) == ["cube", "sphere", "cylinder"]
-    assert {name: value.linear for name, value in CLEVR.attributes["color"].items()} == {
-        "gray": (87, 87, 87),
-        "red": (173, 35, 35),
-        "blue": (42, 75, 215),
-        "green": (29, 105, 20),
-        "brown": (129, 74, 25),
-        "purple": (129, 38, 192),
-        "cyan": (41, 208, 208),
-        "yellow": (255, 238, 51),
-    }
     assert set(CLEVR.attributes["material"]) == {"rubber", "metal"}
-    assert {name: value.scale for name, value in CLEVR.attributes["size"].items()} == {"large": 0.7, "small": 0.35}
-    assert (CLEVR.camera.position, CLEVR.camera.target) == ((7.4811, -6.5076, 5.3437), (0, 0, 0))
-    assert (CLEVR.camera.lens, CLEVR.camera.sensor, CLEVR.camera.jitter) == (35, 32, 0.5)
-    assert {name: lamp.jitter for name, lamp in CLEVR.lamps.items()} == {"key": 1, "fill": 1, "back": 1, "sun": 0}
-    assert {name: lamp.energy for name, lamp in CLEVR.lamps.items()} == {
-        "key": 78.54,
-        "fill": 23.56,
-        "back": 39.27,
-        "sun": 0.45,
-    }
+    assert CLEVR.camera.position == (7.4811, -6.5076, 5.3437)
+    assert (CLEVR.camera.sensor, CLEVR.camera.jitter) == (32, 0.5)
     rules = CLEVR.placement
-    assert (rules.extent, rules.gap, rules.clearance, rules.min_pixels) == (3, 0.25, 0.4, 200)
+    assert (rules.gap, rules.clearance, rules.min_pixels) == (0.25, 0.4, 200)
     assert {relation.margin for relation in CLEVR.relations.values()} == {0.2}
-    assert CLEVR.sky == 0
 
 
 @pytest.mark.parametrize("shape", ["sphere", "cylinder", "cube"])
@@ -132,45 +114,21 @@ def test_all_scenes_of_clevr_look_the_same(tmp_path: Path) -> None:
         check(tmp_path, name)
 
 
-def gray(image: np.ndarray) -> np.ndarray:
-    return np.repeat(image.mean(axis=2, keepdims=True), 3, axis=2).astype(np.uint8)
-
-
-def hues_swapped(image: np.ndarray) -> np.ndarray:
-    return image[..., [1, 2, 0]]
-
-
-@needs_reference
-@pytest.mark.full
-@pytest.mark.parametrize("change", [gray, hues_swapped])
-@pytest.mark.parametrize("name", FEW)
-def test_other_colours_are_told_in_every_coloured_object(rendered: Path, name: str, change) -> None:
-    ours = np.load(rendered / f"{name}.npz")
-    found = likeness(change(ours["image"]), ours["mask"], ours["without"], reference(name))
-    for each, thing in zip(found, records()[name]["objects"], strict=True):
-        assert thing["color"] == "gray" or not each.good, thing
-        assert thing["color"] == "gray" or each.color > 3, thing
-
-
 @needs_reference
 @pytest.mark.full
 @pytest.mark.parametrize("name", FEW)
-def test_a_removed_object_is_told(rendered: Path, name: str) -> None:
-    ours = np.load(rendered / f"{name}.npz")
-    for i, behind in enumerate(ours["without"]):
-        removed = np.where((ours["mask"] == i + 1)[..., None], behind, ours["image"])
-        assert not likeness_of(i, removed, ours["mask"], ours["without"], reference(name)).good
-
-
-@needs_reference
-@pytest.mark.full
-@pytest.mark.parametrize("name", FEW)
-def test_an_object_of_another_size_is_told(rendered: Path, name: str) -> None:
-    """The reference, with everything a twentieth larger about the middle of an object, has other outlines."""
-    ours = np.load(rendered / f"{name}.npz")
-    for i in range(len(ours["without"])):
-        middle = np.array(ndimage.center_of_mass(ours["mask"] == i + 1))
-        zoom = np.diag([1 / 1.05, 1 / 1.05, 1])
-        offset = np.append(middle - middle / 1.05, 0)
-        larger = ndimage.affine_transform(reference(name), zoom, offset, order=1, mode="nearest")
-        assert likeness_of(i, ours["image"], ours["mask"], ours["without"], larger).outline < 0.97
+def test_other_colours_a_removed_object_and_one_of_another_size_are_told(rendered: Path, name: str) -> None:
+    """For another size the reference is a twentieth larger about the middle of the object."""
+    ours, theirs = np.load(rendered / f"{name}.npz"), reference(name)
+    image, mask, without = ours["image"], ours["mask"], ours["without"]
+    gray = np.repeat(image.mean(axis=2, keepdims=True), 3, axis=2).astype(np.uint8)
+    for i, (behind, thing) in enumerate(zip(without, records()[name]["objects"], strict=True)):
+        for recolored in (gray, image[..., [1, 2, 0]]):
+            found = likeness_of(i, recolored, mask, without, theirs)
+            assert thing["color"] == "gray" or (not found.good and found.color > 3), thing
+        removed = np.where((mask == i + 1)[..., None], behind, image)
+        assert not likeness_of(i, removed, mask, without, theirs).good
+        middle = np.array(ndimage.center_of_mass(mask == i + 1))
+        zoom, offset = np.diag([1 / 1.05, 1 / 1.05, 1]), np.append(middle - middle / 1.05, 0)
+        larger = ndimage.affine_transform(theirs, zoom, offset, order=1, mode="nearest")
+        assert likeness_of(i, image, mask, without, larger).outline < 0.97
