@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from generator.dataset.reader import Benchmark, Dataset
+from generator.describe.benchmark import write_benchmarks
 from generator.judge.decide import decide as judge
 from generator.judge.geometry import Terms, read_scene
 from generator.judge.lexicon import Lexicon, UnreadableError
@@ -19,6 +20,7 @@ from generator.language.truth import decide
 from generator.vocabulary.schema import parse_vocabulary
 from tests.conftest import succeed
 from tests.generator.scenes import VOCABULARY_TEXT, facts_of, form_of, forms, random_scene
+from tests.generator.unrendered import write_world
 from tests.paths import CHECKOUT
 
 KINDS = """
@@ -103,21 +105,18 @@ remove = ["objects.star", "objects.cross", "objects.crescent", "objects.arch", "
 """
 
 
-COUNTS = "train=20,val=2,seen=4,partial=4,unseen=4"
+COUNTS = {"train": 20, "val": 2, "seen": 4, "partial": 4, "unseen": 4}
 
 
 @pytest.fixture(scope="module")
 def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A world of 34 scenes at 64x64 that holds out materials, and over it a benchmark that holds out finishes."""
+    """A world of 34 scenes, not rendered, that holds out materials, and over it a benchmark that holds out finishes."""
     folder = tmp_path_factory.mktemp("toys")
     (folder / "few.toml").write_text(TOYS, encoding="utf-8")
-    look = "--resolution 64x64 --quality draft --device cpu --workers 1 --out toys --scenes"
-    for command in (
-        ["render", "--family", "few.toml", "--holdout", "material:shape=2x2", *look.split(), COUNTS],
-        ["split", "toys", "--holdout", "finish:shape=2x2", "--block-seed", "13", "--name", "finish"],
-        ["describe", "toys", "--benchmark", "material-shape-2x2-b0", "--name", "described"],
-    ):
-        succeed("gen", *command, cwd=folder)
+    write_world(folder / "toys", COUNTS, str(folder / "few.toml"), block="material:shape=2x2")
+    write_benchmarks(folder / "toys", Dataset.open(folder / "toys").world, False)
+    succeed("gen split toys --holdout finish:shape=2x2 --block-seed 13 --name finish", cwd=folder)
+    succeed("gen describe toys --benchmark material-shape-2x2-b0 --name described", cwd=folder)
     return folder / "toys"
 
 
