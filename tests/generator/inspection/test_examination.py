@@ -39,6 +39,7 @@ def test_a_dataset_as_it_was_made_is_clean_at_every_level(own: Path) -> None:
         assert (certificate["status"], certificate["level"]) == ("clean", level)
         judged = {"scenes": n, "objects": 2 * n, "outlines": 2 * n, "floors": n}
         assert certificate["images"] | judged == certificate["images"]
+        assert 0 < certificate["images"]["colors"] <= 2 * n
         assert f"at the level of {level}: {n} of 28 images compared with their records" in certificate["sentence"]
         assert "rendered" not in certificate["sentence"]
     rendered = at_images(own, 2, render=True)
@@ -47,7 +48,7 @@ def test_a_dataset_as_it_was_made_is_clean_at_every_level(own: Path) -> None:
     assert "all 2 are the same bytes" in rendered["sentence"]
 
 
-def test_images_exchanged_across_splits(own: Path) -> None:
+def test_exchanged_images_are_found(own: Path) -> None:
     """Each image stands in the place of the next one."""
     paths = sorted((own / "world/images").iterdir())
     images = [path.read_bytes() for path in paths]
@@ -84,6 +85,7 @@ def test_poses_edited_with_boxes_and_without_a_change_of_relations(own: Path) ->
             for thing, each in zip(row["objects"], drawn, strict=True):
                 thing["amodal_box"] = list(box_of(each.whole) or (0, 0, 0, 0))
         rows[0]["objects"][1]["amodal_box"][0] += 3
+        rows[1]["objects"][1]["amodal_box"][0] += 2  # as much as curved meshes may differ
 
     edit(own / "world", "scenes", move)
     assert verify_dataset(own, None)[BENCHMARK]["status"] == "clean"

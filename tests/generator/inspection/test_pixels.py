@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from skimage.color import rgb2lab
 
 from generator.inspection.appearance import encoded
-from generator.inspection.pixels import Colors, distances, overlap, window
+from generator.inspection.pixels import Colors, box_of, distances, overlap, window
 from generator.vocabulary.schema import Vocabulary, read_vocabulary
 from tests.generator.inspection.scenes import CLEVR
 
@@ -111,3 +111,10 @@ def test_little_objects_are_not_judged_or_not_solid() -> None:
     assert large is not None
     assert large.solid
     assert window(disc(30, 30, 8), ~disc(30, 30, 8)) is None
+
+
+def test_a_box_is_around_all_of_a_mask() -> None:
+    mask = np.zeros((6, 8), bool)
+    assert box_of(mask) is None
+    mask[2:4, 3:7] = True
+    assert box_of(mask) == (3, 2, 7, 4)
