@@ -2,7 +2,9 @@
 
 import json
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -14,6 +16,18 @@ from tests.evaluator.protocols.plain import PlainItem
 from tests.evaluator.synthetic import Builder, Row, add_pair, one_of_each, planted, write_run
 
 TIMES = 400
+QUESTION: list[tuple[str, bool, str | None]] = [("c", True, None), ("n", False, None)]
+"""A caption and its foil, for Builder.add."""
+
+
+def run_of(
+    builder: Builder,
+    tmp_path: Path,
+    score: Callable[[int], np.ndarray] = lambda n: np.arange(n, dtype=float),
+    **more: Any,
+) -> Path:
+    """A run of what the builder has; by default the later of two texts wins."""
+    return write_run(builder.write(tmp_path / "dataset"), tmp_path / "run", score, **more)
 
 
 @pytest.fixture(scope="session")

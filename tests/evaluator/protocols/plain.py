@@ -94,9 +94,13 @@ class PlainItem:
         return float(won), not won and sum(wins(s, true) for s in false) < k, chance
 
 
+LABELS = ("kind", "skill", "level", "n", *COUNTS)
+
+
 def labels(q: PlainItem, by: tuple[str, ...]) -> Key:
-    of = {**q.item, "level": q.caption["level"], "n": sum(q.caption[name] for name in COUNTS)}
-    return tuple(of[name] if name in by else None for name in ("kind", "skill", "level", "n"))
+    of = {**q.item, **{name: q.caption[name] for name in ("level", *COUNTS)}}
+    of["n"] = sum(of[name] for name in COUNTS)
+    return tuple(of[name] if name in by else None for name in LABELS)
 
 
 def check_rows(
@@ -104,11 +108,10 @@ def check_rows(
     definition: Callable[[PlainItem], dict[str, Value]],
     groupings: Sequence[tuple[str, ...]],
     asked: Iterable[PlainItem],
-    results: Row,
+    rows: Iterable[Row],
     grouped_by_skill: Sequence[str] = (),
 ) -> None:
-    """Every row of a protocol (micro averages) is what a plain loop over its items gives, and gaps are differences of
-    rows.
+    """Every row of a protocol (micro averages) is what a plain loop over its items gives.
 
     groupings: the labels by which rows are grouped. grouped_by_skill: where not empty, the only kinds with rows by
     skill.
@@ -128,13 +131,13 @@ def check_rows(
             clusters[place].add(q.item["cluster_id"])
             for metric, value in definition(q).items():
                 values[metric, *place].append(value)
-    rows = {
-        (row["metric"], row["kind"], row["skill"], row["level"], row["n"], row["split"]): row
-        for row in results["rows"]
+    found_rows = {
+        tuple(row.get(name) for name in ("metric", *LABELS, "split")): row
+        for row in rows
         if row["protocol"] == protocol and not row["error"] and not row["is_gap"] and row["average"].startswith("micro")
     }
-    assert {key for key, row in rows.items() if row["items"]} == set(values)
-    for key, row in rows.items():
+    assert {key for key, row in found_rows.items() if row["items"]} == set(values)
+    for key, row in found_rows.items():
         found, place = values[key], key[1:]
         assert (row["items"], row["clusters"], row["unscored"]) == (len(found), len(clusters[place]), unscored[place])
         if found:
@@ -145,8 +148,7 @@ def check_rows(
             else:
                 assert row["chance"] == pytest.approx(statistics.fmean(chance for _, _, chance in found), abs=2e-6)
             assert row["low"] is None or row["low"] - 1e-6 <= row["value"] <= row["high"] + 1e-6
-    assert sum(row["ties"] for row in rows.values() if row["unit"] == "share")
-    check_gaps(protocol, results)
+    assert sum(row["ties"] for row in found_rows.values() if row["unit"] == "share")
 
 
 def check_gaps(protocol: str, results: Row) -> None:
@@ -161,44 +163,60 @@ def check_gaps(protocol: str, results: Row) -> None:
     assert protocol == "integration" or gaps
 
 
-def winners(q: PlainItem) -> dict[str, float]:
+def mistaken(true: Iterable[float], false: Iterable[tuple[float, Any]]) -> list[Any]:
+    """The names of the false texts that win, all that tie for the best score; none where a true one is on top."""
+    false, best = list(false), max(true)
+    top = max(s for s, _ in false)
+    return [name for s, name in false if tie(s, top)] if wins(top, best) else []
+
+
+def shares(names: Sequence[str]) -> dict[str, float]:
+    return {name: names.count(name) / len(names) for name in names}
+
+
+def predicted(q: PlainItem) -> dict[str, float]:
     """The kind of the false text on top, shared by all that tie for it; "tie" with a true one; nothing where it is
     right."""
-    scored = [(s, r) for s, r in zip(q.score, q.rows, strict=True) if r["slot"] in ("c", "n")]
-    true = max(s for s, r in scored if r["truth"])
-    false = [(s, r["kind"]) for s, r in scored if not r["truth"]]
-    top = max(s for s, _ in false)
-    if not wins(top, true):
-        return {"tie": 1.0} if tie(top, true) else {}
-    kinds = [kind for s, kind in false if tie(s, top)]
-    return {kind: kinds.count(kind) / len(kinds) for kind in kinds}
+    true, false = q.of("c", True), [(s, r["kind"]) for s, r in zip(q.score, q.rows, strict=True) if r["slot"] == "n"]
+    if tie(max(true), max(s for s, _ in false)):
+        return {"tie": 1.0}
+    return shares(mistaken(true, false))
+
+
+Shares = dict[Key, list[dict[str, float]]]
+
+
+def check_shares(rows: Sequence[Row], found: Shares, by_chance: Shares) -> None:
+    """Of each row's kind and split: the mean share of its error over items, and the same by chance."""
+    for row in rows:
+        key = (row["kind"], row["split"])
+        assert row["items"] == len(found[key])
+        assert row["value"] == pytest.approx(
+            statistics.fmean(each.get(row["error"], 0) for each in found[key]), abs=2e-6
+        )
+        if row["error"] == "tie":
+            assert row["chance"] is None
+        else:
+            share = statistics.fmean(each.get(row["error"], 0) for each in by_chance[key])
+            assert row["chance"] == pytest.approx(share, abs=2e-6)
 
 
 def check_errors(protocol: str, metric: str, of_errors: bool, asked: Iterable[PlainItem], results: Row) -> None:
     """Each error belongs to the winning text: of the errors (with `of_errors`) or of all predictions."""
-    found: dict[Key, list[dict[str, float]]] = defaultdict(list)
-    base: dict[Key, list[dict[str, float]]] = defaultdict(list)
+    found: Shares = defaultdict(list)
+    by_chance: Shares = defaultdict(list)
     for q in asked:
-        if q.item["protocol"] != protocol or q.reason or (of_errors and not winners(q)):
+        if q.item["protocol"] != protocol or q.reason or (of_errors and not predicted(q)):
             continue
         key = (q.item["kind"], q.item["split"])
-        found[key].append(winners(q))
+        found[key].append(predicted(q))
         texts = [row for row in q.rows if row["slot"] in ("c", "n")]
         kinds = [row["kind"] for row in texts if not row["truth"]]
-        base[key].append({kind: kinds.count(kind) / (len(kinds) if of_errors else len(texts)) for kind in kinds})
+        by_chance[key].append({kind: kinds.count(kind) / len(kinds if of_errors else texts) for kind in kinds})
     rows = [row for row in results["rows"] if (row["protocol"], row["metric"]) == (protocol, metric)]
-    shares: dict[Key, float] = defaultdict(float)
-    for row in rows:
-        key = (row["kind"], row["split"])
-        assert row["items"] == len(found[key])
-        share = statistics.fmean(each.get(row["error"], 0) for each in found[key])
-        assert row["value"] == pytest.approx(share, abs=2e-6)
-        shares[key] += row["value"]
-        if row["error"] == "tie":
-            assert row["chance"] is None
-        else:
-            assert row["chance"] == pytest.approx(statistics.fmean(e.get(row["error"], 0) for e in base[key]), abs=2e-6)
-    assert {row["error"] for row in rows} == {k for each in base.values() for e in each for k in e} | {"tie"}
-    for key, total in shares.items():
-        right = 0.0 if of_errors else find(results, protocol, key[1], kind=key[0], metric="GZSL")["value"]
+    check_shares(rows, found, by_chance)
+    assert {row["error"] for row in rows} == {k for each in by_chance.values() for e in each for k in e} | {"tie"}
+    for kind, split in found:
+        total = sum(row["value"] for row in rows if (row["kind"], row["split"]) == (kind, split))
+        right = 0.0 if of_errors else find(results, protocol, split, kind=kind, metric="GZSL")["value"]
         assert total + right == pytest.approx(1, abs=1e-5)

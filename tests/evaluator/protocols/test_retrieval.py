@@ -2,9 +2,11 @@
 of it."""
 
 import statistics
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -16,9 +18,7 @@ from generator.base.parquet import write_table
 from generator.dataset.reader import Benchmark
 from generator.dataset.records import SCORES
 from tests.evaluator.protocols.plain import tie, wins
-from tests.evaluator.synthetic import Row, find, planted, write_record
-
-SPLITS = ("val", "seen", "partial", "unseen")
+from tests.evaluator.synthetic import SPLITS, find, planted, write_record
 
 
 @pytest.fixture
@@ -27,13 +27,16 @@ def pool(benchmark: Benchmark) -> Pool:
 
 
 @pytest.fixture
-def matrix(pool: Pool, benchmark: Benchmark) -> np.ndarray:
+def true(benchmark: Benchmark) -> dict[str, set[str]]:
+    return true_texts(benchmark)
+
+
+@pytest.fixture
+def matrix(pool: Pool, true: dict[str, set[str]]) -> np.ndarray:
     """Random scores; the true texts of some images win, of some tie, and one image has a score that is no number."""
-    rng, true = np.random.default_rng(0), true_texts(benchmark)
-    scores = planted(rng, len(pool.images) * len(pool.texts)).reshape(len(pool.images), -1)
+    scores = planted(np.random.default_rng(0), len(pool.images) * len(pool.texts)).reshape(len(pool.images), -1)
     for row, image in enumerate(pool.images):
-        columns = [pool.texts.index(text) for text in sorted(true[image])]
-        scores[row, columns[0]] = (500, scores[row].max(), 0)[row % 3]
+        scores[row, pool.texts.index(min(true[image]))] = (500, scores[row].max(), 0)[row % 3]
     scores[4, 7] = np.nan
     return scores
 
@@ -47,29 +50,30 @@ def write(drawn: Path, folder: Path, pool: Pool, matrix: np.ndarray, **more: obj
     return folder
 
 
-def expected(true: list[float], false: list[float]) -> tuple[bool, bool]:
+@pytest.fixture
+def folder(drawn: Path, tmp_path: Path, pool: Pool, matrix: np.ndarray) -> Path:
+    return write(drawn, tmp_path / "run", pool, matrix)
+
+
+def expected(texts: Iterable[str], scores: Iterable[float], true: set[str]) -> tuple[bool, bool]:
     """Whether the best true text wins, and whether it only ties."""
-    best = max(true)
-    return all(wins(best, s) for s in false), not any(wins(s, best) for s in false) and any(tie(best, s) for s in false)
+    of = dict(zip(texts, map(float, scores), strict=True))
+    best, top = max(of[text] for text in true), max(score for text, score in of.items() if text not in true)
+    return wins(best, top), tie(best, top)
 
 
 def test_the_best_true_text_must_beat_every_false_one(
-    drawn: Path, tmp_path: Path, benchmark: Benchmark, pool: Pool, matrix: np.ndarray
+    folder: Path, benchmark: Benchmark, pool: Pool, true: dict[str, set[str]], matrix: np.ndarray
 ) -> None:
-    results = measure(write(drawn, tmp_path / "run", pool, matrix))
-    true = true_texts(benchmark)
+    results = measure(folder)
     found: dict[str, list[tuple[bool, bool]]] = {split: [] for split in SPLITS}
     split_of = {row["scene_id"]: row["split"] for row in benchmark.splits.to_pylist()}
-    for image, row in zip(pool.images, matrix.tolist(), strict=True):
+    for image, row in zip(pool.images, matrix, strict=True):
         if not np.isnan(row).any():
-            of = {
-                truth: [s for s, t in zip(row, pool.texts, strict=True) if (t in true[image]) == truth]
-                for truth in (True, False)
-            }
-            found[split_of[image]].append(expected(of[True], of[False]))
+            found[split_of[image]].append(expected(pool.texts, row, true[image]))
     for split, values in found.items():
         row = find(results, "retrieval", split, metric="R@1")
-        assert (row["metric"], row["items"]) == ("R@1", len(values))
+        assert row["items"] == len(values)
         assert row["value"] == pytest.approx(statistics.fmean(right for right, _ in values), abs=2e-6)
         assert row["ties"] == sum(tied for _, tied in values)
         assert row["chance"] == pytest.approx(2 / len(pool.texts), abs=1e-6)
@@ -77,13 +81,11 @@ def test_the_best_true_text_must_beat_every_false_one(
 
 
 def test_items_say_why_they_are_unscored(
-    drawn: Path, tmp_path: Path, benchmark: Benchmark, pool: Pool, matrix: np.ndarray
+    drawn: Path, tmp_path: Path, pool: Pool, true: dict[str, set[str]], matrix: np.ndarray
 ) -> None:
-    true = true_texts(benchmark)
     image = next(image for image in pool.images if true[image].isdisjoint(true[pool.images[4]]))
-    blurred = sorted(true[image])[0]
     other = next(text for text in pool.texts if text not in set().union(*true.values()))
-    folder = write(drawn, tmp_path / "run", pool, matrix, indistinct_texts={other: blurred})
+    folder = write(drawn, tmp_path / "run", pool, matrix, indistinct_texts={other: min(true[image])})
     items = measure_protocols(open_run(folder))["retrieval"].items
     reason = dict(zip(items.scene_id, items.unscored, strict=True))
     assert (reason[image], reason[pool.images[4]]) == (TRUNCATED, NOT_A_NUMBER)
@@ -91,49 +93,33 @@ def test_items_say_why_they_are_unscored(
 
 
 def test_the_best_three_texts_of_a_pool_are_told(
-    drawn: Path, tmp_path: Path, benchmark: Benchmark, pool: Pool, matrix: np.ndarray
+    folder: Path, pool: Pool, true: dict[str, set[str]], matrix: np.ndarray
 ) -> None:
-    import pandas as pd
-
-    true = true_texts(benchmark)
-    folder = write(drawn, tmp_path / "run", pool, matrix)
     measure(folder)
     table = pd.read_csv(folder / "tables" / "top.csv", dtype={"scene_id": str, "text_id": str})
     assert len(table) == 3 * (len(pool.images) - 1)  # one image has a score that is no number
     for image, rows in table.groupby("scene_id"):
         scores = dict(zip(pool.texts, matrix[pool.images.index(str(image))], strict=True))
         best = sorted(scores, key=lambda text: (-scores[text], text in true[str(image)]))[:3]
-        assert [(scores[t], t in true[str(image)]) for t in best] == list(
-            zip(rows["score"], rows["truth"], strict=True)
-        )
-        assert [scores[text] for text in rows["text_id"]] == rows["score"].tolist()
+        assert rows["score"].tolist() == [scores[text] for text in best] == [scores[text] for text in rows["text_id"]]
+        assert rows["truth"].tolist() == [text in true[str(image)] for text in best]
 
 
 def test_a_sampled_pool_has_another_name_and_only_the_sample_counts(
-    drawn: Path, tmp_path: Path, benchmark: Benchmark, pool: Pool, matrix: np.ndarray
+    drawn: Path, tmp_path: Path, pool: Pool, true: dict[str, set[str]], matrix: np.ndarray
 ) -> None:
-    true, matrix = true_texts(benchmark), np.nan_to_num(matrix)
+    matrix = np.nan_to_num(matrix)
     folder = write(drawn, tmp_path / "run", pool, matrix[:0], sampled_pools={pool.name: 9})
     chosen = [sampled_columns(pool, image, true[image], 9) for image in pool.images]
-    rows: list[Row] = [
-        {
-            "image_id": image,
-            "text_id": pool.texts[c],
-            "channel": "cosine",
-            "score": float(matrix[i, c]),
-            "unscored": None,
-        }
+    rows = [
+        {"image_id": image, "text_id": pool.texts[column], "channel": "cosine", "score": float(matrix[i, column])}
         for i, (image, columns) in enumerate(zip(pool.images, chosen, strict=True))
-        for c in columns
+        for column in columns
     ]
     write_table(folder / "scores.parquet", pa.Table.from_pylist(rows, schema=SCORES), SCORES)
-    items = measure_protocols(open_run(folder))["retrieval"]
-    right = dict(zip(items.items.scene_id, items.outcomes[0].value, strict=True))
-    for i, image in enumerate(pool.images):
-        of = {
-            truth: [float(matrix[i, c]) for c in chosen[i] if (pool.texts[c] in true[image]) == truth]
-            for truth in (True, False)
-        }
-        assert right[image] == expected(of[True], of[False])[0]
-    assert items.outcomes[0].metric == "R@1, sampled pool"
-    assert items.outcomes[0].chance == pytest.approx([2 / 11] * len(pool.images))
+    found = measure_protocols(open_run(folder))["retrieval"]
+    right = dict(zip(found.items.scene_id, found.outcomes[0].value, strict=True))
+    for i, (image, columns) in enumerate(zip(pool.images, chosen, strict=True)):
+        assert right[image] == expected([pool.texts[c] for c in columns], matrix[i, columns], true[image])[0]
+    assert found.outcomes[0].metric == "R@1, sampled pool"
+    assert found.outcomes[0].chance == pytest.approx([2 / 11] * len(pool.images))
