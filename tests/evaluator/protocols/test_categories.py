@@ -35,13 +35,16 @@ def test_weights_are_those_of_a_mean_of_means(paths: list[tuple[str, ...]], rand
     assert weights @ values == pytest.approx(_mean(list(zip(paths, values, strict=True))))
 
 
+def _accuracy(*value: float, ties: Sequence[int] = ()) -> Outcome:
+    return Outcome("accuracy", np.array(value), np.isin(range(len(value)), ties), np.full(len(value), 0.5))
+
+
 def test_each_kind_with_several_categories_has_a_row_and_all_kinds_have_one() -> None:
     items = make_items(
         np.zeros((5, 2)), kind=[*"aaabb"], skill=["x", "x", "y", "", ""], unscored=["", "", "", "", "lost"]
     )
-    value = np.array([1.0, 0, 0, 1, 1])
-    outcome = Outcome("accuracy", value, np.array([False, True, False, False, False]), np.full(5, 0.5))
-    score = Outcome("mean score", value, np.zeros(5, dtype=bool), np.full(5, np.nan), "score")
+    outcome = _accuracy(1, 0, 0, 1, 1, ties=[1])
+    score = replace(outcome, metric="mean score", unit="score")
     rows = category_means(items, [outcome, score], kinds_and_skills(items))
     assert [(row["metric"], row["kind"], row["value"], row["items"], row["ties"], row["unscored"]) for row in rows] == [
         ("accuracy, mean of categories", None, 0.625, 4, 1, 1),
@@ -54,17 +57,14 @@ def test_each_kind_with_several_categories_has_a_row_and_all_kinds_have_one() ->
 
 def test_a_kind_without_scored_items_has_no_mean() -> None:
     items = make_items(np.zeros((2, 2)), kind=["a", "a"], skill=["x", "y"], unscored=["lost", "lost"])
-    (row,) = category_means(
-        items, [Outcome("accuracy", np.ones(2), np.zeros(2, dtype=bool), np.full(2, 0.5))], kinds_and_skills(items)
-    )
+    (row,) = category_means(items, [_accuracy(1, 1)], kinds_and_skills(items))
     assert (row["value"], row["items"], row["unscored"]) == (None, 0, 2)
 
 
 def test_partitions_have_a_mean_of_all_and_empty_ones_none() -> None:
     items = make_items(np.zeros((3, 2)), ["seen", "unseen", "unseen"], kind=["a", "a", "b"])
     items = replace(items, partitioned=True)
-    outcome = Outcome("accuracy", np.array([1.0, 0, 1]), np.zeros(3, dtype=bool), np.full(3, 0.5))
-    rows = category_means(items, [outcome], kinds_and_skills(items))
+    rows = category_means(items, [_accuracy(1, 0, 1)], kinds_and_skills(items))
     assert [(row["split"], row["value"]) for row in rows] == [
         ("full", 0.75),
         ("seen", 1),

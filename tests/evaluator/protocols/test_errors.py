@@ -3,7 +3,6 @@
 import json
 from collections import defaultdict
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,9 +19,10 @@ from evaluator.protocols.errors import (
 from evaluator.protocols.pools import item_pools, true_texts
 from evaluator.runs.measure import measure
 from evaluator.statistics.intervals import cluster_mean
-from generator.dataset.reader import Benchmark, Dataset
+from generator.dataset.reader import Benchmark
 from generator.dataset.writer import write_benchmark
-from tests.evaluator.protocols.plain import tie, wins
+from tests.evaluator.protocols.conftest import QUESTION, run_of
+from tests.evaluator.protocols.plain import Shares, check_shares, mistaken, shares
 from tests.evaluator.protocols.test_retrieval import write
 from tests.evaluator.synthetic import Builder, Row, write_run
 
@@ -66,28 +66,22 @@ def test_a_hand_made_table_has_its_known_outcome(hand_made: Row) -> None:
     rows = {
         (row["metric"], row["error"]): row for row in hand_made["rows"] if row["metric"] in (BY_FAMILIARITY, BY_ATOM)
     }
-    assert set(rows) == {
-        (BY_FAMILIARITY, "more familiar"),
-        (BY_ATOM, "attribute"),
-        (BY_ATOM, "object"),
-        (BY_ATOM, "attribute and object"),
-    }
     expected = {
-        "more familiar": (6, 1.0),
-        "attribute": (1.5, 1 / 4),
-        "object": (3.5, 1 / 2),
-        "attribute and object": (1, 1 / 4),
+        (BY_FAMILIARITY, "more familiar"): (6, 1.0),
+        (BY_ATOM, "attribute"): (1.5, 1 / 4),
+        (BY_ATOM, "object"): (3.5, 1 / 2),
+        (BY_ATOM, "attribute and object"): (1, 1 / 4),
     }
-    for (_, name), row in rows.items():
+    assert set(rows) == set(expected)
+    for name, row in rows.items():
         share, chance = expected[name]
-        assert row["value"] == pytest.approx(share / 6, abs=1e-6)
-        assert row["chance"] == pytest.approx(chance, abs=1e-6)
+        assert (row["value"], row["chance"]) == pytest.approx((share / 6, chance), abs=1e-6)
         assert (row["items"], row["clusters"], row["split"], row["unit"]) == (6, 4, "unseen", "share")
     wrong = [0, 1, 2, 3, 4, 7]
-    shares = np.array([1, 1, 1, 0, 0, 0.5])
-    interval = cluster_mean(shares, np.array([place // 2 for place in wrong]))
-    assert rows[BY_ATOM, "object"]["low"] == pytest.approx(interval.low, abs=1e-6)
-    assert rows[BY_ATOM, "object"]["high"] == pytest.approx(interval.high, abs=1e-6)
+    of_objects = np.array([1, 1, 1, 0, 0, 0.5])
+    interval = cluster_mean(of_objects, np.array([place // 2 for place in wrong]))
+    found = rows[BY_ATOM, "object"]
+    assert (found["low"], found["high"]) == pytest.approx((interval.low, interval.high), abs=1e-6)
 
 
 def test_a_swap_is_an_error_of_binding() -> None:
@@ -96,18 +90,15 @@ def test_a_swap_is_an_error_of_binding() -> None:
     scores = np.random.default_rng(0).random((7, 4))
     whole = error_directions(scores, truth, ~truth, np.arange(4), said, 1e-5)
     names = [*FAMILIARITY, *WRONG]
+    expected: list[set[str]] = [
+        set(),
+        {"more familiar", "binding"},
+        {"as familiar", "object"},
+        {"more familiar", "attribute and object and relation"},
+    ]
     for item, row in enumerate(scores):
         chosen = int(row.argmax())
-        found = {names[i] for i in np.flatnonzero(whole[item, 0])}
-        assert (
-            found
-            == [
-                set(),
-                {"more familiar", "binding"},
-                {"as familiar", "object"},
-                {"more familiar", "attribute and object and relation"},
-            ][chosen]
-        )
+        assert {names[i] for i in np.flatnonzero(whole[item, 0])} == expected[chosen]
         if chosen:
             assert whole[item, 1].reshape(-1)[names.index("more familiar")] == pytest.approx(2 / 3)
 
@@ -123,10 +114,12 @@ def test_retrieval_over_a_pool_is_a_plain_loop(drawn: Path, tmp_path: Path, benc
     results = measure(write(drawn, tmp_path / "run", pool, matrix))
     holdout = benchmark.holdout_block()
     bindings = {tuple(binding) for binding in holdout["bindings"]}
-    forms = {row["text_id"]: json.loads(row["form"]) for row in benchmark.texts.to_pylist()}
     things = {
-        text: [(mention["attributes"].get(holdout["kind"]), mention["category"]) for mention in found["objects"]]
-        for text, found in forms.items()
+        row["text_id"]: [
+            (mention["attributes"].get(holdout["kind"]), mention["category"])
+            for mention in json.loads(row["form"])["objects"]
+        ]
+        for row in benchmark.texts.to_pylist()
     }
 
     def direction(text: str, own: str) -> tuple[str, str]:
@@ -139,39 +132,26 @@ def test_retrieval_over_a_pool_is_a_plain_loop(drawn: Path, tmp_path: Path, benc
         return FAMILIARITY[(more > 0) - (more < 0) + 1], " and ".join(atoms) or "binding"
 
     split_of = {row["scene_id"]: row["split"] for row in benchmark.splits.to_pylist()}
-    shares: dict[tuple[str, str], float] = defaultdict(float)
-    chances: dict[tuple[str, str], float] = defaultdict(float)
-    wrong: dict[str, int] = defaultdict(int)
+    found: Shares = defaultdict(list)
+    by_chance: Shares = defaultdict(list)
     for image, row in zip(pool.images, matrix.tolist(), strict=True):
-        own = sorted(true[image])[0]
-        best = max(s for s, t in zip(row, pool.texts, strict=True) if t in true[image])
-        false = [(s, t) for s, t in zip(row, pool.texts, strict=True) if t not in true[image]]
-        top = max(s for s, _ in false)
-        if not wins(top, best):
-            continue
-        wrong[split_of[image]] += 1
-        chosen = [t for s, t in false if tie(s, top)]
-        for text in chosen:
-            for name in direction(text, own):
-                shares[split_of[image], name] += 1 / len(chosen)
-        for _, text in false:
-            for name in direction(text, own):
-                chances[split_of[image], name] += 1 / len(false)
+        own = min(true[image])
+        best = [s for s, t in zip(row, pool.texts, strict=True) if t in true[image]]
+        false = [(s, direction(t, own)) for s, t in zip(row, pool.texts, strict=True) if t not in true[image]]
+        if chosen := mistaken(best, false):
+            for where, directions in ((found, chosen), (by_chance, [each for _, each in false])):
+                familiarity, atoms = zip(*directions, strict=True)
+                where["grid", split_of[image]].append(shares(familiarity) | shares(atoms))
     rows = [row for row in results["rows"] if row["metric"] in (BY_FAMILIARITY, BY_ATOM)]
-    assert {(row["split"], row["error"]) for row in rows} == set(chances)
+    expected = {(split, name) for (_, split), each in by_chance.items() for of in each for name in of}
+    assert {(row["split"], row["error"]) for row in rows} == expected
     assert {row["split"] for row in rows} == {"val", "seen", "partial", "unseen"}
-    for row in rows:
-        key = (row["split"], row["error"])
-        assert row["items"] == wrong[row["split"]]
-        assert row["value"] == pytest.approx(shares[key] / wrong[row["split"]], abs=2e-6)
-        assert row["chance"] == pytest.approx(chances[key] / wrong[row["split"]], abs=2e-6)
+    check_shares(rows, found, by_chance)
 
 
 def test_texts_without_forms_have_no_rows(tmp_path: Path) -> None:
     builder = Builder(0, 8)
     for _ in range(8):
-        builder.add("confusion", "assignments", [("c", True, None), ("n", False, "none")])
-    root = builder.write(tmp_path / "dataset")
-    results: dict[str, Any] = measure(write_run(root, tmp_path / "run", lambda n: np.arange(n, dtype=float)))
-    assert not Dataset.open(root).benchmark("all").texts["form"].drop_null().to_pylist()
+        builder.add("confusion", "assignments", QUESTION)
+    results = measure(run_of(builder, tmp_path))
     assert {row["metric"] for row in results["rows"]} == {"R@1", "share of errors"}

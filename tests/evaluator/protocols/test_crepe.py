@@ -1,4 +1,5 @@
-"""Raw retrieval in folds against its definition in plain Python, with planted ties."""
+"""CREPE: raw retrieval in folds against its definition in plain Python, with planted ties, and what is asked raw
+only."""
 
 import statistics
 from collections import defaultdict
@@ -10,10 +11,13 @@ import pytest
 from evaluator.protocols.crepe import RAW_METRICS
 from evaluator.protocols.pools import MOST
 from evaluator.protocols.registry import find_protocol
+from evaluator.runs.folder import open_run
 from evaluator.runs.measure import measure
 from evaluator.scoring.needs import LIMIT, collect_needs, within_limit
+from generator.base.errors import UserError
 from generator.base.files import read_json, write_json
 from generator.dataset.reader import Dataset
+from tests.evaluator.protocols.conftest import QUESTION, run_of
 from tests.evaluator.protocols.plain import tie, wins
 from tests.evaluator.synthetic import Builder, find, planted, write_run
 
@@ -26,7 +30,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     builder = Builder(0, 400)
     for i in range(700):
         builder.add("systematicity", "atom", [("c", True, None), *[("n", False, "atom")] * 4])
-        builder.add("productivity", "swap", [("c", True, None), ("n", False, None)], counts=(2, 2, i % 2))
+        builder.add("productivity", "swap", QUESTION, counts=(2, 2, i % 2))
     captions = [row for row in builder.candidates if row["slot"] == "c"]
     for row, other in zip(captions[:100:2], captions[2:102:2], strict=True):
         row["text_id"] = other["text_id"]
@@ -62,7 +66,7 @@ def test_folds_are_equal_distinct_and_within_a_split(many: Path, protocol: str) 
 def test_a_small_partial_split_makes_no_fold_smaller(tmp_path: Path) -> None:
     builder = Builder(0, 60)
     for _ in range(40):
-        builder.add("systematicity", "atom", [("c", True, None), ("n", False, "atom")])
+        builder.add("systematicity", "atom", QUESTION)
     for i, item in enumerate(builder.items):
         item["split"] = ("seen", "unseen")[i % 2] if i else "partial"
     folds = find_protocol("systematicity").folds(Dataset.open(builder.write(tmp_path)).benchmark("all"))
@@ -98,26 +102,32 @@ def test_raw_retrieval_is_its_definition(many: Path, tmp_path: Path, protocol: s
             means, right, ties, unscored = [], [], 0, 0
             for fold in members:
                 matrix = (scores[fold.name].T if turned else scores[fold.name]).astype(float)
-                found = []
-                for i, row in enumerate(matrix):
-                    others = [float(s) for j, s in enumerate(row) if j != i]
-                    if np.isnan(row).any() or (fold is blurred and i < 2):
-                        unscored += 1
-                        continue
-                    best = max(others)
-                    found.append(wins(float(row[i]), best))
-                    ties += tie(float(row[i]), best)
-                means.append(statistics.fmean(found))
-                right += found
+                own, others = np.diag(matrix), np.where(np.eye(len(matrix)), -np.inf, matrix).max(axis=1)
+                scored = ~np.isnan(matrix).any(axis=1)
+                scored[: 2 * (fold is blurred)] = False
+                pairs = list(zip(own[scored], others[scored], strict=True))
+                right += [wins(*pair) for pair in pairs]
+                ties += sum(tie(*pair) for pair in pairs)
+                unscored += sum(~scored)
+                means.append(statistics.fmean(wins(*pair) for pair in pairs))
             row = find(results, protocol, split, metric=metric, n=n, kind="raw")
             assert row["value"] == pytest.approx(statistics.fmean(right), abs=2e-6)
             assert (row["items"], row["ties"], row["unscored"]) == (len(right), ties, unscored)
             assert row["chance"] == pytest.approx(1 / len(members[0].images), abs=1e-6)
             assert row["speaks_of"] == asked[split]
-            if len(members) > 1:
-                assert row["sd"] == pytest.approx(statistics.stdev(means), abs=2e-6)
-            else:
-                assert row["sd"] is None
+            sd = pytest.approx(statistics.stdev(means), abs=2e-6) if len(members) > 1 else None
+            assert row["sd"] == sd
+
+
+def test_sides_of_a_fold_must_have_one_width(many: Path, tmp_path: Path) -> None:
+    folder = write_run(many, tmp_path / "run", lambda n: np.zeros(n))
+    write_json(folder / "run.json", read_json(folder / "run.json") | {"raw_retrieval": ["systematicity"]})
+    (folder / "pools").mkdir()
+    for fold in find_protocol("systematicity").folds(Dataset.open(many).benchmark("all")):
+        for of, width in (("images", 4), ("texts", 5)):
+            np.save(folder / "pools" / f"{fold.name}.{of}.npy", np.ones((len(fold.images), width), np.float32))
+    with pytest.raises(UserError, match="embeddings of another width"):
+        measure(folder)
 
 
 def test_images_are_ranked_by_the_channel_for_that(many: Path, tmp_path: Path) -> None:
@@ -146,3 +156,22 @@ def test_raw_retrieval_that_costs_too_much_is_left_out_and_named(many: Path) -> 
     assert "systematicity" in fewer.left_out
     assert not any(name.startswith("raw-systematicity") for name in fewer.pools)
     assert within_limit(needs, benchmark, 1).left_out == ()
+
+
+def test_captions_alone_are_asked_raw_only_and_relations_have_rows_of_their_own(tmp_path: Path) -> None:
+    builder = Builder(0, 40)
+    for i in range(60):
+        builder.add("systematicity", "raw", [("c", True, None)], "attribute")
+        foils = [("n", False, "atom")] * 4
+        builder.add("systematicity", "atom", [("c", True, None), *foils], ("attribute", "relation")[i % 2])
+    run = run_of(builder, tmp_path, lambda n: planted(builder.rng, n))
+    rows = [row for row in measure(run)["rows"] if row["metric"] == "R@1" and not row["is_gap"]]
+    assert {row["kind"] for row in rows} == {"atom"}
+    of_skill, pooled = ([row for row in rows if bool(row["skill"]) == told] for told in (True, False))
+    assert {row["skill"] for row in of_skill} == {"attribute", "relation"}
+    assert sum(row["items"] for row in of_skill) == sum(row["items"] for row in pooled) == 60
+    assert all(row["unscored"] == 0 for row in pooled)
+    folds = find_protocol("systematicity").folds(open_run(run).benchmark)
+    alone = {row["item_id"] for row in builder.items if row["kind"] == "raw"}
+    texts = {row["text_id"] for row in builder.candidates if row["item_id"] in alone}
+    assert texts & {text for fold in folds for text in fold.texts}
