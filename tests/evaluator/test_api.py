@@ -1,14 +1,12 @@
 """`evaluate` from Python: the same results as `score run`, nothing printed, and mistakes of a model named."""
 
 import gc
-import io
 import json
 import re
 import subprocess
 import sys
 import zlib
 from collections.abc import Callable, Sequence
-from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -105,11 +103,13 @@ def test_scores_tie_as_closely_as_their_model_says(drawn: Path) -> None:
     assert {row["ties"] for row in plain["rows"] if row["is_main"] and not row["is_gap"]} == {0}
 
 
-def test_nothing_is_printed_and_progress_is_called(drawn: Path) -> None:
-    out, err, seen = io.StringIO(), io.StringIO(), []
-    with redirect_stdout(out), redirect_stderr(err):
-        evaluate(Encoder(), drawn, progress=lambda *each: seen.append(each))
-    assert (out.getvalue(), err.getvalue()) == ("", "")
+def test_nothing_is_printed_and_progress_is_called_and_logged(
+    drawn: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    seen = []
+    evaluate(Encoder(), drawn, progress=lambda *each: seen.append(each))
+    assert capfd.readouterr() == ("", "")
+    assert "texts to encode" in caplog.text
     assert {name for name, _, _ in seen} == {"texts", "images"}
     for name in ("texts", "images"):
         steps = [(done, total) for what, done, total in seen if what == name]

@@ -1,16 +1,17 @@
 """Scores by a dataset's own ids: what is there is measured, what is missing is said."""
 
-import csv
 import json
 import random
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from evaluator.protocols.items import COUNTS
+from evaluator.protocols.pools import item_pools
 from evaluator.runs.measure import measure
 from evaluator.scoring.elsewhere import dataset_scores
 from evaluator.scoring.needs import Needs, collect_needs
@@ -92,16 +93,8 @@ WINOGROUND = {  # item: scores of c0_i0, c0_i1, c1_i0, c1_i1; whether text, imag
 
 
 def write_csv(path: Path, rows: list[Row]) -> Path:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(dict.fromkeys(name for row in rows for name in row)))
-        writer.writeheader()
-        writer.writerows(rows)
+    pd.DataFrame(rows).to_csv(path, index=False)
     return path
-
-
-def measured(*arguments: str | Path) -> Row:
-    results: Row = score_json("measure", *arguments)
-    return results
 
 
 @pytest.fixture
@@ -119,7 +112,7 @@ def labels(tmp_path: Path) -> Path:
 
 
 def test_winoground_scores_are_those_computed_by_hand(labels: Path, tmp_path: Path) -> None:
-    results = measured("--items", labels, "--out", tmp_path / "run", "--benchmark", "winoground")
+    results = score_json("measure", "--items", labels, "--out", tmp_path / "run", "--benchmark", "winoground")
     assert (results["model"], results["benchmark"]) == ("clip", "winoground")
     for i, (metric, chance) in enumerate((("text", 1 / 4), ("image", 1 / 4), ("group", 1 / 6))):
         row = find(results, "pairs", "all", metric=metric)
@@ -147,28 +140,19 @@ def test_the_terminal_shows_two_decimals_ties_and_the_tolerance(labels: Path, tm
 
 
 def test_a_report_without_images_opens_and_shows_the_words(tmp_path: Path) -> None:
-    rows = [
-        {
-            "item": i,
-            "protocol": "binary",
-            "truth": truth,
-            "text": f"{'a true' if truth else 'a false'} text {i}",
-            "score": score,
-        }
+    rows: list[Row] = [
+        {"item": i, "protocol": "binary", "truth": truth, "text": f"the {truth} text {i}", "score": score}
         for i in range(4)
-        for truth, score in ((1, 0.5), (0, 0.4 + 0.1 * i))
+        for truth, score in ((True, 0.5), (False, 0.4 + 0.1 * i))
     ]
-    path = write_csv(tmp_path / "scores.csv", rows)
-    succeed("measure", "--items", path, "--out", tmp_path / "run")
+    succeed("measure", "--items", write_csv(tmp_path / "scores.csv", rows), "--out", tmp_path / "run")
     succeed("report", tmp_path / "run")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "data:image/webp" not in page
-    for i in range(4):
-        assert f"a true text {i}" in page
-        assert f"a false text {i}" in page
+    assert all(str(row["text"]) in page for row in rows)
     assert "none: scores from elsewhere" in page
-    words = list(csv.DictReader((tmp_path / "run" / "tables" / "items.csv").open(encoding="utf-8")))
-    assert [row["true_text"] for row in words] == [f"a true text {i}" for i in range(4)]
+    words = pd.read_csv(tmp_path / "run" / "tables" / "items.csv")
+    assert words["true_text"].tolist() == [row["text"] for row in rows if row["truth"]]
 
 
 def test_probabilities_near_one_tie_unless_they_are_read_as_log_odds(tmp_path: Path) -> None:
@@ -178,8 +162,8 @@ def test_probabilities_near_one_tie_unless_they_are_read_as_log_odds(tmp_path: P
         for truth, p in ((1, 1 - 10 ** -(7 + i)), (0, 1 - 10 ** -(6 + i)))
     ]
     path = write_csv(tmp_path / "itm.csv", rows)
-    plain = find(measured("--items", path, "--out", tmp_path / "a"), "binary", "all")
-    odds = find(measured("--items", path, "--out", tmp_path / "b", "--probabilities"), "binary", "all")
+    plain = find(score_json("measure", "--items", path, "--out", tmp_path / "a"), "binary", "all")
+    odds = find(score_json("measure", "--items", path, "--out", tmp_path / "b", "--probabilities"), "binary", "all")
     assert (plain["value"], plain["ties"]) == (0, 5)
     assert (odds["value"], odds["ties"]) == (1, 0)
     assert read_json(tmp_path / "b" / "run.json")["info"]["probabilities"] == "read as log-odds"
@@ -201,40 +185,22 @@ def test_every_protocol_has_the_results_of_a_run_of_ours(everything: Path, tmp_p
     expected = measure(own)
     benchmark = Dataset.open(everything).benchmark("all")
     scores = pq.read_table(own / "scores.parquet")["score"].to_pylist()
-    item_of = {row["item_id"]: row for row in benchmark.items.to_pylist()}
-    text_of = {row["text_id"]: row for row in benchmark.texts.to_pylist()}
-    rows: list[dict[str, Any]] = []
-    for row, score in zip(benchmark.candidates.to_pylist(), scores, strict=True):
-        item, text = item_of[row["item_id"]], text_of[row["text_id"]]
-        labels = {name: item[name] for name in ("protocol", "split", "kind", "skill")}
-        described = {name: text[name] for name in ("text", "level", "n_objects", "n_attributes", "n_relations")}
-        rows.append(
-            {
-                "item": row["item_id"],
-                **labels,
-                "cluster": item["cluster_id"],
-                "image": row["scene_id"],
-                "slot": row["slot"],
-                "truth": row["truth"],
-                "candidate_kind": row["kind"],
-                **described,
-                "score": score,
-            }
-        )
-    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "items.parquet")
-    found = measured("--items", tmp_path / "items.parquet", "--out", tmp_path / "run")
+    candidates = benchmark.candidates.to_pandas().assign(score=scores)
+    rows = candidates.rename(columns={"kind": "candidate_kind"})
+    rows = rows.merge(benchmark.items.to_pandas(), on="item_id").merge(benchmark.texts.to_pandas(), on="text_id")
+    rows = rows.rename(columns={"item_id": "item", "cluster_id": "cluster", "scene_id": "image"})
+    of_items = ["item", "protocol", "split", "kind", "skill", "cluster"]
+    of_candidates = ["image", "slot", "truth", "candidate_kind", "text", "level", *COUNTS, "score"]
+    rows[of_items + of_candidates].to_parquet(tmp_path / "items.parquet", index=False)
+    found = score_json("measure", "--items", tmp_path / "items.parquet", "--out", tmp_path / "run")
     order = list(dict.fromkeys(row["protocol"] for row in found["rows"]))
+    candidates[["scene_id", "text_id", "score"]].to_csv(tmp_path / "ids.csv", index=False)
+    of_dataset = ("--dataset", everything, "--benchmark", "all", "--out", tmp_path / "by-ids")
+    by_ids = score_json("measure", "--items", tmp_path / "ids.csv", *of_dataset)
     for part in ("rows", "fits", "cells"):
-        assert unnamed(found[part]) == sorted(unnamed(expected[part]), key=lambda row: order.index(row["protocol"]))
-    ids = [
-        {"scene_id": row["scene_id"], "text_id": row["text_id"], "score": repr(score)}
-        for row, score in zip(benchmark.candidates.to_pylist(), scores, strict=True)
-    ]
-    path = write_csv(tmp_path / "ids.csv", ids)
-    found = measured("--items", path, "--dataset", everything, "--benchmark", "all", "--out", tmp_path / "by-ids")
-    for part in ("rows", "fits", "cells"):
-        without_raw = [row for row in found[part] if row.get("kind") != "raw"]
-        assert unnamed(without_raw) == sorted(unnamed(expected[part]), key=lambda row: order.index(row["protocol"]))
+        same = sorted(unnamed(expected[part]), key=lambda row: order.index(row["protocol"]))
+        assert unnamed(found[part]) == same
+        assert unnamed([row for row in by_ids[part] if row.get("kind") != "raw"]) == same
 
 
 def test_retrieval_needs_no_pool_of_ours(tmp_path: Path) -> None:
@@ -244,7 +210,8 @@ def test_retrieval_needs_no_pool_of_ours(tmp_path: Path) -> None:
         for item, values in scores.items()
         for place, score in enumerate(values)
     ]
-    row = find(measured("--items", write_csv(tmp_path / "r.csv", rows), "--out", tmp_path / "run"), "retrieval", "all")
+    found = score_json("measure", "--items", write_csv(tmp_path / "r.csv", rows), "--out", tmp_path / "run")
+    row = find(found, "retrieval", "all")
     assert (row["metric"], row["value"], row["ties"]) == ("R@1", pytest.approx(1 / 3, abs=1e-6), 1)
     assert row["chance"] == pytest.approx(1 / 2)
 
@@ -252,20 +219,14 @@ def test_retrieval_needs_no_pool_of_ours(tmp_path: Path) -> None:
 def test_scores_of_a_dataset_with_a_pool_are_those_of_its_run(bags: None, drawn: Path, tmp_path: Path) -> None:
     own = tmp_path / "own"
     succeed("run", drawn, "--model", f"bag:sharp@{drawn}", "--out", own)
-    benchmark = Dataset.open(drawn).benchmark()
-    pairs = pq.read_table(own / "scores.parquet").select(["image_id", "text_id", "score"]).to_pylist()
-    rows = {(row["image_id"], row["text_id"]): row["score"] for row in pairs}
-    matrix = pool_matrix(own, "grid")
-    of_pool = benchmark.items_of("retrieval")["item_id"].to_pylist()
-    images = sorted({row["scene_id"] for row in benchmark.candidates.to_pylist() if row["item_id"] in set(of_pool)})
-    for image, values in zip(images, matrix.tolist(), strict=True):
-        rows |= {
-            (image, text): value for text, value in zip(benchmark.pools["text_id"].to_pylist(), values, strict=True)
-        }
-    table = [{"scene_id": image, "text_id": text, "score": score} for (image, text), score in rows.items()]
-    random.Random(0).shuffle(table)
-    pq.write_table(pa.Table.from_pylist(table), tmp_path / "scores.parquet")
-    found = measured("--items", tmp_path / "scores.parquet", "--dataset", drawn, "--out", tmp_path / "run")
+    (pool,) = item_pools(Dataset.open(drawn).benchmark(), ["retrieval"])
+    pairs = pq.read_table(own / "scores.parquet").to_pylist()
+    scores = {(row["image_id"], row["text_id"]): row["score"] for row in pairs}
+    for image, values in zip(pool.images, pool_matrix(own, "grid").tolist(), strict=True):
+        scores |= {(image, text): value for text, value in zip(pool.texts, values, strict=True)}
+    shuffled = random.Random(0).sample(list(scores), len(scores))
+    pq.write_table(table(shuffled, [scores[pair] for pair in shuffled]), tmp_path / "scores.parquet")
+    found = score_json("measure", "--items", tmp_path / "scores.parquet", "--dataset", drawn, "--out", tmp_path / "run")
     assert unnamed(found["rows"]) == unnamed(measure(own)["rows"])
     succeed("report", tmp_path / "run")
     assert "data:image/webp" in (tmp_path / "report.html").read_text(encoding="utf-8")
@@ -284,7 +245,7 @@ def test_a_folder_of_something_else_and_wrong_options_are_one_sentence(labels: P
 
 
 def test_the_same_folder_may_be_written_again(labels: Path, tmp_path: Path) -> None:
-    first = measured("--items", labels, "--out", tmp_path / "run", "--benchmark", "one")
-    second = measured("--items", labels, "--out", tmp_path / "run", "--benchmark", "two")
+    first = score_json("measure", "--items", labels, "--out", tmp_path / "run", "--benchmark", "one")
+    second = score_json("measure", "--items", labels, "--out", tmp_path / "run", "--benchmark", "two")
     assert unnamed(first["rows"]) == unnamed(second["rows"])
     assert [path.name for path in (tmp_path / "run" / "benchmarks").iterdir()] == ["two"]

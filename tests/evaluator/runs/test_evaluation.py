@@ -7,6 +7,7 @@ import pytest
 from evaluator import Evaluation, evaluate
 from generator.base.errors import UserError
 from tests.evaluator.conftest import score_command
+from tests.evaluator.encoders import Sharp, captions_by_image
 
 
 @pytest.fixture
@@ -28,14 +29,7 @@ def test_the_table_is_the_one_that_the_command_prints(found: Evaluation) -> None
         found.table("binery")
 
 
-def test_a_notebook_shows_the_table_and_names_as_they_are(bags: None, drawn: Path) -> None:
-    from tests.evaluator.encoders import Sharp, captions_by_image
-
-    found = evaluate(Sharp(captions_by_image(drawn)), drawn, name="<b>mine</b>", limit=1, protocols="binary")
-    shown = found._repr_html_()
-    assert "&lt;b&gt;mine&lt;/b&gt; on" in shown
-    assert "<b>" not in shown
-    assert shown.count("<table") == 1
-    for part in ("(limit 1)", "The limit of 1 items left", "is unknown", "100.0 ["):
-        assert part in shown
-        assert part in repr(found)
+def test_a_limit_and_unknown_training_are_shown(drawn: Path) -> None:
+    found = evaluate(Sharp(captions_by_image(drawn)), drawn, limit=1, protocols="binary")
+    for shown in (found._repr_html_(), repr(found)):
+        assert all(part in shown for part in ("(limit 1)", "The limit of 1 items left", "is unknown", "100.0 ["))

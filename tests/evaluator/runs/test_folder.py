@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from evaluator.cli.results_table import print_results
@@ -14,14 +13,15 @@ from evaluator.scoring.writing import pool_path
 from generator.base.errors import UserError
 from generator.base.files import read_json, write_json
 from tests.evaluator.conftest import assert_one_sentence, score_command
-from tests.evaluator.synthetic import Builder, write_run
+from tests.evaluator.protocols.conftest import QUESTION, run_of
+from tests.evaluator.synthetic import Builder
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     builder = Builder(0, 4)
-    builder.add("binary", "swap", [("c", True, None), ("n", False, None)])
-    return write_run(builder.write(tmp_path / "dataset"), tmp_path / "run", lambda n: np.tile([1.0, 0.0], n // 2))
+    builder.add("binary", "swap", QUESTION)
+    return run_of(builder, tmp_path)
 
 
 def test_results_are_read_or_said_to_be_missing(folder: Path) -> None:

@@ -14,6 +14,7 @@ from generator.base.parquet import read_table, write_table
 from generator.dataset.reader import Dataset
 from generator.dataset.records import SCORES
 from tests.evaluator.conftest import assert_one_sentence, score_command
+from tests.evaluator.protocols.conftest import QUESTION, run_of
 from tests.evaluator.synthetic import Builder, Row, add_pair, find, one_of_each, planted, write_run
 
 
@@ -78,37 +79,19 @@ def test_images_are_compared_by_the_channel_for_that(tmp_path: Path) -> None:
     builder = Builder()
     for _ in range(24):
         add_pair(builder)
-        builder.add("binary", "swap", [("c", True, None), ("n", False, None)])
-    root = builder.write(tmp_path / "world")
-    folder = write_run(root, tmp_path / "run", lambda n: np.zeros(n))
-    truth = {
-        (row["scene_id"], row["text_id"]): row["truth"]
-        for row in Dataset.open(root).benchmark("all").candidates.to_pylist()
-    }
+        builder.add("binary", "swap", QUESTION)
+    folder = run_of(builder, tmp_path, np.zeros)
     first = read_table(folder / "scores.parquet", SCORES)
-    right = [
-        float(truth[pair]) for pair in zip(first["image_id"].to_pylist(), first["text_id"].to_pylist(), strict=True)
-    ]
-    second = first.set_column(2, "channel", pa.array(["itc"] * first.num_rows)).set_column(
-        3, "score", pa.array(right, pa.float32())
-    )
+    right = pa.array([float(row["truth"]) for row in builder.candidates], pa.float32())
+    second = first.set_column(2, "channel", pa.array(["itc"] * len(right))).set_column(3, "score", right)
     write_table(folder / "scores.parquet", pa.concat_tables([first, second]), SCORES)
-    record = read_json(folder / "run.json") | {
-        "channels": ["cosine", "itc"],
-        "channel": "cosine",
-        "image_channel": "itc",
-    }
-    write_json(folder / "run.json", record)
-
-    def values(results: Row) -> tuple[float, float]:
-        return find(results, "binary", "seen")["value"], find(results, "pairs", "seen", metric="image", kind="swap")[
-            "value"
-        ]
-
-    both = measure(folder)
-    assert (both["channel"], both["image_channel"], values(both)) == ("cosine", "itc", (0.0, 1.0))
-    asked = measure(folder, "cosine")
-    assert (asked["image_channel"], values(asked)) == ("cosine", (0.0, 0.0))
+    channels = {"channels": ["cosine", "itc"], "channel": "cosine", "image_channel": "itc"}
+    write_json(folder / "run.json", read_json(folder / "run.json") | channels)
+    for asked, between_images, image in ((None, "itc", 1.0), ("cosine", "cosine", 0.0)):
+        found = measure(folder, asked)
+        assert (found["channel"], found["image_channel"]) == ("cosine", between_images)
+        assert find(found, "binary", "seen")["value"] == 0
+        assert find(found, "pairs", "seen", metric="image", kind="swap")["value"] == image
 
 
 @pytest.mark.full
@@ -150,9 +133,8 @@ def test_a_level_that_is_none_is_refused_and_nothing_is_lost(folder: Path, level
 def test_what_is_not_known_is_named(tmp_path: Path) -> None:
     builder = Builder(0, 4)
     for protocol in ("binary", "unheard-of", "unheard-of", "train"):
-        builder.add(protocol, "swap", [("c", True, None), ("n", False, None)])
-    root = builder.write(tmp_path / "dataset")
-    folder = write_run(root, tmp_path / "run", lambda n: np.arange(n, 0, -1.0))
+        builder.add(protocol, "swap", QUESTION)
+    folder = run_of(builder, tmp_path)
     assert measure(folder)["unknown_protocols"] == {"unheard-of": 2}
     done = score_command("measure", folder)
     assert "Not measured: 2 items of the protocol 'unheard-of', which this version does not know." in done.stdout
@@ -160,7 +142,7 @@ def test_what_is_not_known_is_named(tmp_path: Path) -> None:
 
 def test_a_benchmark_of_unknown_protocols_alone_is_one_sentence(tmp_path: Path) -> None:
     builder = Builder(0, 1)
-    builder.add("unheard-of", "swap", [("c", True, None), ("n", False, None)])
+    builder.add("unheard-of", "swap", QUESTION)
     root = builder.write(tmp_path / "dataset")
     done = score_command("run", root, "--model", "open_clip:tiny", "--out", tmp_path / "run")
     assert_one_sentence(done, "has no items to measure (other protocols it has: 'unheard-of')")

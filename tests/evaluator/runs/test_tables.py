@@ -11,11 +11,11 @@ from evaluator import Dataset, evaluate
 from evaluator.runs.folder import open_run
 from evaluator.runs.measure import measure, measure_protocols, write_items
 from evaluator.runs.tables import COLUMNS, item_rows
-from generator.dataset import reader
 from generator.dataset.reader import Benchmark
 from tests.evaluator.conftest import succeed
 from tests.evaluator.encoders import Sharp, captions_by_image
-from tests.evaluator.synthetic import Builder, add_pair, one_of_each, write_run
+from tests.evaluator.protocols.conftest import run_of
+from tests.evaluator.synthetic import Builder, add_pair, one_of_each
 
 
 def test_every_candidate_has_its_words_and_the_models_score(drawn: Path, benchmark: Benchmark) -> None:
@@ -28,10 +28,9 @@ def test_every_candidate_has_its_words_and_the_models_score(drawn: Path, benchma
         image = model.encode_images([world.image(row["images"][0])])
         cosines = (model.encode_texts(row["texts"]) @ image.T).ravel()
         np.testing.assert_allclose(row["scores"], cosines, atol=1e-6)
-        true = max(score for score, truth in zip(row["scores"], row["truth"], strict=True) if truth)
-        false = max(score for score, truth in zip(row["scores"], row["truth"], strict=True) if not truth)
-        assert row["margin"] == pytest.approx(true - false, abs=1e-6)
-        assert row["value"] == float(true - false > 1e-5)
+        best = {truth: score for score, truth in sorted(zip(row["scores"], row["truth"], strict=True))}
+        assert row["margin"] == pytest.approx(best[True] - best[False], abs=1e-6)
+        assert row["value"] == float(best[True] - best[False] > 1e-5)
     binary = items[items["protocol"] == "binary"].set_index("item_id")
     of = dict(zip(*(benchmark.candidates[name].to_pylist() for name in ("item_id", "scene_id")), strict=True))
     assert [images[0] for images in binary["images"]] == [of[item] for item in binary.index]
@@ -42,9 +41,7 @@ def test_pairs_name_both_images_and_what_is_unscored_says_why(tmp_path: Path) ->
     builder = one_of_each(Builder(), 2)
     for _ in range(6):
         add_pair(builder)
-    root = builder.write(tmp_path / "d")
-    folder = write_run(root, tmp_path / "run", lambda n: np.linspace(0, 1, n), broken=[0])
-    run = open_run(folder)
+    run = open_run(run_of(builder, tmp_path, lambda n: np.linspace(0, 1, n), broken=[0]))
     rows = {row["item_id"]: row for row in item_rows(run, measure_protocols(run))}
     assert len(rows) == run.benchmark.items.num_rows
     scores = np.linspace(0, 1, run.benchmark.candidates.num_rows)
@@ -80,16 +77,14 @@ def test_the_best_three_texts_stand_best_first_and_a_tie_is_false_first(tmp_path
     builder = one_of_each(Builder(0, 60), 10)
     rng = np.random.default_rng(3)
     given = rng.choice([0.1, 0.2, 0.3, 0.4], len(builder.candidates)).astype(np.float32)
-    root = builder.write(tmp_path / "d")
-    run = write_run(root, tmp_path / "run", lambda n: given[:n], broken=[5])
+    run = run_of(builder, tmp_path, lambda n: given, broken=[5])
     measure(run)
     found = pd.read_csv(run / "tables" / "top.csv")
     items: dict[str, list[tuple[float, bool]]] = {}
-    candidates = reader.Dataset.open(root).benchmark("all").candidates.to_pylist()
-    for row, score in zip(candidates, given.tolist(), strict=True):
+    for row, score in zip(builder.candidates, given.tolist(), strict=True):
         if row["slot"] in ("c", "n"):
             items.setdefault(row["item_id"], []).append((-score, row["truth"]))
-    items.pop(candidates[5]["item_id"], None)
+    items.pop(builder.candidates[5]["item_id"], None)
     expected = {item: sorted(rows)[:3] for item, rows in items.items() if len(rows) > 3}
     assert set(found["item_id"]) == set(expected)
     for item, rows in found.groupby("item_id"):
@@ -103,11 +98,9 @@ def test_a_true_text_that_wins_within_the_tolerance_is_not_first(tmp_path: Path)
     builder = Builder(0, 8)
     for _ in range(3):
         builder.add("productivity", "atom", [("c", True, None), *[("n", False, None)] * 5])
-    root = builder.write(tmp_path / "d")
     given = np.array([[0.5 + margin, 0.5, 0.1, 0.1, 0.1, 0.1] for margin in (0.0, 5e-6, 1e-3)], np.float32).ravel()
-    run = write_run(root, tmp_path / "run", lambda n: given[:n])
+    run = run_of(builder, tmp_path, lambda n: given)
     measure(run)
-    found = pd.read_csv(run / "tables" / "top.csv")
-    assert found[found["rank"] == 1].sort_values("item_id")["truth"].tolist() == [False, False, True]
-    right = pd.read_csv(run / "tables" / "items.csv").query("metric == 'R@1'").sort_values("item_id")["value"].tolist()
-    assert right == [0, 0, 1]
+    top, items = (pd.read_csv(run / "tables" / f"{name}.csv").sort_values("item_id") for name in ("top", "items"))
+    assert top.query("rank == 1")["truth"].tolist() == [False, False, True]
+    assert items.query("metric == 'R@1'")["value"].tolist() == [0, 0, 1]
