@@ -1,6 +1,7 @@
 """What tells runs apart: seeds are no part of a design, everything else that was asked for is."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -13,8 +14,9 @@ from generator.dataset.reader import Dataset
 RULES = {"level": 0.95}
 
 
-def _factors(dataset: Path, name: str | None = None, **info: object) -> FactorsRecord:
+def _factors(dataset: Path, name: str | None = None, request: Any = None, **info: object) -> FactorsRecord:
     opened = Dataset.open(dataset)
+    opened.world.manifest["request"] |= request or {}
     benchmark = opened.benchmark(name)
     record = {"model": "spec:x", "info": info, "benchmark": benchmark.digest, "world": opened.world.digest}
     return factors_of(Run(dataset, record, opened.world, benchmark), "cosine", RULES)
@@ -56,23 +58,16 @@ def test_a_base_of_ours_is_known_by_its_weights(drawn: Path, base: dict[str, str
 def test_how_the_scenes_that_were_asked_for_are_shared_is_no_part_of_a_design(drawn: Path) -> None:
     """Class lists of other block seeds have other numbers of labels, and so of scenes."""
 
-    def design(scenes: dict[str, int], asked: str | None) -> dict[str, object]:
-        opened = Dataset.open(drawn)
-        opened.world.manifest["request"] |= {"scenes": scenes, "scenes_asked": asked}
-        record = {"model": "spec:x", "info": {}, "benchmark": "b", "world": "w"}
-        return factors_of(Run(drawn, record, opened.world, opened.benchmark()), "cosine", RULES)["design"]
+    def design(scenes: int, asked: str | None) -> dict[str, object]:
+        return _factors(drawn, request={"scenes": {"train": scenes}, "scenes_asked": asked})["design"]
 
-    assert design({"train": 81}, "4000") == design({"train": 82}, "4000")
-    assert design({"train": 81}, "4000") != design({"train": 81}, "6000")
-    assert design({"train": 81}, None) == design({"train": 82}, None) != design({"train": 81}, "4000")
+    assert design(81, "4000") == design(82, "4000")
+    assert design(81, "4000") != design(81, "6000")
+    assert design(81, None) == design(82, None) != design(81, "4000")
 
 
 def test_another_block_size_is_another_design(several: Path) -> None:
     assert _factors(several, "smaller")["design"] != _factors(several, "color-shape-3x3-b0")["design"]
-
-
-def test_the_rules_of_measuring_are_part_of_the_design(drawn: Path) -> None:
-    assert _factors(drawn)["design"]["level"] == 0.95
 
 
 def test_a_trained_model_is_its_method_and_recipe_without_the_seed(drawn: Path) -> None:
@@ -81,6 +76,6 @@ def test_a_trained_model_is_its_method_and_recipe_without_the_seed(drawn: Path) 
     assert found["treatment"] == {"epochs": 3, "channel": "cosine", "training": "unknown"}
 
 
-def test_another_model_is_its_spec(drawn: Path) -> None:
+def test_another_model_is_its_spec_and_the_rules_of_measuring_are_part_of_the_design(drawn: Path) -> None:
     found = _factors(drawn)
-    assert (found["model"], found["training_seed"]) == ("spec:x", None)
+    assert (found["model"], found["training_seed"], found["design"]["level"]) == ("spec:x", None, 0.95)

@@ -16,7 +16,7 @@ from tests.evaluator.protocols.plain import PlainItem
 from tests.evaluator.synthetic import Builder, Row, add_pair, one_of_each, planted, write_run
 
 TIMES = 400
-QUESTION: list[tuple[str, bool, str | None]] = [("c", True, None), ("n", False, None)]
+CAPTION_AND_FOIL: list[tuple[str, bool, str | None]] = [("c", True, None), ("n", False, None)]
 """A caption and its foil, for Builder.add."""
 
 

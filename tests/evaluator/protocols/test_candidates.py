@@ -7,7 +7,7 @@ import pytest
 from evaluator.protocols.items import INCOMPLETE, MISSING, NOT_A_NUMBER, TRUNCATED
 from evaluator.runs.folder import open_run
 from evaluator.runs.measure import measure, measure_protocols
-from tests.evaluator.protocols.conftest import QUESTION, run_of
+from tests.evaluator.protocols.conftest import CAPTION_AND_FOIL, run_of
 from tests.evaluator.protocols.plain import PlainItem
 from tests.evaluator.synthetic import Builder
 
@@ -29,7 +29,13 @@ def test_an_item_that_lacks_a_part_of_its_protocol_is_unscored_and_rows_say_so(
     tmp_path: Path, protocol: str, part: list[tuple[str, bool, str | None]]
 ) -> None:
     builder = Builder(0, 1)
-    for candidates in (QUESTION, QUESTION[:1], QUESTION[1:], QUESTION + part[:-1], QUESTION + part):
+    for candidates in (
+        CAPTION_AND_FOIL,
+        CAPTION_AND_FOIL[:1],
+        CAPTION_AND_FOIL[1:],
+        CAPTION_AND_FOIL + part[:-1],
+        CAPTION_AND_FOIL + part,
+    ):
         builder.add(protocol, "swap", candidates)
     folder = run_of(builder, tmp_path)
     items = measure_protocols(open_run(folder))[protocol].items
@@ -40,7 +46,7 @@ def test_an_item_that_lacks_a_part_of_its_protocol_is_unscored_and_rows_say_so(
 def test_the_same_texts_may_be_alike_in_one_item_and_not_matter_in_another(tmp_path: Path) -> None:
     builder = Builder(0, 1)
     for _ in range(2):
-        builder.add("binary", "swap", QUESTION)
+        builder.add("binary", "swap", CAPTION_AND_FOIL)
     # the caption of the second is read as that of the first; the foil of the first as its own caption
     folder = run_of(builder, tmp_path, indistinct={"t0000002": "t0000000", "t0000001": "t0000000"})
     assert measure_protocols(open_run(folder))["binary"].items.unscored.tolist() == [TRUNCATED, ""]

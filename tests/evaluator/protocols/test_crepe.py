@@ -17,7 +17,7 @@ from evaluator.scoring.needs import LIMIT, collect_needs, within_limit
 from generator.base.errors import UserError
 from generator.base.files import read_json, write_json
 from generator.dataset.reader import Dataset
-from tests.evaluator.protocols.conftest import QUESTION, run_of
+from tests.evaluator.protocols.conftest import CAPTION_AND_FOIL, run_of
 from tests.evaluator.protocols.plain import tie, wins
 from tests.evaluator.synthetic import Builder, find, planted, write_run
 
@@ -30,7 +30,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     builder = Builder(0, 400)
     for i in range(700):
         builder.add("systematicity", "atom", [("c", True, None), *[("n", False, "atom")] * 4])
-        builder.add("productivity", "swap", QUESTION, counts=(2, 2, i % 2))
+        builder.add("productivity", "swap", CAPTION_AND_FOIL, counts=(2, 2, i % 2))
     captions = [row for row in builder.candidates if row["slot"] == "c"]
     for row, other in zip(captions[:100:2], captions[2:102:2], strict=True):
         row["text_id"] = other["text_id"]
@@ -66,7 +66,7 @@ def test_folds_are_equal_distinct_and_within_a_split(many: Path, protocol: str) 
 def test_a_small_partial_split_makes_no_fold_smaller(tmp_path: Path) -> None:
     builder = Builder(0, 60)
     for _ in range(40):
-        builder.add("systematicity", "atom", QUESTION)
+        builder.add("systematicity", "atom", CAPTION_AND_FOIL)
     for i, item in enumerate(builder.items):
         item["split"] = ("seen", "unseen")[i % 2] if i else "partial"
     folds = find_protocol("systematicity").folds(Dataset.open(builder.write(tmp_path)).benchmark("all"))

@@ -21,7 +21,7 @@ from evaluator.runs.measure import measure
 from evaluator.statistics.intervals import cluster_mean
 from generator.dataset.reader import Benchmark
 from generator.dataset.writer import write_benchmark
-from tests.evaluator.protocols.conftest import QUESTION, run_of
+from tests.evaluator.protocols.conftest import CAPTION_AND_FOIL, run_of
 from tests.evaluator.protocols.plain import Shares, check_shares, mistaken, shares
 from tests.evaluator.protocols.test_retrieval import write
 from tests.evaluator.synthetic import Builder, Row, write_run
@@ -152,6 +152,6 @@ def test_retrieval_over_a_pool_is_a_plain_loop(drawn: Path, tmp_path: Path, benc
 def test_texts_without_forms_have_no_rows(tmp_path: Path) -> None:
     builder = Builder(0, 8)
     for _ in range(8):
-        builder.add("confusion", "assignments", QUESTION)
+        builder.add("confusion", "assignments", CAPTION_AND_FOIL)
     results = measure(run_of(builder, tmp_path))
     assert {row["metric"] for row in results["rows"]} == {"R@1", "share of errors"}

@@ -14,7 +14,7 @@ from evaluator.runs.measure import measure
 from generator.base.errors import UserError
 from generator.base.files import read_json
 from tests.evaluator.conftest import succeed
-from tests.evaluator.protocols.conftest import QUESTION, run_of
+from tests.evaluator.protocols.conftest import CAPTION_AND_FOIL, run_of
 from tests.evaluator.synthetic import Builder, find
 
 
@@ -35,7 +35,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     registry.register("strict", "tests.evaluator.protocols.test_protocol:Strict")
     builder = Builder(0, 40)
     for kind in ("swap", "flip") * 40:
-        builder.add("strict", kind, QUESTION)
+        builder.add("strict", kind, CAPTION_AND_FOIL)
     return run_of(builder, tmp_path, lambda n: np.tile([1.0, 0.0, 0.0, 1.0], n // 4))
 
 

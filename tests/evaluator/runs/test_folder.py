@@ -13,14 +13,14 @@ from evaluator.scoring.writing import pool_path
 from generator.base.errors import UserError
 from generator.base.files import read_json, write_json
 from tests.evaluator.conftest import assert_one_sentence, score_command
-from tests.evaluator.protocols.conftest import QUESTION, run_of
+from tests.evaluator.protocols.conftest import CAPTION_AND_FOIL, run_of
 from tests.evaluator.synthetic import Builder
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     builder = Builder(0, 4)
-    builder.add("binary", "swap", QUESTION)
+    builder.add("binary", "swap", CAPTION_AND_FOIL)
     return run_of(builder, tmp_path)
 
 

@@ -14,7 +14,7 @@ from generator.base.parquet import read_table, write_table
 from generator.dataset.reader import Dataset
 from generator.dataset.records import SCORES
 from tests.evaluator.conftest import assert_one_sentence, score_command
-from tests.evaluator.protocols.conftest import QUESTION, run_of
+from tests.evaluator.protocols.conftest import CAPTION_AND_FOIL, run_of
 from tests.evaluator.synthetic import Builder, Row, add_pair, find, one_of_each, planted, write_run
 
 
@@ -79,7 +79,7 @@ def test_images_are_compared_by_the_channel_for_that(tmp_path: Path) -> None:
     builder = Builder()
     for _ in range(24):
         add_pair(builder)
-        builder.add("binary", "swap", QUESTION)
+        builder.add("binary", "swap", CAPTION_AND_FOIL)
     folder = run_of(builder, tmp_path, np.zeros)
     first = read_table(folder / "scores.parquet", SCORES)
     right = pa.array([float(row["truth"]) for row in builder.candidates], pa.float32())
@@ -133,7 +133,7 @@ def test_a_level_that_is_none_is_refused_and_nothing_is_lost(folder: Path, level
 def test_what_is_not_known_is_named(tmp_path: Path) -> None:
     builder = Builder(0, 4)
     for protocol in ("binary", "unheard-of", "unheard-of", "train"):
-        builder.add(protocol, "swap", QUESTION)
+        builder.add(protocol, "swap", CAPTION_AND_FOIL)
     folder = run_of(builder, tmp_path)
     assert measure(folder)["unknown_protocols"] == {"unheard-of": 2}
     done = score_command("measure", folder)
@@ -142,7 +142,7 @@ def test_what_is_not_known_is_named(tmp_path: Path) -> None:
 
 def test_a_benchmark_of_unknown_protocols_alone_is_one_sentence(tmp_path: Path) -> None:
     builder = Builder(0, 1)
-    builder.add("unheard-of", "swap", QUESTION)
+    builder.add("unheard-of", "swap", CAPTION_AND_FOIL)
     root = builder.write(tmp_path / "dataset")
     done = score_command("run", root, "--model", "open_clip:tiny", "--out", tmp_path / "run")
     assert_one_sentence(done, "has no items to measure (other protocols it has: 'unheard-of')")
