@@ -70,8 +70,8 @@ def test_the_command_and_the_call_give_the_same_results(bags: None, drawn: Path,
     ]
 
 
-@pytest.mark.parametrize("batch_size", [1, 7, None])
-def test_an_object_a_network_and_a_pair_scorer_are_scored(drawn: Path, batch_size: int | None) -> None:
+@pytest.mark.parametrize("batch_size", [1, 7])
+def test_an_object_a_network_and_a_pair_scorer_are_scored(drawn: Path, batch_size: int) -> None:
     network = Network()
     found = evaluate(network, drawn, protocols="binary", batch_size=batch_size)
     assert network.training

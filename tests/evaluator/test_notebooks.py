@@ -1,4 +1,5 @@
-"""What notebooks show of an evaluation and of a dataset: the table, the drawing, a row of images."""
+"""What notebooks show of an evaluation and of a dataset: the table, the drawing, a row of images; and its table for
+programs."""
 
 import base64
 import io
@@ -12,7 +13,8 @@ from PIL import Image
 from evaluator.api import Evaluation, evaluate
 from evaluator.runs.dataset import Dataset
 from generator.base.errors import UserError
-from tests.evaluator.encoders import WordBag, captions_by_image
+from tests.evaluator.conftest import score_command
+from tests.evaluator.encoders import Sharp, WordBag, captions_by_image
 
 
 @pytest.fixture
@@ -58,3 +60,28 @@ def test_a_dataset_shows_its_questions_by_split_and_images(drawn: Path) -> None:
     assert {"binary", "retrieval", "unseen"} <= set(re.findall(r">(\w+)</t[hd]>", shown))
     true = {dataset[i]["texts"][dataset[i]["truth"].index(True)] for i in range(len(dataset))}
     assert all(alt in true for alt in re.findall('alt="([^"]+)"', shown))
+
+
+@pytest.fixture
+def found(bags: None, drawn: Path, tmp_path: Path) -> Evaluation:
+    """Everything that a model that binds got."""
+    return evaluate(f"bag:sharp@{drawn}", drawn, out=tmp_path / "run")
+
+
+def test_the_table_is_the_one_that_the_command_prints(found: Evaluation) -> None:
+    printed = score_command("measure", found.folder).stdout
+    table = found.table("binary")
+    assert set(table["protocol"]) == {"binary"}
+    assert {"seen %", "partial %", "unseen %", "chance %", "items"} <= set(table.columns)
+    line = next(line for line in printed.splitlines() if line.strip().startswith("binary"))
+    assert table["items"][0] in line.split()
+    assert table["seen %"][0].startswith("100.0 [")
+    assert set(found.table()["protocol"]) == {"binary", "retrieval"}
+    with pytest.raises(UserError, match=r"has no protocol 'binery'; did you mean 'binary'\?"):
+        found.table("binery")
+
+
+def test_a_limit_and_unknown_training_are_shown(drawn: Path) -> None:
+    found = evaluate(Sharp(captions_by_image(drawn)), drawn, limit=1, protocols="binary")
+    for shown in (found._repr_html_(), repr(found)):
+        assert all(part in shown for part in ("(limit 1)", "The limit of 1 items left", "is unknown", "100.0 ["))

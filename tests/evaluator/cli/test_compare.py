@@ -8,18 +8,20 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from evaluator.models.registry import FAMILIES, Family
 from tests.evaluator.conftest import assert_one_sentence, score_command, score_json, succeed
 from tests.paths import CHECKOUT
 
 
-@pytest.fixture
-def runs(bags: None, drawn: Path, tmp_path: Path) -> list[Path]:
-    """A model that binds, and a bag of words, which ties on every swap."""
-    folders = []
-    for name in ("sharp", "float32"):
-        folders.append(tmp_path / name)
-        succeed("run", drawn, "--model", f"bag:{name}@{drawn}", "--out", folders[-1])
-    return folders
+@pytest.fixture(scope="module")
+def runs(drawn: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """A model that binds, and a bag of words, which ties on every swap. Not to be changed."""
+    folder = tmp_path_factory.mktemp("compared")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(FAMILIES, "bag", Family("tests.evaluator.encoders:load_bag", "bag:float32@FOLDER"))
+        for name in ("sharp", "float32"):
+            succeed("run", drawn, "--model", f"bag:{name}@{drawn}", "--out", folder / name)
+    return [folder / "sharp", folder / "float32"]
 
 
 def test_two_runs_are_compared_for_people_for_machines_and_as_csv(
@@ -36,10 +38,7 @@ def test_two_runs_are_compared_for_people_for_machines_and_as_csv(
     assert [leaders[split] for split in ("seen", "partial", "unseen")] == [sharp] * 3
     assert comparison["flips"] == []
     assert len(pd.read_csv(out)) == len(comparison["rows"])
-    assert (
-        "has no metric 'acuracy'; did you mean 'accuracy'"
-        in score_command("compare", *runs, "--metric", "acuracy").stderr
-    )
+    assert_one_sentence(score_command("compare", *runs, "--metric", "acuracy"), "did you mean 'accuracy'")
     people = succeed("compare", *runs)
     for part in (f"A = {sharp}", f"B = {bag}", "binary", "retrieval", "unseen", "+100.0*", "A − B", "Ranks"):
         assert (part in people.stdout) == (part != "Ranks"), part
@@ -78,9 +77,8 @@ def test_what_cannot_be_compared_is_one_sentence(runs: list[Path], tmp_path: Pat
     assert_one_sentence(score_command("compare", runs[0]), "Expected at least two models", "alone")
     assert_one_sentence(score_command("compare", *runs, tmp_path / "none"), f"got {tmp_path / 'none'}")
     (tmp_path / "other.csv").write_text("item,correct,cluster\n1,1,1\n")
-    assert_one_sentence(
-        score_command("compare", runs[0], tmp_path / "other.csv"), "has no item that all runs before it"
-    )
+    no_item = score_command("compare", runs[0], tmp_path / "other.csv")
+    assert_one_sentence(no_item, "has no item that all runs before it have", "compare answers to the same items.")
     for arguments in ([], [*runs, "--detect", "0"], [*runs, "--detect", "101"]):
         assert score_command("compare", *arguments).exit_code == 2
 
@@ -134,10 +132,3 @@ def test_what_says_little_is_compared_with_a_sentence(
         (tmp_path / f"{name}.csv").write_text("\n".join(["item,correct,cluster,bindings", *rows]))
     done = succeed("compare", tmp_path / "a.csv", tmp_path / "b.csv")
     assert said in done.stdout
-
-
-def test_models_that_share_no_item_are_refused(tmp_path: Path) -> None:
-    for name in "ab":
-        (tmp_path / f"{name}.csv").write_text(f"item,correct,cluster\n{name},1,c\n")
-    done = score_command("compare", tmp_path / "a.csv", tmp_path / "b.csv")
-    assert_one_sentence(done, "has no item that all runs before it have", "compare answers to the same items.")

@@ -14,14 +14,8 @@ from tests.evaluator.conftest import assert_one_sentence, score_command, succeed
 
 @pytest.fixture
 def files(tmp_path: Path) -> tuple[str, Path]:
-    rows = {
-        "0": {
-            "filename": "a.jpg",
-            "caption": "A red car and a blue bus.",
-            "negative_caption": "A blue car and a red bus.",
-        }
-    }
-    (tmp_path / "swap_att.json").write_text(json.dumps(rows))
+    captions = {"caption": "A red car and a blue bus.", "negative_caption": "A blue car and a red bus."}
+    (tmp_path / "swap_att.json").write_text(json.dumps({"0": {"filename": "a.jpg", **captions}}))
     (tmp_path / "corpus.txt").write_text("a red car\na blue bus\na small blue car\n")
     return f"sugarcrepe:{tmp_path / 'swap_att.json'}", tmp_path / "corpus.txt"
 

@@ -9,37 +9,31 @@ import pytest
 
 from evaluator.cli.main import main
 from evaluator.models.registry import FAMILIES
+from tests.conftest import MODULES
 from tests.evaluator.conftest import score_command, score_json, succeed
 
 HEAVY = ("torch", "open_clip", "matplotlib", "pyarrow", "bpy", "pandas", "transformers")
 HEAVY += ("numpy", "PIL", "pydantic", "rich", "filelock")
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["score", "--help"],
-        ["gen", "--help"],
-        ["score", "run", "--help"],
-        ["gen", "render", "--help"],
-        ["score", "--version"],
-    ],
-)
-def test_help_needs_nothing_heavy(command: list[str]) -> None:
-    module = {"gen": "generator.cli.main", "score": "evaluator.cli.main"}[command[0]]
+def test_help_needs_nothing_heavy() -> None:
+    commands = ["score --help", "gen --help", "score run --help", "gen render --help", "score --version"]
     code = f"""
 import sys
-from {module} import main
-try:
-    main({command[1:]!r}, prog_name={command[0]!r})
-except SystemExit as end:
-    assert not end.code
+from importlib import import_module
+for command in {commands!r}:
+    name, *arguments = command.split()
+    try:
+        import_module({MODULES!r}[name]).main(arguments, prog_name=name)
+    except SystemExit as end:
+        assert not end.code
 print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stderr.strip() == "[]"
-    assert done.stdout.startswith(("Usage: ", "score, version"))
+    assert done.stdout.count("Usage: ") == 4
+    assert "score, version" in done.stdout
 
 
 def _commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
@@ -66,7 +60,6 @@ def test_every_command_and_option_says_what_it_does(path: tuple[str, ...], comma
         ["run"],
         ["run", "x"],
         ["run", "x", "--model", "y:z", "--batch-size", "0"],
-        ["measure"],
         ["report"],
         ["nonsense"],
         ["train", "scratch", "x"],

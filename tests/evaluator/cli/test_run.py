@@ -15,6 +15,8 @@ from tests.evaluator.benchmarks.conftest import write_vl_checklist
 from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command, score_json, succeed
 from tests.test_wheel import MODEL
 
+pytestmark = pytest.mark.usefixtures("bags")
+
 
 @pytest.mark.full
 def test_a_run_from_the_shell(tiny: Callable[..., Tiny], drawn: Path, tmp_path: Path) -> None:
@@ -59,7 +61,7 @@ def test_a_mistake_in_a_process_is_one_sentence_and_2(drawn: Path, tmp_path: Pat
     assert list(tmp_path.iterdir()) == [tmp_path / "cache"] or list(tmp_path.iterdir()) == []
 
 
-def test_results_are_printed_for_people_and_for_machines(bags: None, drawn: Path, tmp_path: Path) -> None:
+def test_results_are_printed_for_people_and_for_machines(drawn: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     people = succeed("run", drawn, "--model", f"bag:sharp@{drawn}", "--out", folder)
     for part in ("metric", "seen", "partial", "unseen", "100.0", "chance %", "(dataset not verified)"):
@@ -78,7 +80,7 @@ def test_results_are_printed_for_people_and_for_machines(bags: None, drawn: Path
     assert [(entry["model"], entry["runs"]) for entry in report["pooled"]] == [(results["model"], 1)]
 
 
-def test_the_level_of_a_run_is_kept_when_it_is_measured_again(bags: None, drawn: Path, tmp_path: Path) -> None:
+def test_the_level_of_a_run_is_kept_when_it_is_measured_again(drawn: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     arguments = ("run", drawn, "--model", f"bag:sharp@{drawn}", "--out", folder)
     assert_one_sentence(score_command(*arguments, "--level", "0.4"), "Expected a level from 0.5 to 0.999, got 0.4")
@@ -94,23 +96,21 @@ def test_the_level_of_a_run_is_kept_when_it_is_measured_again(bags: None, drawn:
     assert "99% intervals" in score_command("report", folder).stdout
 
 
-def test_a_run_has_a_folder_of_its_own_by_default(
-    bags: None, drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_has_a_folder_of_its_own_by_default(drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     os.symlink(drawn, tmp_path / "w")
     succeed("run", "w", "--model", "bag:sharp@w")
     assert (tmp_path / "runs" / "dataset-color-shape-3x3-b0" / "bag_sharp_w" / "results.json").exists()
 
 
-def test_a_folder_that_cannot_be_made_is_one_sentence(bags: None, drawn: Path, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_one_sentence(drawn: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
     done = score_command("run", drawn, "--model", f"bag:sharp@{drawn}", "--out", tmp_path / "file" / "run")
     assert done.exit_code == 2
     assert done.stderr.splitlines()[-1].startswith(f"Error: Cannot write {tmp_path / 'file' / 'run'}: ")
 
 
-def test_several_models_are_scored_and_printed_together(bags: None, drawn: Path, tmp_path: Path) -> None:
+def test_several_models_are_scored_and_printed_together(drawn: Path, tmp_path: Path) -> None:
     specs = [f"bag:sharp@{drawn}", f"bag:float32@{drawn}"]
     models = [part for spec in specs for part in ("--model", spec)]
     found = score_json("run", drawn, *models, "--protocol", "binary", "--out", tmp_path / "runs")
@@ -136,19 +136,17 @@ def test_filters_of_a_benchmark_of_others_are_printed(drawn: Path, tmp_path: Pat
     )
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        "jackalope:none",
-        "hf:./none",
-        "open_clip:ViT-B-32@../none.pt",
-        "open_clip:local-dir:/none",
-    ],
-)
-def test_a_path_that_does_not_exist_is_told_before_torch_is_imported(model: str, tmp_path: Path) -> None:
-    code = "import sys; from evaluator.cli.main import main\ntry: main()\nfinally: print('torch' in sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", code, "run", tmp_path, "--model", model], capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stdout.strip()) == (2, "False")
-    assert "There is no file or folder" in done.stderr
+def test_a_path_that_does_not_exist_is_told_before_torch_is_imported(tmp_path: Path) -> None:
+    models = ["jackalope:none", "hf:./none", "open_clip:ViT-B-32@../none.pt", "open_clip:local-dir:/none"]
+    code = """
+import sys
+from evaluator.cli.main import main
+for model in sys.argv[2:]:
+    try:
+        main(["run", sys.argv[1], "--model", model])
+    except SystemExit as end:
+        print(end.code, "torch" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code, tmp_path, *models], capture_output=True, text=True, check=False)
+    assert done.stdout == len(models) * "2 False\n"
+    assert done.stderr.count("There is no file or folder") == len(models)

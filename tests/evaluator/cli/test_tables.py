@@ -2,10 +2,22 @@
 
 from pathlib import Path
 
-from tests.evaluator.conftest import assert_one_sentence, score_command, score_json, succeed
-from tests.evaluator.report.conftest import measured
+import pytest
 
-__all__ = ["measured"]
+from evaluator.runs.measure import measure
+from tests.evaluator.conftest import assert_one_sentence, score_command, score_json, succeed
+from tests.evaluator.protocols.conftest import run_of
+from tests.evaluator.synthetic import Builder
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    builder = Builder(0, 60)
+    for kind in ("atom", "comp", "both") * 20:
+        builder.add("systematicity", kind, [("c", True, None), *[("n", False, kind)] * 4])
+    folder = run_of(builder, tmp_path_factory.mktemp("crepe"))
+    measure(folder)
+    return folder
 
 
 def test_tables_are_printed_and_written(measured: Path, tmp_path: Path) -> None:

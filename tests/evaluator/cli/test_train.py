@@ -72,16 +72,7 @@ def test_a_preset_is_changed_by_options_and_says_what_was_chosen(
 def test_a_result_of_another_base_is_refused(drawn: Path, tiny: Callable[..., Tiny], tmp_path: Path) -> None:
     """The same recipe and data, and the base has other weights now."""
     base = f"open_clip:tiny@{tiny().save(tmp_path / 'tiny.pt')}"
-    given = (
-        "train",
-        "finetune",
-        drawn,
-        "--model",
-        base,
-        "--out",
-        tmp_path / "m",
-        *SHORT_TRAINING,
-    )
+    given = ("train", "finetune", drawn, "--model", base, "--out", tmp_path / "m", *SHORT_TRAINING)
     for said in ("Loss ", "is finished: it holds the result of this training"):
         done = succeed(*given)
         assert said in done.stderr

@@ -53,22 +53,15 @@ def test_it_follows_from_the_contents_of_files_that_the_command_names(
     assert not set(before) & set(names())
 
 
-def test_arguments_name_the_folders_and_what_amends_has_no_out(tmp_path: Path) -> None:
+def test_stages_are_in_order_and_arguments_name_the_folders_and_what_amends_has_no_out(tmp_path: Path) -> None:
     known = Stages()
     plan = known.add("gen plan")
     rendered = known.add(f"gen render {plan}")
     verified = known.add(f"gen verify {rendered}")
     scored = known.add(f"score run {verified} --model jackalope:{plan}")
+    assert in_order([verified, rendered, plan]) == [plan, rendered, verified]
     made = [str(stage.out(tmp_path)) for stage in (plan, rendered, verified, scored)]
     assert rendered.arguments(tmp_path) == ["gen", "render", made[0], "--out", made[1]]
     assert verified.arguments(tmp_path) == ["gen", "verify", made[2]]
     assert scored.arguments(tmp_path)[2:] == [made[2], "--model", f"jackalope:{made[0]}", "--out", made[3]]
     assert known.add(f"score audit {verified}").out(tmp_path).suffix == ".json"
-
-
-def test_order_puts_each_stage_once_after_what_it_reads() -> None:
-    known = Stages()
-    plan = known.add("gen plan")
-    rendered = known.add(f"gen render {plan}")
-    verified = known.add(f"gen verify {rendered}")
-    assert in_order([verified, rendered, plan]) == [plan, rendered, verified]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from evaluator.metrics.comparison import beats, chance, recall_at_k, tied, wrong_choices
+from evaluator.metrics.comparison import beats, chance, recall_at_k, tied
 from tests.evaluator.protocols.plain import tie, wins
 
 ROWS = 100
@@ -62,19 +62,6 @@ def test_any_two_numbers_never_both_win_and_nan_wins_nothing(a: float, b: float)
         assert not found[0]
     if math.isfinite(a) and math.isfinite(b):
         assert found == [wins(a, b), wins(b, a), tie(a, b)]
-
-
-@given(st.lists(st.lists(st.sampled_from([0.1, 0.1000004, 0.2, 0.3]), min_size=5, max_size=5), min_size=1, max_size=6))
-def test_a_wrong_choice_is_shared_by_the_false_texts_on_top(rows: list[list[float]]) -> None:
-    scores = np.array(rows)
-    true = np.tile([True, True, False, False, False], (len(rows), 1))
-    shares, tie = wrong_choices(scores, true, ~true)
-    for row, of, lost_to_tie in zip(rows, shares.tolist(), tie.tolist(), strict=True):
-        best, top = max(row[:2]), max(row[2:])
-        near = abs(best - top) <= 1e-5
-        assert lost_to_tie == near
-        winners = [i for i in range(2, 5) if abs(row[i] - top) <= 1e-5] if top > best and not near else []
-        assert of == [1 / len(winners) if i in winners else 0.0 for i in range(5)]
 
 
 def test_the_tolerance_decides_what_ties() -> None:

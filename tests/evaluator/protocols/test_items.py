@@ -3,9 +3,8 @@
 from dataclasses import replace
 
 import numpy as np
-import pyarrow as pa
 
-from evaluator.protocols.items import Items, positions, reported_splits, split_rank, strings
+from evaluator.protocols.items import Items, reported_splits, split_rank
 from tests.evaluator.protocols.plain import make_items
 
 
@@ -34,9 +33,3 @@ def test_splits_are_sorted_by_familiarity_then_by_name() -> None:
     splits = ["zoo", "unseen", "val", "ant", "partial", "seen"]
     assert sorted(splits, key=split_rank) == ["val", "seen", "partial", "unseen", "ant", "zoo"]
     assert reported_splits([*splits, "seen"]) == ["seen", "partial", "unseen", "ant", "zoo"]
-
-
-def test_null_strings_are_empty_and_missing_values_have_no_position() -> None:
-    column = pa.chunked_array([["a", None], ["b", "a"]])
-    assert strings(column).tolist() == ["a", "", "b", "a"]
-    assert positions(pa.chunked_array([["b", "c", "a"]]), column).tolist() == [2, -1, 0]

@@ -54,25 +54,13 @@ def test_stars_are_given_of_p_alone_and_of_p_corrected_over_the_table(results: R
     assert {fit["correction"] for fit in results["fits"]} == {"Holm (1979)"}
 
 
-def fits_of(counts: np.ndarray, right: np.ndarray, splits: int) -> list[Row]:
-    items = make_items(np.zeros((len(counts), 1)), [f"split {i % splits}" for i in range(len(counts))], counts=counts)
-    outcome = Outcome("R@1", right.astype(float), np.zeros(len(counts), dtype=bool), np.full(len(counts), 0.2))
-    return [{"protocol": "skill", **fit} for fit in loads(items, outcome)]
-
-
-def test_a_star_that_is_one_of_many_tests_is_lost() -> None:
-    """Without any load, some of 360 coefficients have p < .005, and none after the correction."""
-    rng, n = np.random.default_rng(0), 120 * 50
-    fits = fits_of(rng.integers(1, 4, (n, 3)), rng.random(n) < 0.7, 120)
-    coefficients = [beta for fit in fits for beta in fit["coefficients"].values()]
-    assert sum(bool(beta["stars"]) for beta in coefficients) > 0
-    assert sum(bool(beta["stars_corrected"]) for beta in coefficients) == 0
-
-
 def drawn(rng: np.random.Generator, load: float, splits: int = 1, n: int = 600) -> list[Row]:
     """The fits of a run whose R@1 falls by `load` points with each object, and by a block's and run's own chance."""
     counts = rng.integers(1, 4, (n, 3))
-    return fits_of(counts, rng.random(n) < 0.9 + load / 100 * counts[:, 0], splits)
+    items = make_items(np.zeros((n, 1)), [f"split {i % splits}" for i in range(n)], counts=counts)
+    right = (rng.random(n) < 0.9 + load / 100 * counts[:, 0]).astype(float)
+    first = Outcome("R@1", right, np.zeros(n, dtype=bool), np.full(n, 0.2))
+    return [{"protocol": "skill", **fit} for fit in loads(items, first)]
 
 
 def test_a_pooled_fit_has_the_sizes_of_all_runs_and_stars_of_all_fits() -> None:

@@ -23,9 +23,7 @@ from evaluator.provenance.contamination import (
     FITTED,
     UNKNOWN,
     find_overlaps,
-    mark_of,
     training_of,
-    training_said,
 )
 from evaluator.provenance.exposure import RECORD, Exposure, scene_names
 from evaluator.report.papers.given import read_given
@@ -46,6 +44,11 @@ from tests.evaluator.conftest import Tiny, assert_one_sentence, build_dataset, s
 TRAINED, OTHER = "color-shape-3x3-b0", "b5"
 
 
+def _train(world: World, benchmark: Benchmark, out: Path, **more: Any) -> None:
+    recipe = Scratch(epochs=1, batch=24, **more)
+    train(recipe, benchmark_source(world, benchmark, recipe), out, device="cpu")
+
+
 @pytest.fixture(scope="module")
 def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A drawn dataset with the benchmarks of block seeds 0 and 5, which share no binding, and a model of the first."""
@@ -56,53 +59,52 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
         vocabulary = parse_vocabulary(dataset.world.vocabulary_text, "vocabulary.toml")
         holdout = draw_block("3x3", vocabulary, 5)
         describe(root, dataset.world, holdout, OTHER, first_request(holdout))
-        recipe = Scratch(epochs=1, batch=24)
-        train(
-            recipe, benchmark_source(dataset.world, dataset.benchmark(TRAINED), recipe), folder / "model", device="cpu"
-        )
+        _train(dataset.world, dataset.benchmark(TRAINED), folder / "model")
 
     return once(tmp_path_factory, "two", make)
 
 
-def _bindings_shown(root: Path) -> tuple[int, int, int]:
+@pytest.fixture(scope="module")
+def shown(two: Path) -> tuple[int, int, int]:
     """By a plain reading: held-out bindings of the other benchmark among the objects of the training images, in all,
     and images of its items that trained."""
-    dataset = Dataset.open(root)
-    train = {row["scene_id"] for row in dataset.benchmark(TRAINED).splits.to_pylist() if row["split"] == "train"}
-    other = dataset.benchmark(OTHER)
-    assert other.holdout
-    shown = {
+    dataset = Dataset.open(two / "dataset")
+    trained, other = dataset.benchmark(TRAINED), dataset.benchmark(OTHER)
+    train = {row["scene_id"] for row in trained.splits.to_pylist() if row["split"] == "train"}
+    bindings = {
         (dict(thing["attributes"])["color"], thing["category"])
         for row in dataset.world.scenes.to_pylist()
         if row["scene_id"] in train
         for thing in row["objects"]
     }
-    asked = {row["item_id"] for row in other.items.to_pylist() if row["protocol"] == "binary"}
+    asked = set(other.items_of("binary")["item_id"].to_pylist())
     images = {row["scene_id"] for row in other.candidates.to_pylist() if row["item_id"] in asked}
-    held = [tuple(each) for each in other.holdout["bindings"]]
-    assert not any(tuple(each) in shown for each in dataset.benchmark(TRAINED).holdout_block()["bindings"])
-    return sum(each in shown for each in held), len(images & train), len(images)
+    held = [sum(tuple(each) in bindings for each in of.holdout_block()["bindings"]) for of in (trained, other)]
+    assert held[0] == 0 < min(held[1], len(images & train))
+    return held[1], len(images & train), len(images)
+
+
+@pytest.fixture(scope="module")
+def said(shown: tuple[int, int, int]) -> str:
+    return f"CONTAMINATED: {shown[0]} of 9 held-out bindings"
 
 
 def _run(two: Path, spec: str, benchmark: str, out: Path, *more: str) -> tuple[str | Path, ...]:
     return ("run", two / "dataset", "--model", spec, "--benchmark", benchmark, "--out", out, *more)
 
 
-def test_a_model_of_another_block_is_refused(two: Path, tmp_path: Path) -> None:
-    n, trained, images = _bindings_shown(two / "dataset")
-    assert n > 0
-    assert trained > 0
+def test_a_model_of_another_block_is_refused(two: Path, shown: tuple[int, int, int], said: str, tmp_path: Path) -> None:
+    _, trained, images = shown
     out = tmp_path / "run"
-    said = f"CONTAMINATED: {n} of 9 held-out bindings and {trained} of {images} scored images were in training of"
     done = score_command(*_run(two, f"jackalope:{two / 'model'}", OTHER, out, "--protocol", "binary"))
-    assert_one_sentence(done, f"{said} jackalope:", "add --allow-contaminated")
+    whole = f"{said} and {trained} of {images} scored images were in training of jackalope:"
+    assert_one_sentence(done, whole, "add --allow-contaminated")
     assert not out.exists()
     assert_one_sentence(score_command(*_run(two, f"open_clip:local-dir:{two / 'model'}", OTHER, out)), "CONTAMINATED")
 
 
-def test_every_table_and_page_of_an_allowed_run_says_so(two: Path, tmp_path: Path) -> None:
-    n, _, _ = _bindings_shown(two / "dataset")
-    said, out = f"CONTAMINATED: {n} of 9 held-out bindings", tmp_path / "run"
+def test_every_table_and_page_of_an_allowed_run_says_so(two: Path, said: str, tmp_path: Path) -> None:
+    out = tmp_path / "run"
     done = succeed(*_run(two, f"jackalope:{two / 'model'}", OTHER, out, "--allow-contaminated"))
     assert done.stdout.count(said) == 2  # above the short table, and on it
     assert said in done.stderr
@@ -121,9 +123,8 @@ def test_every_table_and_page_of_an_allowed_run_says_so(two: Path, tmp_path: Pat
     _check_files(out, said)
 
 
-def test_items_comparisons_cards_and_papers_figures_say_so_too(two: Path, tmp_path: Path) -> None:
-    n, _, _ = _bindings_shown(two / "dataset")
-    said, runs = f"CONTAMINATED: {n} of 9 held-out bindings", [tmp_path / "run", tmp_path / "blind"]
+def test_items_comparisons_cards_and_papers_figures_say_so_too(two: Path, said: str, tmp_path: Path) -> None:
+    runs = [tmp_path / "run", tmp_path / "blind"]
     trained = f"jackalope:{two / 'model'}"
     for run, spec in zip(runs, (trained, "blind:length"), strict=True):
         succeed(*_run(two, spec, OTHER, run, "--protocol", "binary", "--allow-contaminated", "--jsonl"))
@@ -179,18 +180,16 @@ def test_a_model_of_the_same_block_is_clean(two: Path, tmp_path: Path) -> None:
     assert "CONTAMINATED" not in html
 
 
-def test_training_negatives_that_name_what_is_held_out_count(two: Path, tmp_path: Path) -> None:
+def test_training_negatives_that_name_what_is_held_out_count(two: Path, tmp_path: Path, little: None) -> None:
     root = Path(shutil.copytree(two / "dataset", tmp_path / "dataset"))
     dataset = Dataset.open(root)
     holdout = draw_block("3x3", parse_vocabulary(dataset.world.vocabulary_text, "v"), 0)
     describe(root, dataset.world, holdout, "exposed", first_request(holdout, exposed_negatives=True))
     benchmark = Dataset.open(root).benchmark("exposed")
-    for negatives in ("swap", ""):
-        recipe = Scratch(epochs=1, batch=24, negatives=negatives)
-        train(recipe, benchmark_source(dataset.world, benchmark, recipe), tmp_path / f"model-{negatives}", device="cpu")
+    for negatives, status in (("swap", CONTAMINATED), ("", CLEAN)):
+        _train(dataset.world, benchmark, tmp_path / f"model-{negatives}", negatives=negatives)
         model = load_model(f"jackalope:{tmp_path / f'model-{negatives}'}", "cpu")
-        training = training_of(model, dataset.world, benchmark, [])
-        assert training["status"] == (CONTAMINATED if negatives else CLEAN)
+        assert training_of(model, dataset.world, benchmark, [])["status"] == status
 
 
 def test_of_other_models_the_page_says_that_nothing_is_known(
@@ -217,27 +216,11 @@ def test_a_baseline_that_is_fitted_on_the_run_says_that(world: World, benchmark:
     assert training_of(load_model("blind:length", "cpu"), world, benchmark, [])["status"] == CLEAN
 
 
-class _Holdout:
-    """A benchmark with nothing but a holdout."""
-
-    def __init__(self, holdout: dict[str, Any] | None):
-        self.holdout = holdout
-
-
 def test_overlaps_are_counted_for_everything_that_is_held_out(world: World) -> None:
-    exposure = Exposure(
-        frozenset(
-            {
-                ("color", "red", "cube"),
-                ("size", "blue", "sphere"),
-                (None, None, "cone"),
-                ("color", "gold", None),
-                (None, "teddy", "bear"),
-            }
-        ),
-        frozenset({("cube", "left", "cone")}),
-        scene_names(world, ["000003"])["000003"],
-    )
+    objects = [("color", "red", "cube"), ("size", "blue", "sphere"), (None, None, "cone"), ("color", "gold", None)]
+    objects.append((None, "teddy", "bear"))
+    triples = frozenset({("cube", "left", "cone")})
+    exposure = Exposure(frozenset(objects), triples, scene_names(world, ["000003"])["000003"])
     holdout = {
         "kind": "color",
         "bindings": [["red", "cube"], ["blue", "sphere"], ["red", "cone"]],
@@ -245,10 +228,10 @@ def test_overlaps_are_counted_for_everything_that_is_held_out(world: World) -> N
         "absent_values": ["gold", "blue", "pink"],
         "absent_objects": ["cone", "sphere", "teddy_bear", "polar_bear"],
     }
-    benchmark: Any = _Holdout(holdout)
+    benchmark: Any = SimpleNamespace(holdout=holdout)
     found = [(each.n, each.of) for each in find_overlaps(exposure, world, benchmark, ["000003", "000004"])]
     assert found == [(1, 3), (1, 2), (4, 7), (1, 2)]
-    nothing: Any = _Holdout(None)
+    nothing: Any = SimpleNamespace(holdout=None)
     assert [each.of for each in find_overlaps(exposure, world, nothing, [])] == [0, 0, 0, 0]
 
 
@@ -281,7 +264,7 @@ def test_captions_of_a_corpus_are_read_for_what_is_held_out(two: Path, tmp_path:
 
 
 def test_captions_do_not_tell_of_triples_and_another_training_may() -> None:
-    benchmark: Any = _Holdout({"kind": "color", "triples": [["cube", "left", "cone"]]})
+    benchmark: Any = SimpleNamespace(holdout={"kind": "color", "triples": [["cube", "left", "cone"]]})
     world: Any = None
     corpus = Exposure(described=False, complete=False)
     model: Any = SimpleNamespace(info={}, fits_texts=False, exposure=corpus)
@@ -290,35 +273,27 @@ def test_captions_do_not_tell_of_triples_and_another_training_may() -> None:
     assert training_of(model, world, benchmark, [])["status"] == CONTAMINATED
 
 
-def test_a_copy_of_the_weights_keeps_its_history(two: Path, tmp_path: Path) -> None:
+def test_a_copy_of_the_weights_keeps_its_history(two: Path, said: str, tmp_path: Path) -> None:
     """The file alone, under the name of its architecture, as another format: its digest is that of the record."""
-    n, _, _ = _bindings_shown(two / "dataset")
     model: Any = load_model(f"jackalope:{two / 'model'}", "cpu")
     name = "jackalope-copied"
     (tmp_path / f"{name}.json").write_text(json.dumps(model.config))
     open_clip.add_model_config(tmp_path / f"{name}.json")
     torch.save(model.network.state_dict(), tmp_path / "copy.pt")
     out = tmp_path / "run"
-    done = score_command(*_run(two, f"open_clip:{name}@{tmp_path / 'copy.pt'}", OTHER, out, "--protocol", "binary"))
-    assert_one_sentence(done, f"CONTAMINATED: {n} of 9 held-out bindings")
-    done = succeed(*_run(two, f"open_clip:{name}@{tmp_path / 'copy.pt'}", TRAINED, out, "--protocol", "binary"))
+    spec = f"open_clip:{name}@{tmp_path / 'copy.pt'}"
+    assert_one_sentence(score_command(*_run(two, spec, OTHER, out, "--protocol", "binary")), said)
+    succeed(*_run(two, spec, TRAINED, out, "--protocol", "binary"))
     results = json.loads((out / "results.json").read_text())
     assert results["training"]["status"] == CLEAN
     assert results["factors"]["model"] == "jackalope:scratch"
 
 
-def test_weights_are_known_as_soon_as_they_are_trained(two: Path, tmp_path: Path) -> None:
-    dataset = Dataset.open(two / "dataset")
-    recipe = Scratch(epochs=1, batch=24, seed=5)
-    train(recipe, benchmark_source(dataset.world, dataset.benchmark(TRAINED), recipe), tmp_path / "model", device="cpu")
+def test_weights_are_known_as_soon_as_they_are_trained(
+    world: World, benchmark: Benchmark, tmp_path: Path, little: None
+) -> None:
+    _train(world, benchmark, tmp_path / "model", seed=5)
     (tmp_path / "model" / RECORD).unlink()
     model = load_model(f"open_clip:local-dir:{tmp_path / 'model'}", "cpu")
     assert model.exposure is not None
     assert model.info["trained_on"]["method"] == "scratch"
-
-
-def test_only_contaminated_results_have_a_mark() -> None:
-    assert mark_of({}) == ""
-    assert "unknown" in training_said({})
-    assert mark_of({"training": {"status": UNKNOWN, "said": "a"}}) == ""
-    assert mark_of({"training": {"status": CONTAMINATED, "said": "a"}}) == "a"

@@ -23,6 +23,7 @@ from tests.evaluator.encoders import Sharp, captions_by_image
 from tests.evaluator.scorers import TorchBag
 from tests.evaluator.synthetic import find
 
+pytestmark = pytest.mark.usefixtures("bags")
 SPLITS = {"val": 4, "seen": 12, "partial": 12, "unseen": 12}
 
 
@@ -36,7 +37,7 @@ def _run(dataset: Path, model: str, out: Path, batch: int = 64, protocols: tuple
     "batch", [pytest.param(1, marks=pytest.mark.full), pytest.param(64, marks=pytest.mark.full), 1000]
 )
 def test_a_bag_of_words_ties_on_every_swap(
-    bags: None, drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, batch: int
+    drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, batch: int
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / f"cache{batch}"))
     results = _run(drawn, f"bag:{kind}@{drawn}", tmp_path / "run", batch)
@@ -92,7 +93,7 @@ def test_measuring_again_needs_no_model_and_gives_the_same_bytes(
 
 
 @pytest.mark.full
-def test_the_same_run_again_gives_the_same_results(bags: None, drawn: Path, tmp_path: Path) -> None:
+def test_the_same_run_again_gives_the_same_results(drawn: Path, tmp_path: Path) -> None:
     for _ in range(2):
         _run(drawn, f"bag:sharp@{drawn}", tmp_path / "run")
         results = (tmp_path / "run" / "results.json").read_bytes()
@@ -100,7 +101,7 @@ def test_the_same_run_again_gives_the_same_results(bags: None, drawn: Path, tmp_
     assert (tmp_path / "elsewhere" / "results.json").read_bytes() == results
 
 
-def test_a_run_names_what_it_scored(bags: None, drawn: Path, tmp_path: Path) -> None:
+def test_a_run_names_what_it_scored(drawn: Path, tmp_path: Path) -> None:
     _run(drawn, f"bag:sharp@{drawn}", tmp_path / "run", protocols=("binary",))
     record = json.loads((tmp_path / "run" / "run.json").read_text())
     dataset = Dataset.open(drawn)
@@ -111,7 +112,7 @@ def test_a_run_names_what_it_scored(bags: None, drawn: Path, tmp_path: Path) -> 
     assert record["info"]["weights"] == "words"
 
 
-def test_the_certificate_of_a_dataset_is_quoted(bags: None, drawn_copy: Path, tmp_path: Path) -> None:
+def test_the_certificate_of_a_dataset_is_quoted(drawn_copy: Path, tmp_path: Path) -> None:
     dataset = Dataset.open(drawn_copy)
     write_certificate(dataset.world, dataset.benchmark(), status="as declared")
     results = _run(drawn_copy, f"bag:sharp@{drawn_copy}", tmp_path / "run", protocols=("binary",))
@@ -127,7 +128,7 @@ def _write_again(root: Path, name: str = "", world: str = "", without: int = 0) 
     write_benchmark(root, name or benchmark.name, tables, benchmark.holdout, about)
 
 
-def test_a_dataset_that_changed_is_refused(bags: None, drawn_copy: Path, tmp_path: Path) -> None:
+def test_a_dataset_that_changed_is_refused(drawn_copy: Path, tmp_path: Path) -> None:
     folder, model = tmp_path / "run", f"bag:sharp@{drawn_copy}"
     _run(drawn_copy, model, folder)
     results = (folder / "results.json").read_bytes()
@@ -141,13 +142,13 @@ def test_a_dataset_that_changed_is_refused(bags: None, drawn_copy: Path, tmp_pat
     assert_one_sentence(score_command("measure", folder), "is not at")
 
 
-def test_a_benchmark_over_another_world_is_refused(bags: None, drawn_copy: Path, tmp_path: Path) -> None:
+def test_a_benchmark_over_another_world_is_refused(drawn_copy: Path, tmp_path: Path) -> None:
     _write_again(drawn_copy, world="0" * 64)
     with pytest.raises(UserError, match="made over another world"):
         _run(drawn_copy, f"bag:sharp@{drawn_copy}", tmp_path / "run")
 
 
-def test_a_folder_that_holds_something_else_is_left_alone(bags: None, drawn: Path, tmp_path: Path) -> None:
+def test_a_folder_that_holds_something_else_is_left_alone(drawn: Path, tmp_path: Path) -> None:
     folder = tmp_path / "thesis"
     folder.mkdir()
     (folder / "thesis.tex").write_text("precious")
@@ -164,7 +165,7 @@ def test_a_folder_that_holds_something_else_is_left_alone(bags: None, drawn: Pat
     assert before == {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
 
 
-def test_mistakes_about_the_dataset_are_one_sentence(bags: None, drawn: Path, tmp_path: Path) -> None:
+def test_mistakes_about_the_dataset_are_one_sentence(drawn: Path, tmp_path: Path) -> None:
     model = f"bag:sharp@{drawn}"
     for arguments, said in (
         ([tmp_path / "nowhere"], "is no dataset: it has no folder 'world'"),
@@ -178,7 +179,7 @@ def test_mistakes_about_the_dataset_are_one_sentence(bags: None, drawn: Path, tm
         assert not (tmp_path / "run").exists()
 
 
-def test_a_benchmark_must_be_chosen_where_there_are_several(bags: None, drawn_copy: Path, tmp_path: Path) -> None:
+def test_a_benchmark_must_be_chosen_where_there_are_several(drawn_copy: Path, tmp_path: Path) -> None:
     _write_again(drawn_copy, "second")
     arguments = ("run", drawn_copy, "--model", f"bag:sharp@{drawn_copy / '..' / 'dataset'}", "--out", tmp_path / "run")
     assert_one_sentence(

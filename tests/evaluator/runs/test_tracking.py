@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from evaluator import evaluate
-from evaluator.protocols.records import split_of
 from evaluator.training.contrastive import Contrastive
 from evaluator.training.methods import Scratch
 from evaluator.training.session import train
@@ -16,6 +15,7 @@ from evaluator.training.source import benchmark_source
 from generator.base.files import read_json
 from generator.dataset.reader import Benchmark, World
 from tests.evaluator.conftest import assert_one_sentence, score_command, succeed
+from tests.evaluator.synthetic import find
 
 
 def test_tensorboard_has_every_value(bags: None, drawn: Path, tmp_path: Path) -> None:
@@ -26,15 +26,11 @@ def test_tensorboard_has_every_value(bags: None, drawn: Path, tmp_path: Path) ->
     spec = f"bag:sharp@{drawn}"
     succeed("run", drawn, "--model", spec, "--limit", "20", "--out", run, "--log", "tensorboard")
     events = EventAccumulator(f"{run}.tensorboard").Reload()
-    rows = [row for row in read_json(run / "results.json")["rows"] if row["value"] is not None]
+    results = read_json(run / "results.json")
+    rows = [row for row in results["rows"] if row["value"] is not None]
     scalars = {tag: events.Scalars(tag)[0].value for tag in events.Tags()["scalars"]}
     assert len(scalars) == len(rows)  # no two rows share a name
-    (row,) = [
-        row
-        for row in rows
-        if (row["protocol"], row["metric"], split_of(row), row["kind"], row["n"])
-        == ("binary", "accuracy", "seen", "swap", None)
-    ]
+    row = find(results, "binary", "seen", kind="swap")
     assert scalars["binary/accuracy/swap/seen"] == pytest.approx(row["value"])
     assert sorted(scalars.values()) == pytest.approx(sorted(row["value"] for row in rows))
 
