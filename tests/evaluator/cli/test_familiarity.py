@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,14 +21,19 @@ def files(tmp_path: Path) -> tuple[str, Path]:
     return f"sugarcrepe:{tmp_path / 'swap_att.json'}", tmp_path / "corpus.txt"
 
 
+def summary_and_talk(*arguments: str | Path) -> tuple[dict[str, Any], str]:
+    """What the command prints as JSON and what it says beside."""
+    done = succeed("familiarity", *arguments, "--workers", 1, "--json")
+    return json.loads(done.stdout), done.stderr
+
+
 def test_a_benchmark_is_audited_without_its_images(files: tuple[str, Path], tmp_path: Path) -> None:
     benchmark, corpus = files
     done = succeed("familiarity", benchmark, "--reference", corpus, "--out", tmp_path / "out", "--workers", 1)
     assert "amb_mixed                 1" in done.stdout
     assert "+100.0 points" in done.stdout
     assert (tmp_path / "out" / "splits" / "amb_mixed.txt").read_text() == "0\n"
-    again = score_command("familiarity", benchmark, "--reference", corpus, "--out", tmp_path / "out", "--json")
-    summary = json.loads(again.stdout)
+    summary, _ = summary_and_talk(benchmark, "--reference", corpus, "--out", tmp_path / "out")
     assert summary["bindings"]["positive"]["perfect"] == 1
     assert summary == json.loads((tmp_path / "out" / "summary.json").read_text())
     assert summary["bindings"]["negative"] == {"perfect": 0, "close": 0.5, "none": 0.5}
@@ -44,8 +50,7 @@ def test_references_are_united_and_what_is_left_out_is_said(files: tuple[str, Pa
     (tmp_path / "counts.csv").write_text("attr,obj_lemma,perfect_count,close_count\nred,bus,5,0\n")
     references = [each for path in (corpus, folder, tmp_path / "counts.csv", corpus) for each in ("--reference", path)]
     for _ in range(2):  # the second time OUT is inside the corpus
-        done = succeed("familiarity", benchmark, *references, "--out", folder / "out", "--workers", 1, "--json")
-        summary = json.loads(done.stdout)
+        summary, talk = summary_and_talk(benchmark, *references, "--out", folder / "out")
         assert summary["corpus"]["captions"] == 4
         assert summary["left_out"] == {
             "entries": {"no JSON": 1, "a caption or phrase that is no text": 1},
@@ -54,25 +59,21 @@ def test_references_are_united_and_what_is_left_out_is_said(files: tuple[str, Pa
         }
         assert summary["reference"] == ", ".join(map(str, (corpus, folder, tmp_path / "counts.csv")))
         assert summary["bindings"]["negative"] == {"perfect": 0.5, "close": 0.5, "none": 0}
-    assert "left out: 1 a caption or phrase that is no text, 1 no JSON." in done.stderr
-    assert "Not read: 1 .jpg." in done.stderr
-    assert "has the same captions: 1 .parquet." in done.stderr
-    assert "Tables of counts: 1;" in done.stderr
+    assert "left out: 1 a caption or phrase that is no text, 1 no JSON." in talk
+    assert "Not read: 1 .jpg." in talk
+    assert "has the same captions: 1 .parquet." in talk
+    assert "Tables of counts: 1;" in talk
 
 
 def test_the_match_is_named_and_synonyms_are_seen(files: tuple[str, Path], tmp_path: Path) -> None:
     benchmark, corpus = files
     corpus.write_text("a crimson car\nsmall blue buses\n")
     (tmp_path / "words.txt").write_text("red, crimson\n")
-    asked = ("familiarity", benchmark, "--reference", corpus, "--workers", 1, "--json", "--counts", tmp_path / "counts")
+    asked = (benchmark, "--reference", corpus, "--counts", tmp_path / "counts")
+    matches = {"lemmas": (), "exact": ("--match", "exact"), "synonyms": ("--synonyms", tmp_path / "words.txt")}
     shares = {}
-    for name, more in {
-        "lemmas": (),
-        "exact": ("--match", "exact"),
-        "synonyms": ("--synonyms", tmp_path / "words.txt"),
-    }.items():
-        done = succeed(*asked, "--out", tmp_path / name, *more)
-        summary = json.loads(done.stdout)
+    for name, more in matches.items():
+        summary, _ = summary_and_talk(*asked, "--out", tmp_path / name, *more)
         assert name in summary["match"]
         shares[name] = summary["bindings"]["positive"]
     assert shares == {
@@ -92,13 +93,12 @@ def test_a_corpus_that_has_the_benchmarks_captions_is_read_without_them(
     texts = ["a RED  car and a blue bus.", "a red car", "A red car and a blue bus."]
     corpus = tmp_path / f"with.{form}"
     corpus.write_text("\n".join(texts if form == "txt" else [json.dumps({"caption": each}) for each in texts]))
-    asked = ("familiarity", benchmark, "--reference", corpus, "--workers", 1, "--counts", tmp_path / "c", "--json")
+    asked = (benchmark, "--reference", corpus, "--counts", tmp_path / "c")
     found = {}
     for name, more in {"default": (), "with": ("--with-own",), "without": ("--without-own",)}.items():
-        done = succeed(*asked, "--out", tmp_path / name, *more)
-        found[name] = json.loads(done.stdout)
-        said = "count (--without" if name == "with" else "are left out (--with-own"
-        assert f"has 1 of the 1 true captions of the benchmark; they {said}" in done.stderr
+        found[name], talk = summary_and_talk(*asked, "--out", tmp_path / name, *more)
+        counted = "count (--without" if name == "with" else "are left out (--with-own"
+        assert f"has 1 of the 1 true captions of the benchmark; they {counted}" in talk
     shares = {name: each["bindings"]["positive"]["perfect"] for name, each in found.items()}
     assert shares == {"default": 0.5, "with": 1, "without": 0.5}
     assert found["default"]["reference"] == f"{corpus} without the captions of the benchmark"
@@ -110,10 +110,10 @@ def test_a_caption_that_a_corpus_has_by_chance_counts(tmp_path: Path) -> None:
     lines = ["item,text,truth", *(f"{i},a red thing{i},1\n{i},a blue thing{i},0" for i in range(5))]
     (tmp_path / "t.csv").write_text("\n".join(lines))
     (tmp_path / "corpus.txt").write_text("a red thing0\na red thing1\n")
-    asked = ("familiarity", f"table:{tmp_path / 't.csv'}", "--reference", tmp_path / "corpus.txt", "--workers", 1)
-    done = succeed(*asked, "--out", tmp_path / "out", "--json")
-    assert json.loads(done.stdout)["own"] == {"captions": 5, "held": 2, "count": True}
-    assert json.loads(done.stdout)["bindings"]["positive"]["perfect"] == 0.4
+    asked = (f"table:{tmp_path / 't.csv'}", "--reference", tmp_path / "corpus.txt", "--out", tmp_path / "out")
+    summary, _ = summary_and_talk(*asked)
+    assert summary["own"] == {"captions": 5, "held": 2, "count": True}
+    assert summary["bindings"]["positive"]["perfect"] == 0.4
 
 
 def test_mistakes_are_one_sentence(files: tuple[str, Path], tmp_path: Path) -> None:
@@ -122,18 +122,13 @@ def test_mistakes_are_one_sentence(files: tuple[str, Path], tmp_path: Path) -> N
     assert_one_sentence(score_command("familiarity", f"aro:{tmp_path / 'gone'}", "--reference", corpus), "There is no")
     (tmp_path / "bad.jsonl").write_text("{}")
     (tmp_path / "bad.csv").write_text("caption\na red car\n")
-    assert_one_sentence(
-        score_command("familiarity", benchmark, "--reference", corpus, "--address", "auto"), "add --farm ray"
-    )
-    out = tmp_path / "other"
-    assert_one_sentence(
-        score_command("familiarity", benchmark, "--reference", tmp_path / "bad.jsonl", "--out", out, "--workers", 1),
-        "left out: 1 without a caption",
-    )
-    assert_one_sentence(
-        score_command("familiarity", benchmark, "--reference", tmp_path / "bad.csv", "--out", out, "--workers", 1),
-        "expected the columns attr",
-    )
+    asked = ("familiarity", benchmark, "--out", tmp_path / "other", "--workers", 1, "--reference")
+    for more, sentence in (
+        ((corpus, "--address", "auto"), "add --farm ray"),
+        ((tmp_path / "bad.jsonl",), "left out: 1 without a caption"),
+        ((tmp_path / "bad.csv",), "expected the columns attr"),
+    ):
+        assert_one_sentence(score_command(*asked, *more), sentence)
 
 
 def test_filters_and_what_they_leave_out_are_said(tmp_path: Path) -> None:

@@ -38,7 +38,6 @@ def _precision_and_recall(pairs: Sequence[tuple[Counter[Any], Counter[Any]]]) ->
     """Over what was labelled and what was found in each caption."""
     both = sum((labelled & found).total() for labelled, found in pairs)
     given, made = (sum(pair[i].total() for pair in pairs) for i in (0, 1))
-    assert given >= 300
     return both / made, both / given
 
 
@@ -57,6 +56,7 @@ def test_phrases_and_bindings_of_labelled_captions_are_found(name: str, least: t
         )
         for row in rows
     ]
+    assert sum(labelled.total() for labelled, _ in phrases) >= 300
     found = (*_precision_and_recall(phrases), *_precision_and_recall(bindings))
     assert all(share > of for share, of in zip(found, least, strict=True)), found
 
