@@ -198,6 +198,7 @@ def test_of_other_models_the_page_says_that_nothing_is_known(
     out, spec = tmp_path / "run", f"open_clip:tiny@{tiny().save(tmp_path / 'tiny.pt')}"
     done = succeed(*_run(two, spec, OTHER, out, "--protocol", "binary"))
     assert "What this model was trained on is unknown" in done.stdout
+    assert "CONTAMINATED" not in (out / "tables" / "summary.csv").read_text()
     succeed("report", out)
     html = (out.parent / "report.html").read_text()
     assert "no training image" not in html

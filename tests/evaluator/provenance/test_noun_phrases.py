@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.provenance.captions import DEFAULT, Reading
-from evaluator.provenance.noun_phrases import NounPhrases, SpacyPhrases
+from evaluator.provenance.noun_phrases import NounPhrases, SpacyPhrases, parts_of_speech
 from generator.base.errors import UserError
 from tests.evaluator.conftest import assert_one_sentence, score_command, succeed
 
@@ -66,6 +66,14 @@ def test_any_text_has_phrases_of_its_words(text: str) -> None:
     for phrase in EXTRACT(text):
         assert phrase
         assert all(word in text.lower().replace("’", "'") for word in phrase.split())
+
+
+def test_words_have_their_most_frequent_tag() -> None:
+    tags = parts_of_speech()
+    assert len(tags) > 80_000
+    words = {"dog": "NN", "red": "JJ", "quickly": "RB", "the": "DT", "running": "VBG"}
+    assert {word: tags[word] for word in words} == words
+    assert not any(word.isupper() or word.istitle() for word in tags)
 
 
 PARTS = "a:DET two:NUM it:PRON small:ADJ red:ADJ very:ADV blue:ADJ smiling:VERB dogs:NOUN car:NOUN near:ADP"
