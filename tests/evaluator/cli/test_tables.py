@@ -6,7 +6,7 @@ import pytest
 
 from evaluator.runs.measure import measure
 from tests.evaluator.conftest import assert_one_sentence, score_command, score_json, succeed
-from tests.evaluator.protocols.conftest import run_of
+from tests.evaluator.protocols.conftest import CAPTION_AND_FOIL, run_of
 from tests.evaluator.synthetic import Builder
 
 
@@ -15,6 +15,8 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     builder = Builder(0, 60)
     for kind in ("atom", "comp", "both") * 20:
         builder.add("systematicity", kind, [("c", True, None), *[("n", False, kind)] * 4])
+    for i in range(60):
+        builder.add("productivity", "all", CAPTION_AND_FOIL, counts=(2, 1, i % 4))
     folder = run_of(builder, tmp_path_factory.mktemp("crepe"))
     measure(folder)
     return folder
