@@ -41,6 +41,11 @@ def test_every_value_and_object_keeps_a_seen_binding(r: int, c: int, values: int
     assert {thing for _, thing in seen} == {*CLEVR.objects} - {*holdout.absent_objects}
 
 
+def test_seeds_choose_different_blocks_and_a_plain_block_is_of_the_tested_kind() -> None:
+    assert draw_block("3x3", CLEVR, 0) == draw_block("color:shape=3x3", CLEVR, 0)
+    assert len({(b.values, b.objects) for b in (draw_block("3x3", CLEVR, seed) for seed in range(40))}) > 35
+
+
 def test_blocks_are_the_same_in_whatever_order_they_are_asked_for() -> None:
     """Unseen atoms once took values of the family's tested kind before a block of another kind was drawn."""
     asked = "color:shape=3x3", "relation:pair=1x2", "atoms=1x1"

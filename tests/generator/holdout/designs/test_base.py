@@ -1,8 +1,25 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from generator.holdout.designs.base import DEFAULT_COUNTS, parse_scenes
 from generator.holdout.holdout import Holdout
 from generator.holdout.request import design_of
 
 BLOCK = Holdout("color", "shape", ("red",), ("cube", "cone"), 3, (("red", "cube"), ("red", "cone")), asked=("2x3",))
 RELATED = Holdout("color", "shape", triples=(("cube", "left", "cone"), ("cone", "right", "cube")), opposites=False)
+
+
+def test_numbers_of_scenes_are_read() -> None:
+    assert parse_scenes("3000") == parse_scenes(None) == DEFAULT_COUNTS
+    assert parse_scenes("train=5,seen=6") == {**DEFAULT_COUNTS, "train": 5, "seen": 6}
+
+
+@given(st.integers(30, 10**6))
+def test_a_number_is_shared_out_wholly(n: int) -> None:
+    counts = parse_scenes(str(n))
+    assert counts.keys() == DEFAULT_COUNTS.keys()
+    assert sum(counts.values()) == n
+    assert min(counts.values()) > 0
 
 
 def test_a_holdout_is_told_in_a_line() -> None:
