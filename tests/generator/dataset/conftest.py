@@ -14,7 +14,7 @@ from generator.placement.scenes import place_scene
 from generator.plan.job import Job, plan_world, prepare
 from generator.render.run import Rendering, work_of
 from generator.scene.planned import Planned
-from generator.scene.relations import scene_graph
+from generator.scene.scene_row import scene_row
 from generator.vocabulary.schema import Vocabulary
 
 JOB = Job("clevr", "3x3", {"train": 12, "val": 4, "seen": 6, "partial": 6, "unseen": 6}, 64, 48, 9, 2)
@@ -25,26 +25,9 @@ def record(planned: Planned, vocabulary: Vocabulary, image: Path) -> dict:
     """What a render worker answers, with an image of one colour in place of a render."""
     scene = place_scene(planned, vocabulary, JOB.seed, 0, JOB.width, JOB.height)
     Image.new("RGB", (JOB.width, JOB.height), (int(planned.scene_id) % 256, 0, 0)).save(image)
-    return {
-        "scene_id": planned.scene_id,
-        "cluster_id": planned.cluster_id,
-        "objects": [
-            {
-                "category": o.category,
-                "attributes": o.attributes,
-                "amodal_box": [i, 1, 30, 40],
-                "visible_fraction": 1.0,
-            }
-            for i, o in enumerate(scene.objects)
-        ],
-        "relations": [
-            {"subject": i, "relation": name, "object": j}
-            for i, j, name, holds in scene_graph(scene, vocabulary).edges(keys=True, data="holds")
-            if holds
-        ],
-        "scene": scene.to_json(),
-        "files": {f"images/{image.name}": hashlib.sha256(image.read_bytes()).hexdigest()},
-    }
+    seen = [([i, 1, 30, 40], 1.0) for i in range(len(scene.objects))]
+    files = {f"images/{image.name}": hashlib.sha256(image.read_bytes()).hexdigest()}
+    return {**scene_row(planned, scene, seen, vocabulary), "files": files}
 
 
 def make_dataset(root: Path) -> Path:

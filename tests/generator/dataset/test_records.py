@@ -9,9 +9,7 @@ import pytest
 
 from generator.base.errors import UserError
 from generator.base.files import check_shape
-from generator.base.parquet import write_table
 from generator.dataset.records import (
-    BENCHMARK_TABLES,
     PLAN,
     PLAN_FILE,
     BenchmarkManifest,
@@ -47,19 +45,9 @@ def test_what_is_right_unknown_or_missing_passes() -> None:
     check_shape({"new": object()}, WorldManifest, Path("m"))
 
 
-def test_every_table_of_a_benchmark_can_be_empty(tmp_path: Path) -> None:
-    for name, schema in BENCHMARK_TABLES.items():
-        write_table(tmp_path / name, [], schema)
-        assert pq.read_table(tmp_path / name).schema.equals(pa.schema(schema))
-
-
-def write(folder: Path, schema: pa.Schema) -> None:
-    pq.write_table(schema.empty_table(), folder / PLAN_FILE)
-
-
 def test_a_plan_says_what_it_was_asked_for(tmp_path: Path) -> None:
     assert plan_request(tmp_path) is None
-    write(tmp_path, plan_schema({"seed": 3}))
+    pq.write_table(plan_schema({"seed": 3}).empty_table(), tmp_path / PLAN_FILE)
     assert plan_request(tmp_path) == {"seed": 3}
 
 
@@ -76,6 +64,6 @@ def test_a_plan_says_what_it_was_asked_for(tmp_path: Path) -> None:
     ],
 )
 def test_another_file_is_refused(tmp_path: Path, schema: pa.Schema, said: str) -> None:
-    write(tmp_path, schema)
+    pq.write_table(schema.empty_table(), tmp_path / PLAN_FILE)
     with pytest.raises(UserError, match=said):
         plan_request(tmp_path)

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from generator.base.errors import UserError
 from generator.plan.job import Job, folder_name, parse_objects, parse_resolution, plan_world, prepare
 from generator.vocabulary.schema import parse_vocabulary
 
@@ -12,18 +11,6 @@ from generator.vocabulary.schema import parse_vocabulary
 def test_sizes_and_numbers_of_objects_are_read() -> None:
     assert parse_resolution("320x240") == (320, 240)
     assert [parse_objects(spec) for spec in ("2", "3..10", "1..1")] == [(2, 2), (3, 10), (1, 1)]
-
-
-@pytest.mark.parametrize("spec", ["320", "320x", "x", "320*240", "15x240", "320x4097"])
-def test_a_wrong_resolution_is_refused(spec: str) -> None:
-    with pytest.raises(UserError, match=r"Expected --resolution|expected sides of 16 to 4096"):
-        parse_resolution(spec)
-
-
-@pytest.mark.parametrize("spec", ["0", "11", "3..11", "5..3", "two", ""])
-def test_a_wrong_number_of_objects_is_refused(spec: str) -> None:
-    with pytest.raises(UserError, match="--objects"):
-        parse_objects(spec)
 
 
 COUNTS = {"train": 10, "val": 2, "seen": 3, "partial": 3, "unseen": 3}
@@ -39,35 +26,13 @@ def job(**more: Any) -> Job:
         ({}, "clevr-3x3-b0-s0-64x48"),
         ({"block_seed": (0, 1, 2), "seed": 7}, "clevr-3x3-b0-2-s7-64x48"),
         ({"block_seed": (1, 5)}, "clevr-3x3-b1_5-s0-64x48"),
-        ({"family": "clevr-many", "objects": (3, 6), "holdout": "material:shape=2x2"}, None),
         ({"family": "pug", "environments": ("snow", "desert")}, "pug-snow-desert-3x3-b0-s0-64x48"),
         ({"holdout": (), "design": "coverage", "scenes": None}, "clevr-k1-6-b0-s0-64x48"),
     ],
 )
-def test_a_folder_is_named_after_what_it_holds(more: dict[str, Any], name: str | None) -> None:
-    if name is None:
-        with pytest.raises(UserError, match="material has only 2 values"):
-            prepare(job(**more))
-    else:
-        assert folder_name(prepare(job(**more)), None) == name
+def test_a_folder_is_named_after_what_it_holds(more: dict[str, Any], name: str) -> None:
+    assert folder_name(prepare(job(**more)), None) == name
     assert folder_name(prepare(job()), "bindsplit2026") == "bindsplit2026-s0-64x48"
-
-
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        ({"family": "pug", "objects": (2, 9)}, "has room for"),
-        ({"assets": "0ad"}, "can change nothing; leave it out"),
-        ({"pairs": True, "block_seed": (0, 1)}, "--pairs makes twins for the splits of one holdout"),
-        ({"environments": ("dessert",)}, "has no environment 'dessert'"),
-        ({"scenes": "grid", "objects": (3, 3)}, "--scenes grid has two objects in each scene"),
-        ({"objects": (1, 1)}, "one object alone poses no question"),
-    ],
-)
-def test_what_cannot_be_is_refused_before_anything_is_written(more: dict[str, Any], said: str, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=said):
-        plan_world(prepare(job(**more)), tmp_path / "world")
-    assert not (tmp_path / "world").exists()
 
 
 def test_a_plan_is_made_once_and_holds_what_was_asked_for(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import math
 import shutil
 from collections import Counter
 from itertools import combinations, pairwise
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from generator.scene.planned import Planned
 from generator.scene.relations import along, ground_directions, scene_graph
 from generator.scene.scene import Scene
 from generator.vocabulary.schema import read_vocabulary
-from tests.conftest import run_command
+from tests.conftest import refuse, succeed
 from tests.generator.relations import VOCABULARY as RELATIONS
 from tests.generator.relations import prepared as related_scenes
 
@@ -52,11 +53,8 @@ def test_each_scene_of_the_evaluation_splits_is_followed_by_its_twin(family: str
     for before, scene in pairwise(scenes):
         if scene.twin_of is not None:
             assert (scene.twin_of, scene.exchange) == (before.scene_id, before.exchange)
-            assert (scene.objects, scene.depth_order, scene.cluster_id) == (
-                before.objects,
-                before.depth_order,
-                before.cluster_id,
-            )
+            same = attrgetter("objects", "depth_order", "cluster_id")
+            assert same(scene) == same(before)
     split_of = {s.scene_id: splits.place(arrangement(s.objects, "color")).split for s in scenes}
     twins = Counter(split_of[scene.scene_id] for scene in scenes if scene.twin_of)
     kinds = Counter((split_of[s.scene_id], s.exchange.kind) for s in scenes if s.twin_of and s.exchange)
@@ -119,8 +117,7 @@ def test_placed_twins_differ_in_the_exchange_alone_and_keep_the_rules(family: st
 def render(out: Path, *more: str | Path) -> Path:
     scenes = "train=16,val=2,seen=2,partial=2,unseen=2"
     command = f"gen render --scenes {scenes} --resolution 64x64 --quality draft --pairs --out"
-    done = run_command(*command.split(), out, *more)
-    assert done.returncode == 0, done.stderr
+    succeed(command, out, *more)
     return out
 
 
@@ -167,14 +164,11 @@ def test_all_texts_of_a_world_with_twins_verify(paired: Path, copy: Path) -> Non
     holdout = Holdout.from_dict(Dataset.open(copy).block())
     done = describe(copy, world, holdout, "all", Request())
     assert {name: n for name, n in done.items.items() if "pairs" in name} == {"pairs attribute": 4, "pairs relation": 4}
-    verified = run_command("gen", "verify", copy)
-    assert verified.returncode == 0, verified.stderr
+    succeed("gen verify", copy)
 
 
 def test_a_world_without_twins_gives_no_pairs(rendered: Path) -> None:
-    done = run_command("gen", "describe", rendered, "--protocol", "pairs", "--name", "none")
-    assert done.returncode == 2
-    assert "it needs scenes with a twin (gen render --pairs)" in done.stderr
+    refuse("it needs scenes with a twin (gen render --pairs)", "gen describe --protocol pairs --name none", rendered)
 
 
 @pytest.mark.full
