@@ -39,11 +39,6 @@ def test_a_module_is_loaded_when_its_object_is_first_asked_for() -> None:
     assert "this" not in sys.modules
 
 
-def test_families_and_animals_are_found() -> None:
-    assert resource("scenes/clevr.toml").is_file()
-    assert resource("blender_assets/animals").is_dir()
-
-
 def test_a_wheel_s_own_folder_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "package" / "_data" / "scenes").mkdir(parents=True)
     monkeypatch.setattr(resources, "_PACKAGE", tmp_path / "package")

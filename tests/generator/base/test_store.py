@@ -4,7 +4,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -85,37 +85,8 @@ def test_tars_too(rendered: Path, url: str) -> None:
     assert Dataset.open(url).world.read("images/000003.png") == Dataset.open(rendered).world.read("images/000003.png")
 
 
-@pytest.mark.parametrize("stop", [1, 100, pytest.param(176, marks=pytest.mark.full), 182])
-def test_manifests_come_last_and_what_is_cut_off_continues_to_the_same_files(
-    rendered: Path, url: str, stop: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    done: list[str] = []
-    whole = store._put
-
-    def noted(place: Any, root: Path, paths: Iterable[str]) -> None:
-        for path in paths:
-            if len(done) == stop:
-                raise UserError("the line is dead.")
-            whole(place, root, [path])
-            done.append(path)
-            if path.endswith("/manifest.json"):
-                folder = path.removesuffix("manifest.json")
-                assert {each for each in at(url) if each.startswith(folder)} <= {*done}
-
-    monkeypatch.setattr(store, "_put", noted)
-    with pytest.raises(UserError, match="the line is dead"):
-        make(rendered, url)
-    if stop < 176:
-        with pytest.raises(UserError, match="is no finished dataset"):
-            mirror(url)
-    stop = -1
-    make(rendered, url)
-    assert at(url) == files(rendered)
-    assert done[-1] == "dataset.json"
-    assert sum(path.startswith("world/images/") for path in done) == 174  # each once
-
-
-def cut_off(monkeypatch: pytest.MonkeyPatch, after: int) -> Any:
+@contextmanager
+def cut_off(monkeypatch: pytest.MonkeyPatch, after: int) -> Iterator[None]:
     """Within this context one cannot copy more files to a URL than `after`; it expects that someone tries."""
     whole, done = store._put, iter(range(after))
 
@@ -125,10 +96,37 @@ def cut_off(monkeypatch: pytest.MonkeyPatch, after: int) -> Any:
                 raise UserError("the line is dead.")
             whole(place, root, [path])
 
-    within = ExitStack()
-    within.enter_context(monkeypatch.context()).setattr(store, "_put", put_some)
-    within.enter_context(pytest.raises(UserError, match="the line is dead"))
-    return within
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "_put", put_some)
+        with pytest.raises(UserError, match="the line is dead"):
+            yield
+
+
+@pytest.mark.parametrize("stop", [1, 100, pytest.param(176, marks=pytest.mark.full), 182])
+def test_manifests_come_last_and_what_is_cut_off_continues_to_the_same_files(
+    rendered: Path, url: str, stop: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    whole = store._put
+
+    def noted(place: Any, root: Path, paths: Iterable[str]) -> None:
+        for path in paths:
+            whole(place, root, [path])
+            done.append(path)
+            if path.endswith("/manifest.json"):
+                folder = path.removesuffix("manifest.json")
+                assert {each for each in at(url) if each.startswith(folder)} <= {*done}
+
+    monkeypatch.setattr(store, "_put", noted)
+    with cut_off(monkeypatch, stop):
+        make(rendered, url)
+    if stop < 176:
+        with pytest.raises(UserError, match="is no finished dataset"):
+            mirror(url)
+    make(rendered, url)
+    assert at(url) == files(rendered)
+    assert done[-1] == "dataset.json"
+    assert sum(path.startswith("world/images/") for path in done) == 174  # each once
 
 
 @pytest.mark.parametrize("stop", [0, 3])
@@ -165,9 +163,8 @@ def test_a_shard_whose_copying_is_cut_off_stays_until_it_is_copied(
     with pytest.raises(UserError, match="run the same command again"):
         settle(staging(url))
     render(out=url, shard="1/1", scenes=SCENES, resolution="64x64", quality="draft", device="cpu", workers=1)
-    assert {path for path in at(url) if path.startswith("world/")} == {
-        path for path in files(rendered) if path.startswith("world/")
-    }
+    found, expected = ({path for path in of if path.startswith("world/")} for of in (at(url), files(rendered)))
+    assert found == expected
     assert "dataset.json" in at(url)
     assert not list(cache.rglob("*.png"))
 

@@ -13,23 +13,20 @@ from generator.dataset.writer import WorldWriter, write_benchmark
 from tests.generator.scenes import VOCABULARY_TEXT
 
 VOCABULARY = tomllib.loads(VOCABULARY_TEXT)
+
+
+def thing(category: str | None, **attributes: str) -> dict[str, Any]:
+    return {"category": category, "attributes": attributes}
+
+
 FORMS: dict[str, dict[str, Any]] = {
-    "red cube": {"objects": [{"category": "cube", "attributes": {"color": "red"}}]},
-    "blue cone": {"objects": [{"category": "cone", "attributes": {"color": "blue", "size": "large"}}]},
-    "red cone": {"objects": [{"category": "cone", "attributes": {"color": "red"}}]},
-    "left": {
-        "objects": [{"category": "cube", "attributes": {}}, {"category": "cone", "attributes": {}}],
-        "relations": [[0, "left", 1, True]],
-    },
-    "right": {
-        "objects": [{"category": "cone", "attributes": {}}, {"category": "cube", "attributes": {}}],
-        "relations": [[0, "right", 1, True]],
-    },
-    "between": {
-        "objects": [{"category": name, "attributes": {}} for name in ("cube", "cone", "sphere")],
-        "relations": [[0, "between", 1, True, 2]],
-    },
-    "an object": {"objects": [{"category": None, "attributes": {}, "without": {"color": "green"}}]},
+    "red cube": {"objects": [thing("cube", color="red")]},
+    "blue cone": {"objects": [thing("cone", color="blue", size="large")]},
+    "red cone": {"objects": [thing("cone", color="red")]},
+    "left": {"objects": [thing("cube"), thing("cone")], "relations": [[0, "left", 1, True]]},
+    "right": {"objects": [thing("cone"), thing("cube")], "relations": [[0, "right", 1, True]]},
+    "between": {"objects": [thing("cube"), thing("cone"), thing("sphere")], "relations": [[0, "between", 1, True, 2]]},
+    "an object": {"objects": [{**thing(None), "without": {"color": "green"}}]},
 }
 
 
@@ -94,12 +91,5 @@ def test_names_are_counted_in_captions_and_compared_with_training(benchmark: Ben
 def test_questions_are_counted_by_any_labels(benchmark: Benchmark) -> None:
     counted = {row["n"]: row for row in count_questions(benchmark, [("protocol", "level", "n")])}
     assert set(counted) == {2, 3}  # a red cone; a cone, a cube and their relation
-    assert counted[2] == {
-        "protocol": "systematicity",
-        "level": "OA",
-        "n": 2,
-        "items": 2,
-        "captions": 2,
-        "false_texts": 3,
-        "set_size": None,
-    }
+    numbers = {"items": 2, "captions": 2, "false_texts": 3, "set_size": None}
+    assert counted[2] == {"protocol": "systematicity", "level": "OA", "n": 2, **numbers}
