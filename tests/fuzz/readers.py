@@ -6,7 +6,6 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -50,7 +49,7 @@ from generator.judge.foreign.verify import verify_splits
 from generator.judge.verify import verify_dataset
 from generator.plan.store import StoredPlan
 from generator.vocabulary.families import vocabulary_text
-from generator.vocabulary.schema import parse_vocabulary
+from generator.vocabulary.schema import parse_vocabulary, read_vocabulary
 from tests.evaluator.audits.familiarity.test_corpora import tar
 from tests.glb import glb, triangle
 
@@ -108,14 +107,6 @@ def _read_plan(root: Path) -> None:
     plan.assigned()
 
 
-def _judge(root: Path) -> dict[str, Any]:
-    return verify_dataset(root, None)
-
-
-def _judge_and_make_again(root: Path) -> object:
-    return verify_dataset(root, None, reproduce=Reproduction())
-
-
 def _mesh_files(*names: str) -> Read:
     def read(root: Path) -> None:
         for name in names:
@@ -143,32 +134,16 @@ def _output(output: str) -> Read:
     return read
 
 
-def _family(root: Path) -> None:
-    parse_vocabulary(vocabulary_text(str(root / "family.toml")), "family.toml")
+def _reported(name: str, measured: bool) -> Read:
+    """Measure a run where that is asked for, and write its tables and its page."""
 
+    def read(root: Path) -> None:
+        run = open_run(root / name)
+        results = measure(run.folder) if measured else read_results(run)
+        write_latex(results, run.folder)
+        write_page([read_named(str(run.folder))], root / "page.html")
 
-def _run(root: Path) -> None:
-    run = open_run(root / "run")
-    results = measure(run.folder)
-    write_latex(results, run.folder)
-    write_page([read_named(str(run.folder))], root / "page.html")
-
-
-def _report(root: Path) -> None:
-    run = open_run(root / "run")
-    results = read_results(run)
-    write_latex(results, run.folder)
-    write_page([read_named(str(run.folder))], root / "page.html")
-
-
-def _worded(root: Path) -> None:
-    results = measure(open_run(root / "worded").folder)
-    write_latex(results, root / "worded")
-    write_page([read_named(str(root / "worded"))], root / "page.html")
-
-
-def _report_words(root: Path) -> None:
-    write_page([read_named(str(root / "worded"))], root / "page.html")
+    return read
 
 
 def _answers(root: Path) -> None:
@@ -180,10 +155,6 @@ def _answers(root: Path) -> None:
 class _Says:
     def answer(self, images: list[Image.Image], question: str) -> str:
         return "<think>Red?</think> The answer is A."
-
-
-def _partitions(root: Path) -> None:
-    read_splits(root / "partitions", open_run(root / "run").benchmark)
 
 
 def _corpus(root: Path) -> None:
@@ -198,21 +169,10 @@ def _counts(root: Path) -> None:
     read_counts(root / "counts.parquet", {("red", "car")})
 
 
-def _parted(root: Path) -> None:
-    measure(open_run(root / "parted").folder)
-
-
 def _cache(root: Path) -> None:
     with VectorCache(root / "cache.sqlite") as cache:
         for vector in cache.get(["a", "b", "c"]).values():
             assert vector.dtype == np.float32
-
-
-def _compare(name: str) -> Read:
-    def read(root: Path) -> None:
-        match(read_answers(f"a={root / name}"))
-
-    return read
 
 
 def _pool(root: Path) -> None:
@@ -223,12 +183,10 @@ def _pool(root: Path) -> None:
 
 
 def _items(name: str) -> Read:
-    def read(root: Path) -> None:
-        measure_items(Source(root / name, out=root / "measured"))
-
-    return read
+    return lambda root: measure_items(Source(root / name, out=root / "measured"))
 
 
+_KINDS = ("JSONL", "CSV", "Parquet")
 CORPORA = tuple(f"corpus.{form}" for form in ("tar", "json", "jsonl.gz", "parquet", "txt", "tar.gz"))
 READERS: dict[str, Reader] = {
     "tables": Reader(
@@ -259,7 +217,7 @@ READERS: dict[str, Reader] = {
             *(f"benchmarks/NAME/{name}.parquet" for name in BENCHMARK_TABLES),
             "world/images/000001.png",
         ),
-        _judge,
+        lambda root: verify_dataset(root, None),
         seal=True,
     ),
     "judge, indices": Reader(
@@ -271,16 +229,15 @@ READERS: dict[str, Reader] = {
             "world/SHA256SUMS",
             "benchmarks/NAME/manifest.json",
         ),
-        _judge_and_make_again,
+        lambda root: verify_dataset(root, None, reproduce=Reproduction()),
     ),
-    "judge, tars": Reader(("world/packed.parquet", "world/shards/000000.tar"), _judge, seal=True),
+    "judge, tars": Reader(
+        ("world/packed.parquet", "world/shards/000000.tar"), lambda root: verify_dataset(root, None), seal=True
+    ),
     "tars": Reader(("world/packed.parquet", "world/shards/000000.tar"), _read_dataset, seal=True),
     "journal": Reader((".journal.db",), _resume),
-    "masks": Reader(("masks/0.png",), _output("masks")),
-    "depth": Reader(("depth/0.npy",), _output("depth")),
-    "normals": Reader(("normals/0.npy",), _output("normals")),
-    "boxes": Reader(("boxes/0.json",), _output("boxes")),
-    "family": Reader(("family.toml",), _family),
+    **{output: Reader((output_path(output, "0"),), _output(output)) for output in OUTPUTS},
+    "family": Reader(("family.toml",), lambda root: read_vocabulary(str(root / "family.toml"))),
     "animal": Reader(("animal.toml",), lambda root: load_skeleton(root / "animal.toml")),
     "mesh": Reader(("hare.npz",), lambda root: read_asset(root, "hare")),
     "notes of a mesh": Reader(("hare.json",), lambda root: read_notes(root, "hare")),
@@ -290,24 +247,25 @@ READERS: dict[str, Reader] = {
     "pool": Reader(("pool.npy",), _pool),
     "splits, JSON": Reader(("splits.json",), lambda root: verify_splits(root / "splits.json")),
     "splits, CSV": Reader(("splits.csv",), lambda root: verify_splits(root / "splits.csv")),
-    "items, JSONL": Reader(("items.jsonl",), _items("items.jsonl")),
-    "items, CSV": Reader(("items.csv",), _items("items.csv")),
-    "items, Parquet": Reader(("items.parquet",), _items("items.parquet")),
-    "compare, CSV": Reader(("answers.csv",), _compare("answers.csv")),
-    "compare, Parquet": Reader(("answers.parquet",), _compare("answers.parquet")),
-    "compare, run": Reader(("run/tables/items.csv", "run/results.json", "run/run.json"), _compare("run")),
-    "run": Reader(("run/scores.parquet", "run/run.json"), _run),
-    "report": Reader(("run/tables/items.csv", "run/results.json", "run/run.json"), _report),
+    **{f"items, {kind}": Reader((f"items.{kind.lower()}",), _items(f"items.{kind.lower()}")) for kind in _KINDS},
+    "compare, CSV": Reader(("answers.csv",), lambda root: match(read_answers(f"a={root}/answers.csv"))),
+    "compare, Parquet": Reader(("answers.parquet",), lambda root: match(read_answers(f"a={root}/answers.parquet"))),
+    "compare, run": Reader(
+        ("run/tables/items.csv", "run/results.json", "run/run.json"), lambda root: match(read_answers(f"a={root}/run"))
+    ),
+    "run": Reader(("run/scores.parquet", "run/run.json"), _reported("run", True)),
+    "report": Reader(("run/tables/items.csv", "run/results.json", "run/run.json"), _reported("run", False)),
     "partitions": Reader(
-        tuple(f"partitions/{name}" for name in ("per_sample_overlap.tsv", "excluded.tsv", "summary.json")), _partitions
+        tuple(f"partitions/{name}" for name in ("per_sample_overlap.tsv", "excluded.tsv", "summary.json")),
+        lambda root: read_splits(root / "partitions", open_run(root / "run").benchmark),
     ),
     "corpora": Reader(CORPORA, _corpus),
     "tables of counts": Reader(("counts.csv", "counts.parquet"), _counts),
-    "splits of a run": Reader(("parted/splits.json",), _parted),
+    "splits of a run": Reader(("parted/splits.json",), lambda root: measure(open_run(root / "parted").folder)),
     "exposure": Reader(("jackalope.json",), recorded_exposure),
     "cache of scores": Reader(("cache.sqlite",), _cache),
-    "run in words": Reader(("worded/answers.parquet", "worded/run.json"), _worded),
-    "report in words": Reader(("worded/results.json",), _report_words),
+    "run in words": Reader(("worded/answers.parquet", "worded/run.json"), _reported("worded", True)),
+    "report in words": Reader(("worded/results.json",), _reported("worded", False)),
     "answers": Reader(("store.sqlite",), _answers),
     "prompt": Reader(("prompt.toml",), lambda root: read_prompt(root / "prompt.toml")),
     "batch": Reader(("batch.jsonl",), lambda root: list(read_batch([root / "batch.jsonl"]))),

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from generator.base.errors import UserError
+from generator.dataset.outputs import OUTPUTS
 from generator.judge.verify import verify_dataset
 from tests.fuzz.mutations import of_kind
 from tests.fuzz.readers import READERS, make_files, seal
@@ -120,11 +121,8 @@ def test_the_files_are_whole_before_they_are_damaged(folder: Path) -> None:
         reader.read(place(folder, name, reader.files[0])[0])
 
 
-_UNOPENED = {"masks", "depth", "normals", "boxes"}  # which World reads, and decodes from memory
-
-
 @pytest.mark.full
-@pytest.mark.parametrize("name", sorted(READERS.keys() - _UNOPENED))
+@pytest.mark.parametrize("name", sorted(READERS.keys() - OUTPUTS))  # World reads outputs, and decodes them from memory
 @pytest.mark.parametrize("plant", [os.mkfifo, sparse], ids=["pipe", "sparse"])
 def test_pipes_and_sparse_files_are_refused_soon(folder: Path, name: str, plant: Callable[[Path], object]) -> None:
     reader = READERS[name]

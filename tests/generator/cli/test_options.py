@@ -1,10 +1,8 @@
 """Options that several commands share, which of them the user gave, and tables."""
 
 import click
-import pytest
 from click.testing import CliRunner
 
-from generator.cli.main import main
 from generator.cli.options import BLOCK_SEED, HOLDOUT, SEED, given, table
 
 
@@ -21,13 +19,6 @@ def test_only_options_on_the_command_line_are_given() -> None:
     assert CliRunner().invoke(command, []).stdout == "[]\n"
     done = CliRunner().invoke(command, ["--seed", "0", "--holdout", "2x2", "--holdout", "relation:pair=2x3"])
     assert done.stdout == "[('holdout', '--holdout'), ('seed', '--seed')]\n"
-
-
-@pytest.mark.parametrize("name", ["render", "plan", "split"])
-def test_the_options_of_a_holdout_are_the_same_everywhere(name: str) -> None:
-    by_name = {each.name: each for each in main.commands[name].params if isinstance(each, click.Option)}
-    assert {"holdout", "design", "block_seed", "opposites"} <= set(by_name)
-    assert "3x3" in str(by_name["holdout"].help)
 
 
 def test_labels_stand_to_the_left_and_numbers_to_the_right() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from generator.dataset.reader import Dataset
 from generator.plan.power import SplitSize, difference, half_width
-from tests.conftest import FEW, refuse, run_command, run_process, succeed
+from tests.conftest import FEW, refuse, run_process, succeed
 from tests.generator.cli.test_split import contents
 from tests.generator.render.digests import files
 from tests.paths import CHECKOUT
@@ -90,13 +90,8 @@ def test_a_plan_is_told_without_a_world(tmp_path: Path) -> None:
 def test_a_design_with_several_benchmarks_is_told_for_machines() -> None:
     told = json.loads(succeed("gen plan --design coverage --holdout k2..3 --scenes grid --power --json").stdout)
     assert [design["benchmark"] for design in told["designs"]] == ["color-shape-k2-b0", "color-shape-k3-b0"]
-    assert told["assumed"] == {
-        "main_effect": 0.5,
-        "binding_effect": 1.0,
-        "cluster_effect": 0.5,
-        "level": 0.95,
-        "power": 0.8,
-    }
+    effects = {"main_effect": 0.5, "binding_effect": 1.0, "cluster_effect": 0.5}
+    assert told["assumed"] == {**effects, "level": 0.95, "power": 0.8}
     for design in told["designs"]:
         assert len(design["rows"]) == 16
         size = SplitSize(*(design[name] for name in ("split", "scenes", "clusters", "bindings", "objects", "levels")))
@@ -114,7 +109,7 @@ def test_another_holdout_over_images_is_told_and_nothing_is_written(copied: Path
 
 
 def test_a_plan_says_in_one_line_what_it_will_tell(tmp_path: Path) -> None:
-    done = run_command("gen plan --block-seed 0..1", *FEW, "--out", tmp_path / "world")
+    done = succeed("gen plan --block-seed 0..1", *FEW, "--out", tmp_path / "world")
     (line,) = [line for line in done.stderr.splitlines() if line.startswith("Expect: ")]
     assert "bindings: an unseen accuracy of 75% will have an interval of about ±" in line
     assert "with 5 block seeds ±" in line

@@ -12,12 +12,6 @@ from tests.conftest import refuse, render_arguments, succeed
 QUICK = "gen render --scenes train=4,val=1,seen=1,partial=1,unseen=1 --quality draft --workers 1 --json"
 
 
-def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "thesis.tex").write_text("precious")
-    refuse("holds something else than a world; choose another --out", *render_arguments(tmp_path))
-    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
-
-
 def test_a_folder_that_holds_another_world_is_left_alone(rendered: Path) -> None:
     before = sorted(path.stat().st_mtime_ns for path in rendered.rglob("*"))
     refuse("it has seed = 0, not 1; choose another --out", *render_arguments(rendered, "--seed", "1"))

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.conftest import MODULES, refuse, run_command, succeed
+from tests.conftest import MODULES, refuse, succeed
 
 NAME = "color-shape-3x3-b0"
 
@@ -27,11 +27,11 @@ def test_a_benchmark_is_added_and_named(copied: Path) -> None:
 def test_a_benchmark_that_is_there_is_kept_unless_it_is_to_be_replaced(copied: Path) -> None:
     succeed("gen verify", copied)
     before = contents(copied)
-    refused = run_command(f"gen split --name {NAME}", copied)
-    assert refused.returncode == 2
-    assert refused.stderr == (
-        f"Error: {copied} has another benchmark {NAME}: its splits differ; choose another --name, or add --replace, "
-        "which removes that one and its certificate.\n"
+    refuse(
+        f"{copied} has another benchmark {NAME}: its splits differ; choose another --name, or add --replace, "
+        "which removes that one and its certificate.",
+        f"gen split --name {NAME}",
+        copied,
     )
     assert contents(copied) == before
     assert succeed("gen split --replace", copied).stdout == f"{NAME}\n"
@@ -68,12 +68,7 @@ def test_two_commands_for_one_name_end_as_one_would(copied: Path) -> None:
         code,
         "split",
         str(copied),
-        "--holdout",
-        "4x6",
-        "--block-seed",
-        "1",
-        "--name",
-        "both",
+        *["--holdout", "4x6", "--block-seed", "1", "--name", "both"],
     ]
     running = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(3)]
     said = [each.communicate(timeout=300)[1] for each in running]

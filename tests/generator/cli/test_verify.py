@@ -8,7 +8,7 @@ from itertools import permutations
 from pathlib import Path
 
 from generator.cli.verify import report
-from tests.conftest import run_command
+from tests.conftest import run_command, succeed
 from tests.generator.judge.datasets import BENCHMARK
 from tests.generator.judge.foreign.label_files import LEAKING, THREE, rows
 from tests.paths import CHECKOUT
@@ -33,8 +33,7 @@ def test_the_splits_of_others_are_judged(tmp_path: Path) -> None:
     assert done.stdout == "relational: failed\nsingle: clean\n"
     for leak in THREE:
         assert f"relational: converse leak: {leak}\n" in done.stderr
-    one = run_command("gen", "verify", "--splits", path, "--task", "single", "--json")
-    assert one.returncode == 0
+    one = succeed("gen verify --task single --json --splits", path)
     assert json.loads(one.stdout)["single"]["splits"] == {"train": 1, "test": 1}
     assert list(tmp_path.iterdir()) == [path]
 
@@ -66,21 +65,11 @@ def spar_of_32(path: Path, command: str) -> list[str]:
 
 
 def test_findings_notes_and_tables_come_before_the_sentence() -> None:
-    table = [
-        {
-            "split": "test",
-            **{f"{level}{suffix}": 1 for level in ("seen", "partial", "unseen") for suffix in ("", "_unequal")},
-        }
-    ]
-    found = {
-        "a": {
-            "findings": [{"fault": "leak", "what": "row 1"}],
-            "notes": ["n"],
-            "familiarity": {"color": table},
-            "sentence": "failed.",
-        }
-    }
-    lines = list(report(found))
+    numbers = {f"{level}{suffix}": 1 for level in ("seen", "partial", "unseen") for suffix in ("", "_unequal")}
+    familiarity = {"color": [{"split": "test", **numbers}]}
+    leak = {"fault": "leak", "what": "row 1"}
+    found = {"findings": [leak], "notes": ["n"], "familiarity": familiarity, "sentence": "failed."}
+    lines = list(report({"a": found}))
     assert lines[:2] == ["a: leak: row 1", "a: note: n"]
     assert "how many of their color bindings training never shows" in lines[2]
     assert lines[4].split() == ["test", *["1", "(1)"] * 3]
@@ -89,11 +78,7 @@ def test_findings_notes_and_tables_come_before_the_sentence() -> None:
 
 def test_images_are_compared_when_asked(undisturbed: Path, tmp_path: Path) -> None:
     root = shutil.copytree(undisturbed, tmp_path / "dataset")
-    done = run_command("gen", "verify", root, "--images", "4", "--no-render", "--seed", "3", "--json")
-    assert done.returncode == 0
+    done = succeed("gen verify --images 4 --no-render --seed 3 --json", root)
     (certificate,) = json.loads(done.stdout).values()
     assert certificate["level"] == "sampled outlines"
     assert (certificate["images"]["scenes"], certificate["images"]["seed"]) == (4, 3)
-    done = run_command("gen", "verify", root, "--seed", "3")
-    assert done.returncode == 2
-    assert "add --images 100 or --images all" in done.stderr

@@ -1,7 +1,8 @@
-"""Places on the ground: in the planned orders, within the rules, whatever the sizes."""
+"""Places on the ground: in the planned orders, within the rules, whatever the sizes; and on tops that carry others."""
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations, permutations, product
 
 import pytest
@@ -10,6 +11,8 @@ from hypothesis import strategies as st
 
 from generator.base.streams import Stream
 from generator.placement.ground import Footprint, Ground, Post
+from generator.placement.scenes import draw_positions
+from generator.scene.layouts import Layout, slip
 from generator.scene.projection import project
 from generator.scene.relations import along, ground_directions
 from generator.scene.scene import Camera, Point
@@ -17,12 +20,18 @@ from generator.vocabulary.schema import Vocabulary, read_vocabulary
 
 MANY = read_vocabulary("clevr-many")
 FEW = read_vocabulary("clevr")
+STACKED = read_vocabulary("clevr-relations")
+
+
+def still(vocabulary: Vocabulary) -> Camera:
+    spec = vocabulary.camera
+    return Camera(spec.position, spec.target, spec.lens, spec.sensor)
 
 
 def jittered(vocabulary: Vocabulary, stream: Stream) -> Camera:
-    spec = vocabulary.camera
-    x, y, z = (c + stream.uniform(-spec.jitter, spec.jitter) for c in spec.position)
-    return Camera((x, y, z), spec.target, spec.lens, spec.sensor)
+    jitter = vocabulary.camera.jitter
+    x, y, z = (c + stream.uniform(-jitter, jitter) for c in vocabulary.camera.position)
+    return replace(still(vocabulary), position=(x, y, z))
 
 
 def ranks(places: list[Point], direction: tuple[float, float]) -> tuple[int, ...]:
@@ -86,13 +95,12 @@ class Plain(Ground):
 def test_what_is_remembered_of_pairs_is_what_looking_again_gives(
     order: tuple[int, ...], clumps: tuple[int, ...]
 ) -> None:
-    vocabulary = read_vocabulary("clevr-relations")
     posts = [(Footprint(0.35, 0.0, 0.35),)] * len(order)
     found = []
     for seed in range(20):
-        camera = jittered(vocabulary, Stream("camera", seed))
+        camera = jittered(STACKED, Stream("camera", seed))
         one, other = (
-            kind(camera, vocabulary, 320, 240).find(posts, order, Stream("x", seed), clumps) for kind in (Ground, Plain)
+            kind(camera, STACKED, 320, 240).find(posts, order, Stream("x", seed), clumps) for kind in (Ground, Plain)
         )
         assert one == other
         found.append(one is not None)
@@ -102,8 +110,7 @@ def test_what_is_remembered_of_pairs_is_what_looking_again_gives(
 def test_orders_drawn_anew_are_those_of_places_on_the_ground() -> None:
     """CLEVR's camera sees the square ground from a corner, so what is outermost on one side is seldom so in depth."""
     vocabulary = read_vocabulary("clevr-original")
-    stream, spec = Stream("x"), vocabulary.camera
-    ground = Ground(Camera(spec.position, spec.target, spec.lens, spec.sensor), vocabulary, 320, 240)
+    stream, ground = Stream("x"), Ground(still(vocabulary), vocabulary, 320, 240)
     orders = [ground.depth_order(6, stream) for _ in range(600)]
     assert all(sorted(order) == list(range(6)) for order in orders)
     counts = [sum(order[place] == rank for order in orders) for place, rank in product(range(6), repeat=2)]
@@ -124,16 +131,14 @@ def in_frame(place: Point, radius: float, camera: Camera, width: int, height: in
 
 
 def test_every_order_of_three_is_found_at_the_first_attempt() -> None:
-    camera = Camera(MANY.camera.position, MANY.camera.target, MANY.camera.lens, MANY.camera.sensor)
-    ground = Ground(camera, MANY, 320, 240)
+    ground = Ground(still(MANY), MANY, 320, 240)
     for order in permutations(range(3)):
         assert all(ground.find([(Footprint(0.6, 0.0, 0.6),)] * 3, order, Stream("x", seed)) for seed in range(20))
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])
 def test_places_are_spread_over_the_ground(n: int) -> None:
-    camera = Camera(MANY.camera.position, MANY.camera.target, MANY.camera.lens, MANY.camera.sensor)
-    ground = Ground(camera, MANY, 320, 240)
+    ground = Ground(still(MANY), MANY, 320, 240)
     places = []
     for seed in range(200):
         stream = Stream("y", seed)
@@ -148,3 +153,25 @@ def test_places_are_spread_over_the_ground(n: int) -> None:
 def test_what_is_behind_the_camera_is_never_a_place() -> None:
     camera = Camera((0.0, -1.0, 1.0), (0.0, 0.0, 0.35), 35.0, 32.0)
     assert Ground(camera, MANY, 320, 240).find([(Footprint(0.6, 0.0, 0.6),)] * 6, range(6), Stream("z")) is None
+
+
+VALUES = {"color": "red", "material": "rubber", "size": "small"}
+GROUND = Ground(still(STACKED), STACKED, 320, 240)
+
+
+def test_an_object_that_rests_stands_on_the_top_of_its_carrier() -> None:
+    objects = [("cube", VALUES), ("sphere", VALUES), ("cone", VALUES)]
+    top = STACKED.top("cube", VALUES)
+    assert top is not None
+    for n in range(20):
+        found = draw_positions(objects, Layout((0, 1, 2), (None, 0, None), (0, 0, 1)), GROUND, Stream("positions", n))
+        assert found is not None
+        cube, sphere, cone = found
+        assert (cube[2], sphere[2], cone[2]) == (0, round(top[0], 6), 0)
+        # the camera looks along y, so both ground directions are axes of the world
+        assert max(abs(sphere[0] - cube[0]), abs(sphere[1] - cube[1])) <= slip(STACKED) + 1e-6
+
+
+def test_a_full_ground_has_no_positions() -> None:
+    objects = [("cube", {**VALUES, "size": "large"})] * 40
+    assert draw_positions(objects, Layout(tuple(range(40))), GROUND, Stream("positions", 0)) is None

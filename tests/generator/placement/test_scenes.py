@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from generator.base.errors import UserError
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import SplitPlan
 from generator.inspection.outlines import outlines
@@ -65,8 +64,6 @@ def test_scenes_of_one_object_only_train() -> None:
     plan = plan_scenes(VOCABULARY, SPLITS, counts, 0, (1, 3))
     assert Counter(split_of(planned) for planned in plan) == counts
     assert {split_of(planned) for planned in plan if len(planned.objects) == 1} == {"train"}
-    with pytest.raises(UserError, match="nothing to evaluate; take 2 or more"):
-        plan_scenes(VOCABULARY, SPLITS, counts, 0, (1, 1))
 
 
 def test_a_scene_number_says_nothing_of_its_split() -> None:
@@ -87,13 +84,13 @@ def test_what_is_not_tested_is_balanced(split: str, plan_of: Callable[[], list[P
 
 def test_environments_are_balanced() -> None:
     places = dict.fromkeys(("studio", "desert", "meadow"), VOCABULARY.environments["studio"])
-    plan = plan_scenes(VOCABULARY.model_copy(update={"environments": places}), SPLITS, COUNTS, 0)
+    vocabulary = VOCABULARY.model_copy(update={"environments": places})
+    plan = plan_scenes(vocabulary, SPLITS, COUNTS, 0)
     for split, n in COUNTS.items():
         counts = Counter(planned.environment for planned in plan if split_of(planned) == split)
         assert set(counts) == set(places)
         assert max(counts.values()) - min(counts.values()) <= 1
         assert sum(counts.values()) == n
-    vocabulary = VOCABULARY.model_copy(update={"environments": places})
     assert place_scene(plan[0], vocabulary, 0, 0, 96, 96).environment == plan[0].environment
 
 
@@ -165,17 +162,10 @@ def test_attempts_and_seeds_change_the_place_never_the_content() -> None:
     assert len({str([(o.category, o.attributes) for o in scene.objects]) for scene in scenes}) == 1
 
 
-def test_a_stage_too_small_is_refused() -> None:
-    cramped = VOCABULARY.model_copy(update={"placement": VOCABULARY.placement.model_copy(update={"extent": 0.2})})
-    with pytest.raises(UserError, match="No room for 2 objects"):
-        place_scene(pairs()[0], cramped, 0, 0, 96, 96)
-
-
 @pytest.mark.full
 @pytest.mark.parametrize("size", [(64, 64), (320, 240), (240, 320)])
 def test_four_animals_have_room_in_images_of_any_shape(size: tuple[int, int]) -> None:
-    job = Job("pug", "none", {"all": 8}, *size, objects=(4, 4))
-    prepared = prepare(job)
+    prepared = prepare(Job("pug", "none", {"all": 8}, *size, objects=(4, 4)))
     for each in prepared.planned:
         place_scene(each, prepared.vocabulary, 0, 0, *size)
 

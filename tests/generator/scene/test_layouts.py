@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from generator.base.errors import UserError
 from generator.base.streams import Stream
 from generator.placement.scenes import place_scene
-from generator.plan.job import Job, prepare
 from generator.scene.layouts import Layout, can_carry, consistent, draw_layout, facts, slip, undecided
 from generator.scene.planned import Planned
 from generator.scene.relations import scene_graph
@@ -153,9 +152,6 @@ def test_orders_that_a_plan_does_not_keep_are_undecided() -> None:
     }
 
 
-def test_more_objects_than_the_family_has_room_for_are_refused() -> None:
-    counts = {"train": 4, "val": 1, "seen": 1, "partial": 1, "unseen": 1}
-    with pytest.raises(UserError, match=r"--objects 5: the family 'clevr-relations' has room for 4 .* clevr-many"):
-        prepare(Job("clevr-relations", "3x3", counts, 96, 96, 0, 0, (2, 5)))
+def test_more_objects_than_can_be_near_or_far_are_refused() -> None:
     with pytest.raises(UserError, match="--objects: 30 objects can hardly all be near or far"):
         draw_layout(["cone"] * 30, Stream("c"), VOCABULARY)
