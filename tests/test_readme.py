@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from generator.vocabulary.schema import read_vocabulary
-from tests.conftest import run_command
+from tests.conftest import succeed
 from tests.paths import CHECKOUT
 
 README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
@@ -70,8 +70,7 @@ def test_its_commands_run_one_after_another_with_fewer_scenes(tmp_path: Path, mo
         assert asked in lines
         lines = lines.replace(asked, enough)
     for line in lines.splitlines():
-        done = run_command(*shlex.split(line), cwd=tmp_path)
-        assert done.returncode == 0, f"{line}\n{done.stderr}"
+        succeed(line, cwd=tmp_path)
     assert (tmp_path / "report.html").exists()
 
 
