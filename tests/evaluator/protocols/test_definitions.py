@@ -3,10 +3,13 @@
 import statistics
 from collections.abc import Callable, Sequence
 from copy import copy
+from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from evaluator.protocols.items import COUNTS
+from generator.base.files import read_json
 from tests.evaluator.protocols.plain import PlainItem, Value, check_errors, check_gaps, check_rows, wins
 from tests.evaluator.synthetic import Row
 
@@ -144,3 +147,19 @@ def test_the_mean_over_n_is_unweighted_with_the_sample_deviation(results: Row) -
         assert row["chance"] == pytest.approx(statistics.fmean(part["chance"] for part in parts), abs=2e-6)
         assert row["sd"] == pytest.approx(statistics.stdev(part["value"] for part in parts), abs=2e-6)
         assert row["low"] <= row["value"] <= row["high"]
+
+
+def test_tables_hold_every_row_fit_and_item(folder: Path, asked: list[PlainItem], results: Row) -> None:
+    assert read_json(folder / "results.json") == results
+    tables = {path.stem: pd.read_csv(path, low_memory=False) for path in (folder / "tables").glob("*.csv")}
+    assert set(tables) == {"summary", "cells", "fits", "items", "top"}
+    assert len(tables["summary"]) == len(results["rows"])
+    for name in ("value", "low", "items", "protocol", "split", "minus", "is_gap"):
+        told = tables["summary"][name].dropna().tolist()
+        assert told == pytest.approx([row[name] for row in results["rows"] if row[name] is not None])
+    assert len(tables["cells"]) == len(results["cells"])
+    for name in ("summary", "cells", "fits"):
+        assert set(tables[name]["confidence"]) == {0.95}
+    assert len(tables["fits"]) == sum(max(1, len(fit["coefficients"])) for fit in results["fits"])
+    unscored = tables["items"].drop_duplicates("item_id").set_index("item_id")["unscored"].fillna("")
+    assert unscored.to_dict() == {q.item["item_id"]: q.reason for q in asked}

@@ -7,15 +7,13 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 
-from evaluator.protocols.items import NOT_A_NUMBER
 from evaluator.runs.measure import measure
 from generator.base.files import read_json, write_json
 from generator.base.parquet import read_table, write_table
-from generator.dataset.reader import Dataset
 from generator.dataset.records import SCORES
 from tests.evaluator.conftest import assert_one_sentence, score_command
 from tests.evaluator.protocols.conftest import CAPTION_AND_FOIL, run_of
-from tests.evaluator.synthetic import Builder, Row, add_pair, find, one_of_each, planted, write_run
+from tests.evaluator.synthetic import Builder, add_pair, find, one_of_each, planted, write_run
 
 
 @pytest.fixture(scope="module")
@@ -39,26 +37,6 @@ def test_a_model_that_gives_every_text_the_same_score_ties_on_everything(root: P
             assert row["value"] == 0
             assert row["low"] < 0 < row["high"]  # that two splits agree exactly is no certainty
     assert {fit["reason"] for fit in results["fits"]} == {"all outcomes are equal"}
-
-
-def test_tables_hold_every_row_fit_and_item(root: Path, folder: Path) -> None:
-    import pandas as pd
-
-    results: Row = measure(folder)
-    assert read_json(folder / "results.json") == results
-    tables = {path.stem: pd.read_csv(path, low_memory=False) for path in (folder / "tables").glob("*.csv")}
-    assert set(tables) == {"summary", "cells", "fits", "items", "top"}
-    assert len(tables["summary"]) == len(results["rows"])
-    for name in ("value", "low", "items", "protocol", "split", "minus", "is_gap"):
-        told = tables["summary"][name].dropna().tolist()
-        assert told == pytest.approx([row[name] for row in results["rows"] if row[name] is not None])
-    assert len(tables["cells"]) == len(results["cells"])
-    for name in ("summary", "cells", "fits"):
-        assert set(tables[name]["confidence"]) == {0.95}
-    assert len(tables["fits"]) == sum(max(1, len(fit["coefficients"])) for fit in results["fits"])
-    unscored = tables["items"].drop_duplicates("item_id")["unscored"].dropna()
-    assert unscored.tolist() == [NOT_A_NUMBER] * 2
-    assert tables["items"]["item_id"].nunique() == Dataset.open(root).benchmark("all").items.num_rows
 
 
 @pytest.mark.full
@@ -121,13 +99,16 @@ def test_all_intervals_have_the_level_that_is_asked_for(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("level", ["0.49", "0.9991", "nan"])
-def test_a_level_that_is_none_is_refused_and_nothing_is_lost(folder: Path, level: str) -> None:
-    before = (folder / "results.json").read_bytes()
+def test_a_level_that_is_none_is_refused_and_nothing_is_lost(tmp_path: Path, level: str) -> None:
+    builder = Builder(0, 1)
+    builder.add("binary", "swap", CAPTION_AND_FOIL)
+    folder = run_of(builder, tmp_path)
+    before = measure(folder)
     assert_one_sentence(
         score_command("measure", folder, "--level", level),
         f"Expected a level from 0.5 to 0.999, got {float(level):g}; for intervals of 90% write --level 0.9.",
     )
-    assert (folder / "results.json").read_bytes() == before
+    assert read_json(folder / "results.json") == before
 
 
 def test_what_is_not_known_is_named(tmp_path: Path) -> None:
