@@ -60,11 +60,6 @@ def said(certificate: dict[str, Any], fault: str) -> str:
     return " | ".join(finding["what"] for finding in certificate["findings"] if finding["fault"] == fault)
 
 
-def scene_in(benchmark: Path, split: str) -> str:
-    rows = pq.read_table(benchmark / "splits.parquet").to_pylist()
-    return next(row["scene_id"] for row in rows if row["split"] == split)
-
-
 def text_row(text: str) -> dict[str, Any]:
     """A row of the texts table, without what no check of the judge reads."""
     return {"text_id": hashlib.sha256(text.encode()).hexdigest()[:16], "text": text, "template": "x", "level": "L1"}
