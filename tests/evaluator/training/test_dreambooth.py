@@ -55,7 +55,7 @@ def test_a_pipeline_is_trained_and_scored_as_its_family(corpus: Path, tmp_path: 
     assert np.array_equal(found[1], found[2])
     assert np.abs(found[0] - found[1]).max() > 1e-4
     parts = ("text_encoder", "vae")
-    digests = [[weights_digest(each.network[part]) for part in parts] for each in (before, ours)]  # type: ignore[union-attr]
+    digests = [[weights_digest(each.network[part]) for part in parts] for each in (before, ours)]
     moved = [one != other for one, other in zip(*digests, strict=True)]
     assert moved == [text_encoder, False]
 
