@@ -1,7 +1,7 @@
 """The ground as a camera sees it: finds positions in given orders from left to right and from front to behind."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from generator.base.streams import Stream
@@ -121,21 +121,21 @@ class Ground:
 
     def fill(self, objects: Sequence[tuple[str, dict[str, str]]], positions: Sequence[Point]) -> float:
         """How far objects reach from the middle of the frame towards its edges; 1 where one touches an edge."""
-        reached = 0.0
-        for (category, attributes), position in zip(objects, positions, strict=True):
-            place = along(self._right, position), along(self._behind, position)
-            side, high, low = self._reached(*place, self.vocabulary.reach(category, attributes), position[2])
-            reached = max(reached, side / self._frame[0], high / self._frame[1], -low / self._frame[1])
-        return reached
+        width, height = self._frame
+        shown = self._shown(objects, positions)
+        return max(max(side / width, high / height, -low / height) for side, high, low in shown)
 
     def heights(self, objects: Sequence[tuple[str, dict[str, str]]], positions: Sequence[Point]) -> list[float]:
         """How high the images of objects are at most, as shares of the height of the whole image."""
-        found = []
-        for (category, attributes), position in zip(objects, positions, strict=True):
+        return [(high - low) / self._tall for _, high, low in self._shown(objects, positions)]
+
+    def _shown(
+        self, objects: Sequence[tuple[str, dict[str, str]]], positions: Sequence[Point]
+    ) -> Iterator[tuple[float, float, float]]:
+        """How far the image of each object reaches, see `_reached`."""
+        for obj, position in zip(objects, positions, strict=True):
             place = along(self._right, position), along(self._behind, position)
-            _, high, low = self._reached(*place, self.vocabulary.reach(category, attributes), position[2])
-            found.append((high - low) / self._tall)
-        return found
+            yield self._reached(*place, self.vocabulary.reach(*obj), position[2])
 
     def _spread(self, n: int, stream: Stream) -> list[float]:
         """n random coordinates in ascending order, at least `clearance` apart, over the whole ground."""

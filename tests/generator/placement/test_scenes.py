@@ -13,10 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
+from generator.base.streams import Stream
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import SplitPlan
 from generator.inspection.outlines import outlines
-from generator.placement.scenes import place_scene
+from generator.placement.ground import Ground
+from generator.placement.scenes import _height, _zoom, place_scene
 from generator.plan.job import Job, prepare
 from generator.plan.plan import plan_scenes
 from generator.scene.planned import Planned
@@ -153,6 +155,23 @@ def test_the_tallest_object_has_a_sixth_of_the_height(family: str, most: int) ->
     assert np.mean(np.array(tallest) >= 1 / 6) > 0.93
     assert min(tallest) > 0.14
     assert min(least) > 0.02
+
+
+@given(st.floats(0.05, 0.4), st.floats(0.2, 1.1), st.integers(0, 99))
+def test_the_lens_makes_the_tallest_object_tall_enough_where_one_does(tallest: float, fill: float, seed: int) -> None:
+    zoom = _zoom(tallest, fill, MANY, Stream("zoom", seed))
+    longest = max(1.0, min(MANY.closest, 0.96 / fill))
+    assert 1 <= zoom <= longest
+    assert zoom * tallest >= min(MANY.placement.tallest, longest * tallest) - 1e-9
+
+
+def test_no_object_is_taller_than_its_box() -> None:
+    for planned in many()[:60]:
+        scene = place_scene(planned, MANY, 0, 0, 320, 240)
+        ground = Ground(scene.camera, MANY, 320, 240)
+        boxes = ground.heights(planned.objects, [each.position for each in scene.objects])
+        heights = [_height(each, scene.camera, ground) for each in scene.objects]
+        assert (np.array(heights) <= np.add(boxes, 1e-4)).all()
 
 
 def test_attempts_and_seeds_change_the_place_never_the_content() -> None:
