@@ -1,6 +1,7 @@
 """Files of users, made here by hand or by Blender, taken into a set; what cannot be shown is refused and named."""
 
 import json
+import re
 import struct
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from generator.render.blender.mesh_reader import read_file
 from tests.conftest import refuse, succeed
 from tests.generator.assets.solids import solid, triangles
 from tests.glb import glb, triangle
+from tests.paths import CHECKOUT
 
 pytestmark = pytest.mark.usefixtures("sets")
 
@@ -80,6 +82,16 @@ def obj(path: Path, vertices: Any, faces: list) -> Path:
     lines = [f"v {x} {y} {z}" for x, y, z in vertices] + [f"f {' '.join(str(i + 1) for i in face)}" for face in faces]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
+
+
+def test_the_formats_are_those_of_the_documentation() -> None:
+    told = (
+        (CHECKOUT / "docs/assets.md")
+        .read_text(encoding="utf-8")
+        .partition("all meshes of a file (")[2]
+        .partition(")")[0]
+    )
+    assert re.findall(r"`(\.\w+)`", told) == list(importing.MESHES)
 
 
 @pytest.mark.parametrize("suffix", importing.MESHES)
