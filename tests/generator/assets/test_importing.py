@@ -85,12 +85,8 @@ def obj(path: Path, vertices: Any, faces: list) -> Path:
 
 
 def test_the_formats_are_those_of_the_documentation() -> None:
-    told = (
-        (CHECKOUT / "docs/assets.md")
-        .read_text(encoding="utf-8")
-        .partition("all meshes of a file (")[2]
-        .partition(")")[0]
-    )
+    page = (CHECKOUT / "docs/assets.md").read_text(encoding="utf-8")
+    told = page.partition("all meshes of a file (")[2].partition(")")[0]
     assert re.findall(r"`(\.\w+)`", told) == list(importing.MESHES)
 
 
