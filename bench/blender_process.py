@@ -9,8 +9,7 @@ import numpy as np
 
 from bench.render_settings import FAMILY, HEIGHT, WIDTH, Point, TimedImage
 from generator.dataset.outputs import png
-from generator.render.blender.passes import trace_objects
-from generator.render.blender.rays import RayCaster
+from generator.render.blender.rays import RayCaster, trace_objects
 from generator.render.blender.stage import Stage
 from generator.render.blender.versions import compositor_nodes, set_denoiser
 from generator.scene.scene import Scene

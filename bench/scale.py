@@ -19,7 +19,7 @@ from bench.figures import Figure, seconds
 from evaluator.metrics.ranking import COLUMNS, ROWS, CosineScores, ranks
 from evaluator.runs.measure import measure
 from generator.base.files import write_json
-from generator.base.parquet import write_table
+from generator.base.tables import write_table
 from generator.dataset.reader import Dataset
 from generator.dataset.records import SCORES
 from generator.dataset.writer import WorldWriter, write_benchmark

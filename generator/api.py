@@ -15,12 +15,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from generator.base.declarations import parse_size
 from generator.base.errors import UserError
 from generator.base.extras import extras_named
 from generator.base.files import read_ids
 from generator.base.paths import check_benchmark_name
 from generator.base.progress import SILENT, Progress
-from generator.base.sizes import parse_size
 from generator.base.store import is_url, settle, shown, staging
 from generator.dataset.outputs import parse_outputs
 from generator.dataset.reader import Benchmark, Dataset

@@ -17,15 +17,15 @@ import pytest
 
 from evaluator.benchmarks.candidates import COLUMNS
 from evaluator.experiments.lab import find_experiment
-from evaluator.protocols.registry import find_protocol
+from evaluator.protocols import find_protocol
 from evaluator.report.papers.paper import find_paper
 from evaluator.training.recipe import presets
 from generator.assets.animals import build_animal
 from generator.base.declarations import Declared
 from generator.dataset.records import BENCHMARK_TABLES, PACKED, PLAN, SCENES, SCORES
-from generator.describe.protocols.registry import find_protocol as find_recipes
+from generator.describe.protocols import find_protocol as find_recipes
 from generator.describe.request import read_text_preset, text_preset_names
-from generator.holdout.designs.registry import find_design
+from generator.holdout.designs import find_design
 from generator.holdout.presets import read_preset
 from generator.inspection.family_check import check_family
 from generator.language.grammar import TEMPLATES

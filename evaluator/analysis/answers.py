@@ -16,12 +16,11 @@ from evaluator.protocols.items import strings
 from evaluator.protocols.records import ResultsRecord, RunRecord, by_key
 from evaluator.provenance.contamination import marks_said
 from evaluator.statistics.clusters import Clusters
-from generator.base.csv_tables import read_csv
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import read_json
 from generator.base.limits import MOST_LIST, check_file
-from generator.base.parquet import read_table
 from generator.base.paths import split_name
+from generator.base.tables import read_csv, read_table
 
 logger = logging.getLogger(__name__)
 LABELS = ("protocol", "metric", "kind", "skill", "split", "cluster", "bindings", "scene")

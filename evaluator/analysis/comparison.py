@@ -26,9 +26,9 @@ from evaluator.statistics.difference import (
     ranks,
 )
 from evaluator.statistics.multiple import benjamini_hochberg
-from generator.base.csv_tables import write_csv
 from generator.base.errors import UserError
 from generator.base.progress import SILENT, Progress
+from generator.base.tables import write_csv
 
 Q = 0.05
 LESS_IS_BETTER = ("brittleness",)

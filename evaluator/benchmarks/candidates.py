@@ -9,8 +9,8 @@ import pandas as pd
 import pyarrow as pa
 
 from evaluator.benchmarks.tables import numbers, require, scores, texts, truths
+from evaluator.protocols import find_protocol
 from evaluator.protocols.items import COUNTS
-from evaluator.protocols.registry import find_protocol
 from generator.base.errors import UserError
 from generator.dataset.records import CANDIDATES, ITEMS, TEXTS
 

@@ -13,7 +13,7 @@ from evaluator.benchmarks.tables import read_table
 from generator.base.errors import UserError
 from generator.base.files import parse_json
 from generator.base.limits import MOST_LIST, read_text
-from generator.base.parquet import read_batches, read_schema
+from generator.base.tables import read_batches, read_schema
 
 _KINDS = (".json", ".jsonl", ".csv", ".tsv", ".parquet")
 _ROWS = 64  # with images in them

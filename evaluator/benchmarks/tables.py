@@ -12,7 +12,7 @@ import pyarrow.csv
 from scipy.special import logit
 
 from evaluator.protocols.items import strings
-from generator.base import parquet
+from generator.base import tables
 from generator.base.errors import UserError
 from generator.base.files import parse_json
 from generator.base.limits import MOST_LIST, check_file
@@ -30,13 +30,13 @@ def read_table(path: Path) -> pa.Table:
 
     Raises UserError where there is no such file, or it cannot be read.
     """
-    readers = {".csv": _csv, ".tsv": _csv, ".jsonl": _json_lines, ".parquet": parquet.read_table}
+    readers = {".csv": _csv, ".tsv": _csv, ".jsonl": _json_lines, ".parquet": tables.read_table}
     read = readers.get(path.suffix.lower())
     if read is None:
         raise UserError(f"Expected a file of scores that ends in {', '.join(readers)}, got '{path}'.")
     if not path.is_file():
         raise UserError(f"There is no file {path}; give a table of scores with --items.")
-    check_file(path, None if read is parquet.read_table else MOST_LIST)
+    check_file(path, None if read is tables.read_table else MOST_LIST)
     try:
         table = read(path)
     except (pa.ArrowException, ValueError, RecursionError) as error:

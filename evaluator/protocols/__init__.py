@@ -1,1 +1,34 @@
-"""One file for each protocol: from scores to results, and how the results are shown."""
+"""The protocols: each says which scores it needs, and makes of them outcomes and rows. To add one, write a file with a
+class that derives from `Protocol`, and enter it here."""
+
+from typing import TYPE_CHECKING
+
+from generator.base.registry import Registry
+
+if TYPE_CHECKING:  # `score --help` lists the protocols and must not load them
+    from evaluator.protocols.results import Protocol
+
+
+_HERE = "evaluator.protocols"
+_REGISTRY: Registry["type[Protocol]"] = Registry(
+    "protocol",
+    {
+        "binary": f"{_HERE}.binary:Binary",
+        "retrieval": f"{_HERE}.retrieval:Retrieval",
+        "systematicity": f"{_HERE}.crepe:Systematicity",
+        "productivity": f"{_HERE}.crepe:Productivity",
+        "integration": f"{_HERE}.compass:Integration",
+        "skill": f"{_HERE}.compass:Skill",
+        "hard_positives": f"{_HERE}.hard_positives:HardPositives",
+        "confusion": f"{_HERE}.gzsl:Confusion",
+        "context": f"{_HERE}.binary:Context",
+        "gzsl": f"{_HERE}.gzsl:Gzsl",
+        "pairs": f"{_HERE}.pairs:Pairs",
+    },
+)
+protocol_names, register = _REGISTRY.names, _REGISTRY.register
+
+
+def find_protocol(name: str) -> "Protocol":
+    """The protocol of a name. Raises UserError for an unknown one."""
+    return _REGISTRY.find(name)()

@@ -95,7 +95,7 @@ class ProtocolResults:
 
 class Protocol(ABC):
     """How the scores of a benchmark's items become results. To add one, write it in a file and name it in
-    registry.py. Its tables and figures follow from its rows (evaluator.report)."""
+    `__init__.py`. Its tables and figures follow from its rows (evaluator.report)."""
 
     name: ClassVar[str]
     """The name that the benchmark's items give it."""

@@ -5,8 +5,7 @@ import subprocess
 import sys
 
 from generator.base.errors import UserError
-from generator.dataset.certificates import STATUSES, covers
-from generator.dataset.reader import Benchmark, Images, World
+from generator.dataset.reader import STATUSES, Benchmark, Images, World, covers
 
 
 def verified_now(benchmark: Benchmark, world: Images) -> str:

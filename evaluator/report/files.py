@@ -16,9 +16,9 @@ from evaluator.report.overview import every_row, main_lines, read_lines, side_by
 from evaluator.report.table import loads
 from evaluator.report.writers import environment, markdown
 from evaluator.runs.folder import tables_folder
-from generator.base.csv_tables import write_csv
 from generator.base.errors import UserError
 from generator.base.files import write_text
+from generator.base.tables import write_csv
 
 _TASK = ("image-text-matching", "Image-text matching")
 _ARGUMENTS = ("kind", "skill", "level", "error", "low", "high", "speaks_of", "chance", "items", "clusters", "unscored")

@@ -14,17 +14,16 @@ from PIL import Image
 
 from evaluator.benchmarks.pictures import Pictures
 from evaluator.benchmarks.registry import Source, read_external
+from evaluator.protocols import find_protocol
 from evaluator.protocols.items import split_rank
 from evaluator.protocols.records import by_key
-from evaluator.protocols.registry import find_protocol
 from evaluator.runs.folder import NamedRun, Run
 from evaluator.scoring.words.files import read_answers
 from evaluator.scoring.words.prompt import prompt_of
 from evaluator.statistics.clusters import OF, SEPARATOR
-from generator.base.csv_tables import read_csv
 from generator.base.errors import UserError, visible
 from generator.base.pages import coded, thumbnails
-from generator.base.parquet import read_table
+from generator.base.tables import read_csv, read_table
 from generator.dataset.questions import IMAGES, YES_NO, Candidates
 from generator.dataset.reader import Images, World
 from generator.dataset.records import SCORES

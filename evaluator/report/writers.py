@@ -14,8 +14,8 @@ import pyarrow as pa
 from evaluator.protocols.records import STATISTICS
 from evaluator.provenance.contamination import marks_said
 from evaluator.report.table import Cell, Column, Table, plain
-from generator.base.csv_tables import write_csv
 from generator.base.errors import visible
+from generator.base.tables import write_csv
 
 _OF_LOADS = ("beta", "error", "stars", "p_corrected", "stars_corrected")
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~$])")

@@ -14,8 +14,8 @@ import pyarrow as pa
 from evaluator.benchmarks.candidates import COLUMNS, benchmark_tables, one_row_a_candidate
 from evaluator.benchmarks.registry import write_questions
 from evaluator.benchmarks.tables import require, rows_of
+from evaluator.protocols import protocol_names
 from evaluator.protocols.records import Results, RunRecord
-from evaluator.protocols.registry import protocol_names
 from evaluator.runs.folder import BEGUN_ITEMS, folder_name, split_run
 from evaluator.runs.measure import check_level, check_tolerance, measure
 from evaluator.runs.parts import forget_splits
@@ -25,9 +25,8 @@ from evaluator.scoring.words.logs import Log, answered_in, read_log
 from evaluator.scoring.writing import pool_path, write_matrix, write_scores
 from generator.base.errors import UserError
 from generator.base.files import read_json, sha256, write_json
-from generator.dataset.certificates import found_certificate
 from generator.dataset.questions import CHOICE, YES_NO
-from generator.dataset.reader import Benchmark, Dataset
+from generator.dataset.reader import Benchmark, Dataset, found_certificate
 
 logger = logging.getLogger(__name__)
 _CHANNEL = "score"

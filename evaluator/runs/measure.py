@@ -13,10 +13,10 @@ import pyarrow.compute as pc
 from evaluator.benchmarks.reading import READING, filters_said
 from evaluator.metrics.comparison import TOLERANCE
 from evaluator.metrics.ranking import CosineScores, MatrixScores, PoolScores
+from evaluator.protocols import find_protocol, protocol_names
 from evaluator.protocols.items import positions
 from evaluator.protocols.pools import Pool, item_pools
 from evaluator.protocols.records import Results
-from evaluator.protocols.registry import find_protocol, protocol_names
 from evaluator.protocols.results import ProtocolResults
 from evaluator.protocols.scores import Scores
 from evaluator.provenance.contamination import unknown_training
@@ -31,7 +31,7 @@ from evaluator.statistics.intervals import LEVEL
 from generator.base.arrays import map_npy
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import draft_of, write_json
-from generator.base.parquet import read_table
+from generator.base.tables import read_table
 from generator.dataset.questions import CHOICE, Candidates
 from generator.dataset.reader import Benchmark
 from generator.dataset.records import SCORES

@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
 
 from evaluator.benchmarks.tables import rows_of
+from evaluator.protocols import protocol_names
 from evaluator.protocols.items import COMPARED, EXCLUDED, FULL, MIXED, PARTITIONS, UNPARSED
-from evaluator.protocols.registry import protocol_names
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import read_json, write_json
 from generator.base.limits import MOST_LIST, read_text

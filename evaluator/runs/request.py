@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from evaluator.protocols.registry import protocol_names
+from evaluator.protocols import protocol_names
 
 if TYPE_CHECKING:  # `score --help` lists the options and must not load what reads datasets
     from evaluator.runs.dataset import Dataset

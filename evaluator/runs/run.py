@@ -16,8 +16,8 @@ from evaluator.benchmarks.registry import write_questions
 from evaluator.models.contracts import Answerer, Model, PairScorer
 from evaluator.models.python import check_device, from_memory
 from evaluator.models.registry import load_model
+from evaluator.protocols import find_protocol, protocol_names
 from evaluator.protocols.records import Results, RunRecord
-from evaluator.protocols.registry import find_protocol, protocol_names
 from evaluator.provenance.certificate import verified_now
 from evaluator.provenance.contamination import CONTAMINATED, training_of
 from evaluator.runs.dataset import Dataset
@@ -33,8 +33,7 @@ from generator.base.errors import UserError, did_you_mean
 from generator.base.files import read_json, write_json
 from generator.base.paths import check_own_files
 from generator.base.progress import SILENT, Progress
-from generator.dataset.certificates import found_certificate
-from generator.dataset.reader import Benchmark
+from generator.dataset.reader import Benchmark, found_certificate
 from generator.dataset.records import BENCHMARK_TABLES
 
 logger = logging.getLogger(__name__)

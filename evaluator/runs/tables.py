@@ -12,7 +12,7 @@ from evaluator.protocols.records import Results
 from evaluator.protocols.results import Outcome, ProtocolResults
 from evaluator.provenance.contamination import MARK, mark_of, marks_said
 from evaluator.runs.folder import Run, tables_folder
-from generator.base.csv_tables import write_csv
+from generator.base.tables import write_csv
 
 _ROWS = 50_000
 """Items whose tables are in memory at once."""

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evaluator.models.contracts import Group
+from evaluator.protocols import find_protocol
 from evaluator.protocols.items import positions
 from evaluator.protocols.pools import Pool, item_pools, sampled_columns, true_texts
-from evaluator.protocols.registry import find_protocol
 from generator.dataset.reader import Benchmark
 
 LIMIT = 100_000

@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 
 from evaluator.protocols.items import NOT_A_NUMBER
 from generator.base.files import draft_of
-from generator.base.parquet import write_table
 from generator.base.paths import check_name
+from generator.base.tables import write_table
 from generator.dataset.records import SCORES
 
 WRITTEN_AT_ONCE = 4096

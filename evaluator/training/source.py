@@ -16,8 +16,7 @@ from evaluator.provenance.exposure import Exposure, read_exposure
 from evaluator.training.data import TRAIN, Described, TrainingData, collect
 from evaluator.training.recipe import Recipe, listed
 from generator.base.errors import UserError
-from generator.dataset.certificates import found_certificate
-from generator.dataset.reader import Benchmark, Images, World
+from generator.dataset.reader import Benchmark, Images, World, found_certificate
 
 logger = logging.getLogger(__name__)
 Named = tuple[tuple[tuple[str, str], ...], str]

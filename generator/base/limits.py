@@ -1,6 +1,6 @@
 """Refuses files that cost more than they should: pipes and devices, sparse files, and files larger than any honest one.
 
-Every reader of files asks here first (docs/security.md). Tables are held to a limit of memory (parquet.py), PNG images
+Every reader of files asks here first (docs/security.md). Tables are held to a limit of memory (tables.py), PNG images
 and NumPy arrays to limits of their own (arrays.py).
 """
 

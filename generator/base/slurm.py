@@ -11,8 +11,8 @@ from typing import Any
 
 import submitit
 
+from generator.base.declarations import parse_size, parse_time
 from generator.base.errors import UserError
-from generator.base.sizes import parse_size, parse_time
 
 _POLL = 2.0  # seconds
 _UNKNOWN = "UNKNOWN"  # what submitit says of a job that Slurm has forgotten

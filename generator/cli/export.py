@@ -54,7 +54,7 @@ def hf(
 @JSON
 def webdataset(dataset: Path, out: Path, benchmark: str | None, size: str, as_json: bool) -> None:
     """Write DATASET as tars of images and captions, one folder per split, for the webdataset library."""
-    from generator.base.sizes import parse_size
+    from generator.base.declarations import parse_size
     from generator.dataset.reader import Dataset
     from generator.exports.training import Samples, export_webdataset
 

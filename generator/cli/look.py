@@ -1,15 +1,17 @@
-"""The commands `gen list` and `gen info`."""
+"""The commands that look at what there is: `gen list`, `gen info`, `gen count`, `gen preview`."""
 
 import re
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from generator.base.commands import Command, result
+from generator.base.errors import UserError
 from generator.base.store import EXAMPLE
-from generator.cli.options import DATASET, JSON, table
+from generator.cli.options import BENCHMARK, DATASET, JSON, NEW_PNG, SEED, given, table
 
 WHAT = ("families", "designs", "presets", "texts", "protocols", "datasets")
 
@@ -43,7 +45,7 @@ def _families() -> dict[str, str]:
 
 
 def _designs() -> dict[str, str]:
-    from generator.holdout.designs.registry import design_names, find_design
+    from generator.holdout.designs import design_names, find_design
 
     return {name: _first_sentence(type(find_design(name)).__doc__) for name in design_names()}
 
@@ -61,7 +63,7 @@ def _texts() -> dict[str, str]:
 
 
 def _protocols() -> dict[str, str]:
-    from generator.describe.protocols.registry import find_protocol, protocol_names
+    from generator.describe.protocols import find_protocol, protocol_names
 
     return {name: _first_sentence(find_protocol(name).__doc__) for name in protocol_names()}
 
@@ -98,8 +100,7 @@ def info(dataset: Path, as_json: bool) -> None:
 
 def _summary(root: Path) -> dict[str, Any]:
     from generator.base.errors import UserError
-    from generator.dataset.certificates import found_certificate
-    from generator.dataset.reader import Dataset
+    from generator.dataset.reader import Dataset, found_certificate
 
     try:
         dataset = Dataset.open(root)
@@ -132,3 +133,94 @@ def _first_sentence(text: str | None) -> str:
     """The first sentence of a docstring or a note, on one line."""
     line = " ".join((text or "").split("\n\n")[0].split())
     return re.split(r"(?<!et al)\. (?=[A-Z])", line)[0].rstrip(".")
+
+
+@click.command(cls=Command, examples=["count small"])
+@DATASET
+@BENCHMARK
+@JSON
+def count(dataset: Path, benchmark: str | None, as_json: bool) -> None:
+    """Count the questions of a benchmark of DATASET, and the atoms and compounds that its captions name in training and
+    in test.
+
+    --json also has how many captions of each split name each atom.
+    """
+    from generator.dataset.counts import count_benchmark, vocabulary_of
+    from generator.dataset.reader import Dataset
+
+    opened = Dataset.open(dataset)
+    counts = count_benchmark(opened.benchmark(benchmark), vocabulary_of(opened.world))
+    lines = [
+        counts["benchmark"],
+        *_table(counts["questions"], ("protocol", "kind", "split"), ("items", "captions", "false_texts", "set_size")),
+        "",
+        *_table(
+            counts["names"],
+            ("split",),
+            ("captions", "atoms", "atoms_not_in_training", "compounds", "compounds_not_in_training"),
+        ),
+    ]
+    result(counts, as_json, "\n".join(lines))
+
+
+def _table(rows: Sequence[Mapping[str, Any]], labels: Sequence[str], numbers: Sequence[str]) -> list[str]:
+    heads = [*labels, *(name.replace("_", " ") for name in numbers)]
+    cells = [
+        [*(str(row[name]) for name in labels), *("–" if row[name] is None else f"{row[name]:,}" for name in numbers)]
+        for row in rows
+    ]
+    return table([heads, *cells], len(labels))
+
+
+@click.command(
+    cls=Command,
+    examples=["preview small", "preview zoo --grid", "preview small --split unseen --n 12 --out unseen.png"],
+)
+@DATASET
+@BENCHMARK
+@click.option("--split", "splits", multiple=True, help="Split to show. Repeat for several.  [default: all]")
+@click.option(
+    "--n",
+    "number",
+    type=click.IntRange(min=1),
+    default=6,
+    help="Images of each split; the page has all where --n is not given.",
+)
+@click.option("--seed", type=SEED, default=0, help="Seed that chooses the images.")
+@click.option(
+    "--grid",
+    is_flag=True,
+    help="Instead, show one image for each value of the tested kind on each object; held-out combinations are framed.",
+)
+@click.option(
+    "--out", type=NEW_PNG, help="PNG to write, beside the page.  [default: preview.png or grid.png in DATASET]"
+)
+@JSON
+@click.pass_context
+def preview(
+    context: click.Context,
+    dataset: Path,
+    benchmark: str | None,
+    splits: tuple[str, ...],
+    number: int,
+    seed: int,
+    grid: bool,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Show DATASET: a sheet with images of every split, and a page with all images and all of their texts."""
+    from generator.inspection.sheets import draw_grid, draw_preview
+    from generator.inspection.world_page import write_world_page
+
+    if grid and {"splits", "number", "seed"} & set(given(context)):
+        raise UserError("--grid chooses its images from all splits; leave --split, --n and --seed out.")
+    if grid:
+        made = {"preview": draw_grid(dataset, benchmark, out or dataset / "grid.png")}
+    else:
+        sheet = out or dataset / "preview.png"
+        every = number if "number" in given(context) else None
+        made = {
+            "preview": draw_preview(dataset, benchmark, splits, number, seed, sheet),
+            "page": write_world_page(dataset, benchmark, splits, every, seed, sheet.with_suffix(".html")),
+        }
+    result({name: str(path) for name, path in made.items()}, as_json, "\n".join(map(str, made.values())))

@@ -1,19 +1,15 @@
-"""The command `gen`: its subcommands, one file each."""
+"""The command `gen`: its subcommands, a file for those that belong together."""
 
 import click
 
 from generator.base.commands import Commands, completion
-from generator.cli.assets import assets
-from generator.cli.count import count
-from generator.cli.describe import describe
+from generator.cli.describe import describe, split
 from generator.cli.export import export, publish
-from generator.cli.look import info, listing
+from generator.cli.look import count, info, listing, preview
 from generator.cli.plan import plan
-from generator.cli.preview import preview
 from generator.cli.render import merge, render
-from generator.cli.split import split
 from generator.cli.verify import verify
-from generator.cli.vocab import vocab
+from generator.cli.vocab import assets, vocab
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})

@@ -8,7 +8,7 @@ import click
 from click.core import ParameterSource
 
 from generator.base.commands import DatasetFolder, LocalFolder, OutFile
-from generator.holdout.designs.registry import design_names
+from generator.holdout.designs import design_names
 
 FOLDER, NEW_FOLDER = LocalFolder(), LocalFolder(written=True)
 FILE = click.Path(path_type=Path, dir_okay=False)

@@ -1,4 +1,4 @@
-"""The commands `gen vocab`."""
+"""The commands `gen vocab` and `gen assets`: families, and the meshes and panoramas that they name."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -64,3 +64,118 @@ def new(out: Path, extends: str, as_json: bool) -> None:
     path = write_starter(out, extends)
     say(f"Next: gen vocab check {path}, gen vocab show {path}, gen render --family {path} --holdout 3x3")
     result({"family": str(path)}, as_json, str(path))
+
+
+DIRECTION = click.Choice(["x", "-x", "y", "-y", "z", "-z"])
+
+
+@click.group(cls=Commands)
+def assets() -> None:
+    """List, import and install sets of meshes and panoramas (docs/assets.md)."""
+
+
+@assets.command("list", examples=["assets list"])
+@click.option("--set", "chosen", help="List only this set.  [default: all installed sets]")
+@JSON
+def list_sets(chosen: str | None, as_json: bool) -> None:
+    """List the installed asset sets with their meshes and licences."""
+    from generator.assets.sets import asset_licence, asset_names, asset_sets
+
+    found = {
+        name: {"meshes": asset_names(name), "licence": asset_licence(name)}
+        for name in ([chosen] if chosen else asset_sets())
+    }
+    lines = [f"{name} ({each['licence']}): {', '.join(each['meshes'])}" for name, each in found.items()]
+    result(found, as_json, "\n".join(lines))
+
+
+@assets.command("show", examples=["assets show fox", "assets show --set mine"])
+@click.argument("name", required=False)
+@click.option("--set", "chosen", default="builtin", help="The set that has the mesh.")
+@click.option("--out", type=NEW_PNG, help="PNG to write.  [default: NAME.png, or SET.png]")
+@JSON
+def show_meshes(name: str | None, chosen: str, out: Path | None, as_json: bool) -> None:
+    """Render the mesh NAME, or every mesh of a set, from eight sides; or draw the panorama NAME with its angles."""
+    from generator.assets.sets import asset_names, check_asset, is_panorama
+    from generator.inspection.swatches import draw_meshes, draw_panorama
+
+    out = out or Path(f"{name or chosen}.png")
+    if name is not None:
+        check_asset(chosen, name)
+    names = [each for each in asset_names(chosen) if each == (name or each)]
+    meshes = [each for each in names if not is_panorama(chosen, each)]
+    path = draw_meshes(meshes, chosen, out) if meshes else draw_panorama(f"{chosen}/{names[0]}", out)
+    result({"picture": str(path), "meshes": names}, as_json, str(path))
+
+
+@assets.command("import", examples=["assets import jackalope.glb --name jackalope --licence Apache-2.0"])
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--name", required=True, help="Name in its set and in families.")
+@click.option("--set", "chosen", default="mine", help="Set to import into; created if it does not exist.")
+@click.option("--licence", default="", help="Licence and author. Datasets with this mesh quote the text.")
+@click.option(
+    "--facing",
+    type=DIRECTION,
+    help="Direction of the file in which the mesh faces.  [default: z for .obj, .gltf and .glb, else -y]",
+)
+@click.option(
+    "--up",
+    type=DIRECTION,
+    help="Direction of the file in which the mesh's top points.  [default: y for .obj, .gltf and .glb, else z]",
+)
+@click.option("--replace", is_flag=True, help="Replace a mesh of the same name.")
+@JSON
+def import_(
+    file: Path, name: str, chosen: str, licence: str, facing: str | None, up: str | None, replace: bool, as_json: bool
+) -> None:
+    """Import the mesh in FILE (.glb, .gltf, .obj, .ply, .stl, .fbx, .blend, .toml) into one of your sets.
+
+    The mesh is scaled, placed on the ground and turned to face +x. Scripts in the file are never run. An .exr or .hdr
+    FILE is a panorama of all directions, twice as wide as high.
+    """
+    from generator.assets.importing import import_asset
+    from generator.assets.sets import is_panorama
+    from generator.inspection.swatches import draw_meshes, draw_panorama
+
+    done = import_asset(file, name, chosen, licence, facing, up, replace)
+    picture, panorama = done.path.with_suffix(".png"), is_panorama(chosen, name)
+    if panorama:
+        draw_panorama(f"{chosen}/{name}", picture)
+    else:
+        draw_meshes([name], chosen, picture)
+    for mended in done.mended:
+        say(f"{file}: {mended}.")
+    if not licence:
+        say(f"No --licence was given: datasets that use '{name}' will say that its licence is not declared.")
+    say(
+        "The picture shows the panorama's angles in degrees; choose sectors from them (docs/worlds.md)."
+        if panorama
+        else "Check the picture: in the first view the mesh should face right. If not, add --replace and --facing."
+    )
+    data = {"mesh": str(done.path), "picture": str(picture), "mended": done.mended}
+    result(data, as_json, str(picture))
+
+
+@assets.command(examples=["assets install 0ad --from public.zip"])
+@click.argument("name", type=click.Choice(["0ad"]))
+@click.option(
+    "--from",
+    "source",
+    type=click.Path(path_type=Path),
+    help="The game's public.zip, or a folder of its .pmd files.  [default: the place of Debian's package 0ad-data]",
+)
+@JSON
+def install(name: str, source: Path | None, as_json: bool) -> None:
+    """Install the asset set NAME: 0ad is the animals of the free game 0 A.D. (CC BY-SA 3.0)."""
+    from generator.assets.sets import set_folder
+    from generator.assets.zeroad import LICENCE
+    from generator.assets.zeroad import install as install_0ad
+
+    found, missing = install_0ad(source)
+    say(f"{len(found)} animals: {', '.join(found)}." + (f" Not found: {', '.join(missing)}." if missing else ""))
+    say(
+        f"Licence: {LICENCE}. Images of these meshes are adaptations: to publish them, name the author and keep the "
+        "licence."
+    )
+    folder = str(set_folder(name))
+    result({"set": name, "folder": folder, "meshes": found, "missing": missing}, as_json, folder)

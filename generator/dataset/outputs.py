@@ -1,6 +1,6 @@
 """The pixel outputs of a world: masks, depth, normals and boxes beside its images, and the files that hold them.
 
-All come from one ray through the centre of each pixel (generator/render/blender/passes.py), so they do not depend on
+All come from one ray through the centre of each pixel (generator/render/blender/rays.py), so they do not depend on
 the engine, its quality or its device. Rows run from the top of the image, columns from the left; the pixel in row r and
 column c has its centre at (c + 0.5, r + 0.5) of `generator.scene.projection`.
 """

@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow as pa
 
 from generator.base.files import draft_of, sha256
-from generator.base.parquet import write_table
 from generator.base.paths import file_in
+from generator.base.tables import write_table
 from generator.dataset.journal import Journal
 from generator.dataset.records import PACKED, SCENES
 

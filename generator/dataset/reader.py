@@ -2,8 +2,9 @@
 
 import hashlib
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,12 +15,12 @@ import pyarrow.compute as pc
 from PIL import Image
 
 from generator.base.arrays import MOST_SIDE, read_png
-from generator.base.errors import UserError, did_you_mean
+from generator.base.errors import UserError, did_you_mean, visible
 from generator.base.files import SUMS, check_shape, read_json, read_sums, sha256
 from generator.base.limits import MOST_IN_SCENE, MOST_TOML, check_file, read_text
-from generator.base.parquet import read_batches, read_table
 from generator.base.paths import check_benchmark_name, check_names, file_in, folder_in
 from generator.base.store import fetch, local_folder
+from generator.base.tables import read_batches, read_table
 from generator.dataset.outputs import ObjectBoxes, decode, output_path, parse_outputs
 from generator.dataset.records import (
     BENCHMARK_TABLES,
@@ -346,3 +347,45 @@ class Images(Protocol):
     def image_digest(self, scene_id: str, /) -> str:
         """SHA-256 of an image's file."""
         ...
+
+
+STATUSES = ("clean", "as declared", "failed")
+
+
+class Level(StrEnum):
+    """Which images a certificate covers (docs/verify.md, Levels)."""
+
+    RECORDS = "records"
+    OUTLINES_SAMPLED = "sampled outlines"
+    OUTLINES = "all outlines"
+    SAMPLED = "sampled images"
+    ALL = "all images"
+
+
+def found_certificate(benchmark: Benchmark, world: Images) -> str:
+    """The status in the benchmark's verify.json, in words that say where it is from.
+
+    Whoever passes a dataset on may have written that file. A certificate of other files, or with a status that none
+    has, counts as none.
+    """
+    path = benchmark.path("verify.json")
+    if not path.exists():
+        return "not verified"
+    certificate = read_json(path)
+    if not covers(certificate, benchmark, world):
+        return "not verified since it changed"
+    status, level, faults = (certificate.get(name) for name in ("status", "level", "faults"))
+    known = status in STATUSES and level in list(Level) if isinstance(status, str) and isinstance(level, str) else False
+    if not known or not isinstance(faults, dict) or bool(faults) != (status == "failed"):
+        return "not verified: the certificate in the folder has no known status and level, or contradicts its faults"
+    named = f" ({visible(', '.join(map(str, faults)))})" if faults else ""
+    return f"{status}{named} at the level of {level}, by the certificate in the folder"
+
+
+def covers(certificate: Mapping[str, Any], benchmark: Benchmark, world: Images) -> bool:
+    """Whether a certificate is of these files."""
+    judged = (certificate.get("benchmark"), certificate.get("world"), certificate.get("manifests"))
+    if not isinstance(world, World):
+        return False
+    manifests = [sha256(each.path("manifest.json")) for each in (world, benchmark)]
+    return judged == (benchmark.digest, world.digest, manifests)

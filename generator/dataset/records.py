@@ -17,7 +17,7 @@ from typing_extensions import TypedDict, is_typeddict  # pydantic takes no other
 
 from generator.base.errors import UserError
 from generator.base.files import check_shape, parse_json
-from generator.base.parquet import read_schema
+from generator.base.tables import read_schema
 
 FORMAT = "jackalope/1"
 VERSION = version("jackalope")

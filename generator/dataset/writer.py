@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from generator.base.errors import UserError
 from generator.base.files import locked, read_json, sha256, write_bytes, write_json, write_sums, write_text
-from generator.base.parquet import TableWriter, write_table
 from generator.base.paths import check_benchmark_name, check_own_files, file_in
 from generator.base.store import ORIGIN, publish, shown
+from generator.base.tables import TableWriter, write_table
 from generator.dataset.card import write_card
 from generator.dataset.journal import Journal, Record
 from generator.dataset.outputs import output_path

@@ -15,8 +15,8 @@ from generator.dataset.records import plan_request
 from generator.dataset.writer import BenchmarkWriter, difference, write_index
 from generator.describe.captioner import Captioner
 from generator.describe.protocol import Protocol
+from generator.describe.protocols import find_protocol
 from generator.describe.protocols.gzsl import TrainingLabels
-from generator.describe.protocols.registry import find_protocol
 from generator.describe.request import Request, check_request, first_request, requested_protocols
 from generator.describe.scenes import Trained, most_objects, rendered_scenes
 from generator.describe.tables import TRAIN, Tables

@@ -12,9 +12,16 @@ from generator.describe.scenes import DescribedScene, Trained
 from generator.holdout.holdout import Holdout
 from generator.holdout.membership import ASYMMETRIC, Arrangement, asymmetric
 from generator.language.complexity import Cell
-from generator.language.familiarity import count_held_out, equally_familiar, names_absent, relations_fit_split
 from generator.language.foils import Atom, Foil, Foils, Substitutes
-from generator.language.form import Form, Link, Mention
+from generator.language.form import (
+    Form,
+    Link,
+    Mention,
+    count_held_out,
+    equally_familiar,
+    names_absent,
+    relations_fit_split,
+)
 from generator.language.grammar import NATURAL, NEGATED, TEMPLATES, Grammar, Wording, reads_well
 from generator.language.walk import Sayable, Subgraph, Walker
 from generator.vocabulary.schema import Vocabulary

@@ -12,10 +12,9 @@ from generator.base.declarations import Declared, sentence_of
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import read_toml
 from generator.base.registry import resource
-from generator.describe.contrasts import NEGATIVES, POSITIVES
-from generator.describe.protocols.registry import find_protocol, protocol_names
+from generator.describe.protocols import find_protocol, protocol_names
 from generator.describe.statistics import Statistics
-from generator.describe.training import KINDS
+from generator.describe.training import KINDS, NEGATIVES, POSITIVES
 from generator.holdout.holdout import Holdout
 from generator.holdout.request import design_of
 from generator.language.complexity import LEVELS

@@ -10,7 +10,7 @@ from generator.describe.captioner import Captioner, Item, Text
 from generator.describe.protocol import Protocol
 from generator.describe.scenes import DescribedScene, RenderedScene, place_scene
 from generator.holdout.membership import FAMILIAR, Placing, Rule, cluster_of, held_out_facts
-from generator.language.familiarity import count_held_out
+from generator.language.form import count_held_out
 from generator.plan.store import Assigned
 
 TRAIN = "train"

@@ -24,8 +24,7 @@ from generator.base.errors import UserError
 from generator.base.files import json_text, read_json
 from generator.base.progress import SILENT, Progress
 from generator.base.store import fetch
-from generator.dataset.certificates import found_certificate
-from generator.dataset.reader import Benchmark, Dataset
+from generator.dataset.reader import Benchmark, Dataset, found_certificate
 from generator.dataset.records import VERSION
 from generator.exports.training import Sample, Samples, whole_folder
 

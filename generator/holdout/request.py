@@ -8,8 +8,8 @@ from pathlib import Path
 from generator.base.errors import UserError
 from generator.base.files import read_json
 from generator.dataset.records import HoldoutRecord
+from generator.holdout.designs import find_design
 from generator.holdout.designs.base import GRID, Design
-from generator.holdout.designs.registry import find_design
 from generator.holdout.holdout import Holdout, check_fits
 from generator.vocabulary.schema import Vocabulary
 

@@ -15,8 +15,7 @@ from generator.base.declarations import whole_number
 from generator.base.errors import UserError
 from generator.base.progress import SILENT, Progress
 from generator.base.streams import Stream
-from generator.dataset.certificates import Level
-from generator.dataset.reader import Dataset
+from generator.dataset.reader import Dataset, Level
 from generator.inspection.pixels import PixelCheck
 from generator.inspection.rerendered import Compared, render_again
 from generator.judge.certificate import DAMAGE, Finding, Images, finding

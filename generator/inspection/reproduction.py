@@ -23,8 +23,8 @@ from pydantic import TypeAdapter
 from generator.base.errors import UserError
 from generator.base.files import read_json, read_sums, sha256, write_json, write_sums
 from generator.base.limits import check_file, read_bytes
-from generator.base.parquet import read_schema, read_table
 from generator.base.progress import SILENT, Progress
+from generator.base.tables import read_schema, read_table
 from generator.dataset.journal import Journal
 from generator.dataset.packing import Packer
 from generator.dataset.reader import Benchmark, Dataset, World
@@ -40,8 +40,8 @@ from generator.plan.store import Assigned, StoredPlan, write_plan
 from generator.render.shards import ShardScenes
 from generator.scene.exchange import exchanged
 from generator.scene.planned import Planned
+from generator.scene.relations import scene_row
 from generator.scene.scene import Scene, SceneObject
-from generator.scene.scene_row import scene_row
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 
 _FAULT = "not reproduced"

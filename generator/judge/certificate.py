@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from generator.base.errors import UserError
-from generator.dataset.certificates import Level
+from generator.dataset.reader import Level
 from generator.judge.held_out import ASYMMETRIC, DESIGNS
 
 _LISTED = 20  # findings of one fault that are listed one by one

@@ -17,9 +17,9 @@ from generator.base.arrays import MOST_SIDE, read_png
 from generator.base.errors import UserError
 from generator.base.files import SUMS, parse_toml, read_sums, sha256
 from generator.base.limits import MOST_IN_SCENE, MOST_TOML, read_bytes, read_text
-from generator.base.parquet import read_batches, read_schema
 from generator.base.paths import file_in
 from generator.base.progress import SILENT, Progress
+from generator.base.tables import read_batches, read_schema
 from generator.judge.certificate import DAMAGE, Finding, finding
 
 Report = Callable[[Finding], None]

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from generator.base.errors import UserError
 from generator.base.files import SUMS, read_json, read_sums
 from generator.base.looks import look_alikes
-from generator.base.parquet import read_table
 from generator.base.progress import SILENT, Progress
+from generator.base.tables import read_table
 from generator.dataset.reader import World as Files
 from generator.dataset.records import SCENES, WorldManifest
 from generator.judge.certificate import DAMAGE, Finding, finding, guarded

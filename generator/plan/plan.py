@@ -1,7 +1,10 @@
 """The plan of a world: what each of its scenes holds, before anything has a place."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
+from functools import cache
 from itertools import islice, product
+
+import numpy as np
 
 from generator.base.errors import UserError
 from generator.base.streams import Stream
@@ -14,7 +17,8 @@ from generator.plan.arrangements import Arrangements, UnshownError, no_scene
 from generator.plan.balance import Cells, Counts, choose
 from generator.scene.layouts import Layout, consistent, draw_layout, facts
 from generator.scene.planned import Planned, scene_id
-from generator.vocabulary.contrast import vanishes
+from generator.vocabulary.environments import Environment
+from generator.vocabulary.materials import AttributeValue, linear_of
 from generator.vocabulary.schema import Vocabulary
 
 _BLOCK = 5_000  # scenes dressed at a time; each time the counts are made even
@@ -303,3 +307,35 @@ class _Dresser:
 def _among(arrangement: Arrangement) -> list[Hashable]:
     """What places and sectors are counted with: all scenes, and those with each value and object."""
     return ["all", *(each for binding in arrangement for each in zip(("value", "object"), binding, strict=True))]
+
+
+Colors = tuple[tuple[float, float, float], ...]
+"""Linear red, green and blue, 0..255."""
+_VANISHES = 14.0
+
+
+def vanishes(value: AttributeValue, place: Environment) -> bool:
+    """Whether an object with this value has nearly the colours of the ground; False where either has none.
+
+    That is, its colours have a mean CIEDE2000 below 14 to the nearest of the ground's.
+
+    >>> from generator.vocabulary.schema import read_vocabulary
+    >>> pug = read_vocabulary("pug")
+    >>> [name for name, place in pug.environments.items() if vanishes(pug.attributes["color"]["gray"], place)]
+    ['mountains', 'spaceship', 'city']
+    """
+    if place.ground is None:
+        return False
+    painted = [*map(linear_of, value.texture.colors or ())] if value.texture else []
+    colors = tuple(painted or ([value.color] if value.color else []))
+    return bool(colors) and _distance(colors, tuple(map(linear_of, place.ground.colors))) < _VANISHES
+
+
+@cache
+def _distance(colors: Colors, ground: Colors) -> float:
+    """Mean over colours of the CIEDE2000 to the nearest of the ground's."""
+    from skimage.color import deltaE_ciede2000, xyz2lab  # takes a while to import
+    from skimage.color.colorconv import xyz_from_rgb
+
+    one, other = (xyz2lab(np.array(each) / 255 @ xyz_from_rgb.T) for each in (colors, ground))
+    return float(deltaE_ciede2000(one[:, None], other[None]).min(1).mean())

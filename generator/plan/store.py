@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from generator.base.errors import UserError
-from generator.base.parquet import count_rows, read_batches, read_table, write_table
+from generator.base.tables import count_rows, read_batches, read_table, write_table
 from generator.dataset.records import PLAN, PLAN_FILE, plan_request, plan_schema
 from generator.dataset.writer import check_free, check_plan
 from generator.scene.planned import Planned, scene_id

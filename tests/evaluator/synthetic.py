@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from generator.base.files import write_json
-from generator.base.parquet import write_table
+from generator.base.tables import write_table
 from generator.dataset.reader import Dataset
 from generator.dataset.records import SCORES
 from generator.dataset.writer import WorldWriter, write_benchmark

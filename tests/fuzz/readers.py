@@ -37,11 +37,10 @@ from generator.assets.skeleton import load_skeleton
 from generator.base.arrays import map_npy
 from generator.base.files import write_json, write_sums
 from generator.base.registry import resource
-from generator.dataset.certificates import found_certificate
 from generator.dataset.journal import Journal
 from generator.dataset.outputs import OUTPUTS, ObjectBoxes, PixelOutputs, decode, encode, output_path
 from generator.dataset.packing import Packer
-from generator.dataset.reader import Dataset
+from generator.dataset.reader import Dataset, found_certificate
 from generator.dataset.records import BENCHMARK_TABLES
 from generator.holdout.request import read_holdout
 from generator.inspection.reproduction import Reproduction

@@ -7,11 +7,10 @@ from hypothesis import strategies as st
 
 from generator.dataset.reader import Dataset
 from generator.describe.benchmark import describe
-from generator.describe.contrasts import NEGATIVES, POSITIVES
-from generator.describe.protocols.registry import protocol_names
+from generator.describe.protocols import protocol_names
 from generator.describe.request import Request
 from generator.describe.statistics import Statistics
-from generator.describe.training import KINDS
+from generator.describe.training import KINDS, NEGATIVES, POSITIVES
 from generator.holdout.membership import SPLITS
 from tests.generator.unrendered import BENCHMARK, write_world
 

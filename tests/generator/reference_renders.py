@@ -13,8 +13,7 @@ from pathlib import Path
 import bpy
 import numpy as np
 
-from generator.render.blender.passes import trace_objects
-from generator.render.blender.rays import RayCaster
+from generator.render.blender.rays import RayCaster, trace_objects
 from generator.render.blender.stage import Stage
 from generator.render.settings import read_quality
 from generator.scene.scene import Camera, Lamp, Scene, SceneObject

@@ -18,7 +18,7 @@ from generator.plan.job import Job, Prepared, plan_world, prepare
 from generator.render.process import given_up
 from generator.render.run import Rendering, work_of
 from generator.scene.planned import Planned
-from generator.scene.scene_row import scene_row
+from generator.scene.relations import scene_row
 
 WIDTH, HEIGHT = 64, 48
 BENCHMARK = "bench"

@@ -18,7 +18,7 @@ import pyarrow as pa
 from generator.base.bounded import Bounds, read_bounded
 from generator.base.errors import UserError
 from generator.base.limits import check_file
-from generator.base.parquet import FREE, TIMES, count_rows, read_batches, read_schema
+from generator.base.tables import FREE, TIMES, count_rows, read_batches, read_schema
 
 CAPTIONS, PHRASES, LEFT_OUT = "captions", "phrases", "left out"
 Entry = tuple[str, str]
@@ -178,7 +178,7 @@ def _opened(file: Path) -> Iterator[BinaryIO]:
 
 
 class _Unpacked(gzip.GzipFile):
-    """A compressed file, which may hold as many times its bytes as a table (generator/base/parquet.py)."""
+    """A compressed file, which may hold as many times its bytes as a table (generator/base/tables.py)."""
 
     def __init__(self, file: Path):
         super().__init__(file)

@@ -28,8 +28,8 @@ from generator.base.errors import UserError
 from generator.base.extras import check_installed, connecting
 from generator.base.files import locked, write_text
 from generator.base.limits import check_file
-from generator.base.parquet import read_batches, read_schema, write_table
 from generator.base.progress import SILENT, Progress
+from generator.base.tables import read_batches, read_schema, write_table
 
 VERSION = 3
 """Files are counted again where this is another number: what is read of them, their parts, and what a binding is."""

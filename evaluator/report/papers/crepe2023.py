@@ -27,8 +27,8 @@ from evaluator.report.papers.paper import (
 )
 from evaluator.report.table import Cell, Column, Line, Table
 from evaluator.runs.folder import Run
-from generator.base.csv_tables import read_csv
 from generator.base.errors import visible
+from generator.base.tables import read_csv
 
 _SPLITS = (part("SC", split="seen"), part("UC", split="unseen"))
 _ALL_SPLITS = (*_SPLITS, part("UA", split="unseen_atoms"))

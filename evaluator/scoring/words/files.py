@@ -11,7 +11,7 @@ from evaluator.protocols.scores import ItemScores
 from evaluator.scoring.words.answers import Answered, item_scores, read
 from evaluator.scoring.words.prompt import Prompt, prompt_of
 from generator.base.errors import UserError
-from generator.base.parquet import read_table, write_table
+from generator.base.tables import read_table, write_table
 from generator.dataset.questions import CHOICE, IMAGES, MOST, YES_NO, Candidates, Question
 from generator.dataset.reader import Benchmark
 

@@ -1,1 +1,29 @@
-"""Protocols: one file each, from a scene to its items. `registry.py` lists them."""
+"""The protocols, from a scene to its items, a file each. To add one, write a file with a class that derives from
+`Protocol`, and enter it here. The order is that in which benchmarks hold them."""
+
+from typing import TYPE_CHECKING
+
+from generator.base.registry import Registry
+
+if TYPE_CHECKING:  # `gen --help` lists the protocols and must not load them
+    from generator.describe.protocol import Protocol
+
+
+_HERE = "generator.describe.protocols"
+_REGISTRY: Registry["type[Protocol]"] = Registry(
+    "protocol",
+    {
+        "binary": f"{_HERE}.two_objects:Binary",
+        "retrieval": f"{_HERE}.two_objects:Retrieval",
+        "systematicity": f"{_HERE}.crepe:Systematicity",
+        "productivity": f"{_HERE}.crepe:Productivity",
+        "integration": f"{_HERE}.compass:Integration",
+        "skill": f"{_HERE}.compass:Skill",
+        "hard_positives": f"{_HERE}.hard_positives:HardPositives",
+        "confusion": f"{_HERE}.two_objects:Confusion",
+        "context": f"{_HERE}.two_objects:Context",
+        "gzsl": f"{_HERE}.gzsl:Gzsl",
+        "pairs": f"{_HERE}.pairs:Pairs",
+    },
+)
+protocol_names, register, find_protocol = _REGISTRY.names, _REGISTRY.register, _REGISTRY.find

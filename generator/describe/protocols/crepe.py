@@ -1,22 +1,22 @@
 """The protocols of CREPE (Ma et al. 2023): systematicity (section 3.3) and productivity (section 3.4, appendix A.4)."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from typing import Any, Literal
 
+import networkx as nx
+
 from generator.base.streams import Stream
 from generator.describe.captioner import Captioner, Draft, Item
-from generator.describe.matching import matched
 from generator.describe.protocol import Protocol, Recipe
 from generator.describe.scenes import DescribedScene
 from generator.holdout.membership import UNSEEN_ATOMS
 from generator.language.complexity import Cell, Quota
-from generator.language.familiarity import names_absent
 from generator.language.foils import WHOLE, Atom, Foil, denial_of
-from generator.language.form import Form
+from generator.language.form import Form, names_absent
 
 MOST_COMPOUNDS = 3
 _ATOM, _COMP, _TRIES = 4, 6, 8
@@ -260,3 +260,50 @@ def _one_per_object(draft: Draft, atoms: Sequence[Atom]) -> list[Atom]:
     for atom in draft.stream.shuffled(atoms):
         chosen.setdefault((atom.type == "relation", atom.place), atom)
     return [*chosen.values()]
+
+
+Options = Mapping[str, Set[int]]
+"""By scene_id the sizes of the questions that a scene can be asked."""
+
+
+def matched(options: Mapping[str, Options], stream: Stream) -> dict[str, int]:
+    """By scene_id the size of the question that a scene is asked; scenes that would make a split differ are missing.
+
+    `options` has the scenes of each split. All splits get the same number of questions of each size: as many in all as
+    the split with fewest allows, and as even over the sizes as can be.
+
+    >>> found = matched({"seen": {"a": {1, 2}, "b": {1, 2}, "c": {2}}, "unseen": {"d": {1}, "e": {1, 2}}}, Stream(0))
+    >>> sorted(found.values())
+    [1, 1, 2, 2]
+    """
+    sizes = sorted({size for scenes in options.values() for each in scenes.values() for size in each})
+    groups = [frozenset(each) for n in range(1, len(sizes) + 1) for each in combinations(sizes, n)]
+    room = {
+        group: min(sum(not group.isdisjoint(each) for each in scenes.values()) for scenes in options.values())
+        for group in groups
+    }
+    counts = dict.fromkeys(sizes, 0)
+    growing = list(sizes)
+    while growing:  # Hall's theorem: scenes for all questions exist if they do for the questions of any sizes together
+        size = min(growing, key=counts.__getitem__)
+        counts[size] += 1
+        if any(sum(counts[each] for each in group) > room[group] for group in groups if size in group):
+            counts[size] -= 1
+            growing.remove(size)
+    return {scene_id: size for scenes in options.values() for scene_id, size in _assigned(scenes, counts, stream)}
+
+
+def _assigned(scenes: Options, counts: Mapping[int, int], stream: Stream) -> list[tuple[str, int]]:
+    """Scenes for `counts` of questions of each size, which exist."""
+    kinds = Counter(frozenset(each) for each in scenes.values())
+    graph = nx.DiGraph()
+    for kind, n in kinds.items():
+        graph.add_edge("scenes", kind, capacity=n)
+        for size in kind:
+            graph.add_edge(kind, size)
+    for size, n in counts.items():
+        graph.add_edge(size, "questions", capacity=n)
+    _, flow = nx.maximum_flow(graph, "scenes", "questions") if kinds else (0, {})
+    left = {kind: [size for size in sorted(kind) for _ in range(flow[kind][size])] for kind in kinds}
+    drawn = [(scene_id, left[kind]) for scene_id, each in scenes.items() if (kind := frozenset(each)) in left]
+    return [(scene_id, sizes.pop()) for scene_id, sizes in stream.shuffled(drawn) if sizes]

@@ -1,1 +1,22 @@
-"""The designs: ways to hold combinations out. One module each; the registry names them."""
+"""The designs: ways to hold combinations out, a file each. To add one, write a file with an object of a class that
+derives from `Design`, and enter it here."""
+
+from typing import TYPE_CHECKING
+
+from generator.base.registry import Registry
+
+if TYPE_CHECKING:  # `gen --help` lists the designs and must not load them
+    from generator.holdout.designs.base import Design
+
+
+_HERE = "generator.holdout.designs"
+_REGISTRY: Registry["Design"] = Registry(
+    "design",
+    {
+        "bindsplit": f"{_HERE}.bindsplit:BINDSPLIT",
+        "coverage": f"{_HERE}.coverage:DESIGN",
+        "systematicity": f"{_HERE}.bindsplit:SYSTEMATICITY",
+        "gzsl": f"{_HERE}.gzsl:DESIGN",
+    },
+)
+design_names, register, find_design = _REGISTRY.names, _REGISTRY.register, _REGISTRY.find

@@ -1,19 +1,122 @@
 """Verify the splits of a file of labels made by others, task by task."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from generator.judge.certificate import Findings
+from generator.judge.certificate import Finding, Findings, finding
 from generator.judge.foreign.checks import (
     arrangement_leaks,
     image_leaks,
     shortcut_findings,
     true_negatives,
 )
-from generator.judge.foreign.familiarity import Familiarity
-from generator.judge.foreign.labels import CONVERSE, character_findings
-from generator.judge.foreign.rows import SplitRoles, Task, read_tasks
+from generator.judge.foreign.labels import CONVERSE, arrangement, attributes, character_findings
+from generator.judge.foreign.rows import Label, Row, SplitRoles, Task, read_tasks
+
+Binding = tuple[str, str, str]
+"""(kind, value, category)"""
+Triple = tuple[str | None, str, str | None]
+"""(subject, relation, object), by category."""
+
+
+class Familiarity:
+    """What no training label shows. `known`: whether any split trains. `kinds`: the attribute kinds of all labels."""
+
+    def __init__(self, task: Task):
+        self.task = task
+        trained = {row.label for row in task.rows if row.label and row.split in task.training}
+        self.known = bool(trained)
+        self._bindings = {label: _bindings(label) for label in task.labels}
+        self._triples = {label: _triples(label) for label in task.labels}
+        self._shown = {pair for label in trained for pair in self._bindings[label]}
+        self._linked = {triple for label in trained for triple in self._triples[label]}
+        self.kinds = sorted({kind for pairs in self._bindings.values() for kind, _, _ in pairs}) if self.known else []
+
+    def exposed(self) -> Iterator[Finding]:
+        """Negatives of training rows that name a binding which evaluation labels show and training labels do not."""
+        unseen = {pair for row, label in self._evaluated() for pair in self._bindings[label]} - self._shown
+        found: set[Label] = set()
+        for row in self.task.rows:
+            for negative in row.negatives:
+                if row.split in self.task.training and negative and negative not in found:
+                    found.add(negative)
+                    for _, value, category in (pair for pair in self._bindings[negative] if pair in unseen):
+                        words = f"{row.quoted(negative)} is a negative and names {value} {category}"
+                        yield finding("exposed binding", words)
+
+    def asymmetric(self) -> Iterator[Finding]:
+        """Evaluation rows whose label and negative name unequally many facts that training never shows."""
+        found: set[tuple[Label, Label, str | None]] = set()
+        for row, label in self._evaluated() if self.known else ():
+            for negative in row.negatives:
+                if not negative or (label, negative, row.split) in found:
+                    continue
+                found.add((label, negative, row.split))
+                for name, facts, shown in (
+                    ("bindings", self._bindings, self._shown),
+                    ("relations", self._triples, self._linked),
+                ):
+                    own, other = (sum(fact not in shown for fact in facts[each]) for each in (label, negative))
+                    if own != other:
+                        yield finding(
+                            "asymmetric familiarity",
+                            f"{row.quoted(label)} has {own} {name} that training never shows, its negative "
+                            f'"{negative.words}" {other}',
+                        )
+
+    def _evaluated(self) -> list[tuple[Row, Label]]:
+        return [(row, label) for row, split, label in self.task.labelled if split not in self.task.training]
+
+    def table(self, kind: str) -> list[dict[str, Any]]:
+        """Numbers of rows by how many of their bindings of a kind training never shows: one entry per split, no split,
+        all.
+
+        `seen`: none; `partial`: some; `unseen`: all. `seen_unequal` and so on count those of them whose swap (the
+        values of their two objects exchanged) has another number. Rows without such a binding are not counted.
+        """
+        counts: dict[str, Counter[str]] = {name: Counter() for name in (*self.task.splits, "no split", "all")}
+        for row in self.task.rows:
+            missing = [pair not in self._shown for pair in self._of_kind(row.label, kind)]
+            if row.label and missing:
+                name = "unseen" if all(missing) else "partial" if any(missing) else "seen"
+                for split in (row.split or "no split", "all"):
+                    counts[split][name] += 1
+                    counts[split][f"{name}_unequal"] += self._is_unequal(row.label, kind)
+        names = [f"{name}{more}" for name in ("seen", "partial", "unseen") for more in ("", "_unequal")]
+        return [
+            {"split": split, "trains": split in self.task.training, **{name: found[name] for name in names}}
+            for split, found in counts.items()
+            if found
+        ]
+
+    def _of_kind(self, label: Label | None, kind: str) -> list[Binding]:
+        return [pair for pair in self._bindings[label] if pair[0] == kind] if label else []
+
+    def _is_unequal(self, label: Label, kind: str) -> bool:
+        """Whether exchanging the values of the two objects changes how many bindings training never shows."""
+        own = self._of_kind(label, kind)
+        each = [sum(of == kind for of, _ in attributes(thing)) for thing in label.meaning.things]
+        if each != [1, 1]:
+            return False
+        (_, first, one), (_, second, other) = own
+        swapped = [(kind, second, one), (kind, first, other)]
+        return sum(pair not in self._shown for pair in own) != sum(pair not in self._shown for pair in swapped)
+
+
+def _bindings(label: Label) -> list[Binding]:
+    """The bindings of a label, in order of mention."""
+    return [(kind, value, str(thing.category)) for thing in label.meaning.things for kind, value in attributes(thing)]
+
+
+def _triples(label: Label) -> list[Triple]:
+    """The triples of a label; a relation and its converse give the same."""
+    if not label.meaning.links:
+        return []
+    bare = tuple(thing._replace(attributes=()) for thing in label.meaning.things)
+    shown = arrangement(label.meaning._replace(things=bare))
+    return [(shown.things[s].category, name, shown.things[o].category) for s, name, o, _ in shown.links]
 
 
 def verify_splits(

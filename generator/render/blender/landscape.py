@@ -16,8 +16,7 @@ from generator.render.blender.materials import (
 )
 from generator.render.blender.meshes import MeshBuilder, moved
 from generator.render.blender.photo import Photo
-from generator.render.blender.scenery import FACING_CAMERA, build_prop, build_room
-from generator.render.blender.terrain import Terrain
+from generator.render.blender.scenery import FACING_CAMERA, Terrain, build_prop, build_room
 from generator.render.blender.textures import Nodes, Socket
 from generator.scene.scene import Camera
 from generator.vocabulary.environments import Environment, PropSpec, SkySpec, color_of

@@ -28,8 +28,8 @@ from generator.placement.scenes import place_scenes
 from generator.render.blender.system import load_fault, show_gpu
 from generator.render.settings import Quality
 from generator.scene.planned import Job, Recorded, read_job
+from generator.scene.relations import scene_row
 from generator.scene.scene import Scene
-from generator.scene.scene_row import scene_row
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 
 _PLACEMENTS = 200
@@ -100,13 +100,13 @@ class Renderer:
         )
 
     def _traced(self, scene: Scene) -> PixelOutputs:
-        from generator.render.blender.passes import trace_objects
+        from generator.render.blender.rays import trace_objects
 
         return trace_objects(scene, self._caster)
 
     def _write(self, scene_id: str, scene: Scene, pixels: PixelOutputs) -> dict[str, str]:
         """Write the files of a scene; returns the SHA-256 of each by its path within the world."""
-        from generator.render.blender.passes import with_ground
+        from generator.render.blender.rays import with_ground
 
         if self._outputs:
             pixels = with_ground(pixels, scene, self._caster)

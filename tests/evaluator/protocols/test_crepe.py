@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from evaluator.protocols import find_protocol
 from evaluator.protocols.crepe import RAW_METRICS
 from evaluator.protocols.pools import MOST
-from evaluator.protocols.registry import find_protocol
 from evaluator.runs.folder import open_run
 from evaluator.runs.measure import measure
 from evaluator.scoring.needs import LIMIT, collect_needs, within_limit

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluator.protocols import registry
+from evaluator import protocols as registry
 from evaluator.protocols.results import Protocol, ProtocolResults, recall, tabulate
 from evaluator.protocols.scores import Scores
 from evaluator.report.figures import figures

@@ -14,7 +14,7 @@ from evaluator.protocols.items import NOT_A_NUMBER, TRUNCATED
 from evaluator.protocols.pools import Pool, item_pools, sampled_columns, true_texts
 from evaluator.runs.folder import open_run
 from evaluator.runs.measure import measure, measure_protocols
-from generator.base.parquet import write_table
+from generator.base.tables import write_table
 from generator.dataset.reader import Benchmark
 from generator.dataset.records import SCORES
 from tests.evaluator.protocols.plain import tie, wins

@@ -9,8 +9,7 @@ import pytest
 from evaluator.provenance.certificate import verified_now
 from generator.base.errors import UserError
 from generator.base.files import read_json, write_json
-from generator.dataset.certificates import found_certificate
-from generator.dataset.reader import Dataset
+from generator.dataset.reader import Dataset, found_certificate
 from generator.judge.verify import verify_dataset
 from tests.generator.designs import Design, make
 

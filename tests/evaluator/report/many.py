@@ -14,7 +14,7 @@ from PIL import Image, ImageDraw
 
 from evaluator.provenance.contamination import unknown_training
 from generator.base.files import sha256, write_json
-from generator.base.parquet import write_table
+from generator.base.tables import write_table
 from generator.dataset.records import SCORES
 from generator.dataset.writer import WorldWriter, write_benchmark
 from tests.evaluator.report.conftest import GAP, ROW

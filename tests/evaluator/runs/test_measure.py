@@ -9,7 +9,7 @@ from scipy import stats
 
 from evaluator.runs.measure import measure
 from generator.base.files import read_json, write_json
-from generator.base.parquet import read_table, write_table
+from generator.base.tables import read_table, write_table
 from generator.dataset.records import SCORES
 from tests.evaluator.conftest import assert_one_sentence, score_command
 from tests.evaluator.protocols.conftest import CAPTION_AND_FOIL, run_of

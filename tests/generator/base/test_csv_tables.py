@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generator.base.csv_tables import read_csv, write_csv
 from generator.base.errors import UserError
+from generator.base.tables import read_csv, write_csv
 
 TEXTS = pa.schema([("text", pa.string()), ("n", pa.float64())])
 _TEXT = st.one_of(

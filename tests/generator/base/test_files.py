@@ -24,7 +24,7 @@ from generator.base.files import (
     write_json,
     write_sums,
 )
-from generator.base.parquet import write_table
+from generator.base.tables import write_table
 
 
 def test_a_write_that_fails_leaves_the_old_file_and_no_draft(tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from generator.base import parquet
+from generator.base import tables
 from generator.base.errors import UserError
-from generator.base.parquet import TableWriter, count_rows, read_batches, read_schema, read_table, write_table
+from generator.base.tables import TableWriter, count_rows, read_batches, read_schema, read_table, write_table
 from generator.dataset.records import CANDIDATES
 from tests.hostile_files import PARQUET_BOMBS, measured, parquet_bomb, sparse
 
@@ -78,7 +78,7 @@ def test_bombs_take_seconds_and_little_memory(tmp_path: Path) -> None:
     code = """
 from pathlib import Path
 from generator.base.errors import UserError
-from generator.base.parquet import read_batches, read_table
+from generator.base.tables import read_batches, read_table
 for path in map(Path, sys.argv):
     for read in (read_table, lambda path: [len(batch) for batch in read_batches(path, ["scene_id"], 100)]):
         try:
@@ -94,8 +94,8 @@ for path in map(Path, sys.argv):
 
 
 def test_row_by_row_gives_the_table_of_all_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parquet, "_BATCH", 3)
-    monkeypatch.setattr(parquet, "_GROUP_BYTES", 1)
+    monkeypatch.setattr(tables, "_BATCH", 3)
+    monkeypatch.setattr(tables, "_GROUP_BYTES", 1)
     path = tmp_path / "t.parquet"
     rows = [{"name": str(i), "number": i} for i in range(8)]
     writer = TableWriter(path, SCHEMA)

@@ -14,7 +14,7 @@ from generator.placement.scenes import place_scene
 from generator.plan.job import Job, plan_world, prepare
 from generator.render.run import Rendering, work_of
 from generator.scene.planned import Planned
-from generator.scene.scene_row import scene_row
+from generator.scene.relations import scene_row
 from generator.vocabulary.schema import Vocabulary
 
 JOB = Job("clevr", "3x3", {"train": 12, "val": 4, "seen": 6, "partial": 6, "unseen": 6}, 64, 48, 9, 2)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from generator.base.streams import Stream
 from generator.describe.captioner import Candidate, Item
 from generator.describe.protocol import Protocol
-from generator.describe.protocols.registry import find_protocol, protocol_names
+from generator.describe.protocols import find_protocol, protocol_names
 from generator.describe.scenes import DescribedScene
 from generator.describe.statistics import parse_statistics
 from generator.describe.training import TrainingTexts

@@ -19,7 +19,7 @@ from generator.dataset.writer import BenchmarkWriter
 from generator.describe.benchmark import describe, kept_splits, write_benchmarks
 from generator.describe.captioner import Candidate, Item, Text
 from generator.describe.protocol import Protocol
-from generator.describe.protocols.registry import protocol_names
+from generator.describe.protocols import protocol_names
 from generator.describe.request import Request, first_request
 from generator.describe.scenes import (
     DescribedScene,

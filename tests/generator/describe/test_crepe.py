@@ -17,8 +17,7 @@ from generator.holdout.blocks import draw_block
 from generator.holdout.membership import UNSEEN_ATOMS
 from generator.judge.lexicon import Lexicon
 from generator.judge.verify import verify_dataset
-from generator.language.familiarity import count_held_out, count_triples, names_absent
-from generator.language.form import Form
+from generator.language.form import Form, count_held_out, count_triples, names_absent
 from generator.plan.job import Job, prepare
 from tests.generator.describe.samples import CELLS, Sample, asked, by_slot, caption_of, items_of, triple
 from tests.generator.scenes import HOLDOUT, VOCABULARY, captioner, form_of

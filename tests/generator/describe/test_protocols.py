@@ -18,8 +18,7 @@ from generator.dataset.reader import Dataset
 from generator.describe.benchmark import describe
 from generator.describe.captioner import Candidate, Draft, Item
 from generator.describe.protocol import Protocol, Recipe
-from generator.describe.protocols import registry
-from generator.describe.protocols.registry import find_protocol, protocol_names, register
+from generator.describe.protocols import _REGISTRY, find_protocol, protocol_names, register
 from generator.describe.protocols.two_objects import Binary
 from generator.describe.request import Request
 from generator.describe.scenes import DescribedScene
@@ -30,9 +29,8 @@ from generator.judge.geometry import Terms, read_scene
 from generator.judge.lexicon import Lexicon
 from generator.judge.text_reader import read_text
 from generator.judge.verify import verify_dataset
-from generator.language.familiarity import count_held_out
 from generator.language.foils import Foil
-from generator.language.form import Form, Mention
+from generator.language.form import Form, Mention, count_held_out
 from generator.language.grammar import NATURAL
 from generator.language.truth import decide
 from generator.scene.scene import Scene
@@ -187,7 +185,7 @@ class Impossible(Counting):
 
 @pytest.fixture(autouse=True)
 def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry._REGISTRY, "_places", dict(registry._REGISTRY._places))
+    monkeypatch.setattr(_REGISTRY, "_places", dict(_REGISTRY._places))
 
 
 @pytest.fixture(scope="module")
@@ -225,7 +223,6 @@ def test_help_lists_the_protocols_and_loads_none() -> None:
     assert set(loaded) == {
         "generator.describe",
         "generator.describe.protocols",
-        "generator.describe.protocols.registry",
     }
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from generator.base.errors import UserError
-from generator.describe.protocols.registry import protocol_names
+from generator.describe.protocols import protocol_names
 from generator.describe.request import (
     Request,
     check_options,

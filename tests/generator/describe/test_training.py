@@ -10,11 +10,10 @@ from generator.base.streams import Stream
 from generator.dataset.reader import Benchmark, Dataset
 from generator.describe.benchmark import describe
 from generator.describe.captioner import Captioner, Text
-from generator.describe.contrasts import NEGATIVES, POSITIVES, positive
 from generator.describe.request import Request
 from generator.describe.scenes import DescribedScene
 from generator.describe.statistics import MeasuredCaptions, Statistics, parse_statistics
-from generator.describe.training import KINDS, TrainingTexts
+from generator.describe.training import KINDS, NEGATIVES, POSITIVES, TrainingTexts, positive
 from generator.holdout.blocks import draw_block
 from generator.judge.verify import verify_dataset
 from generator.language.complexity import LeastUsed

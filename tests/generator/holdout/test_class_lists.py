@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from generator.holdout.class_lists import LISTS, SPLITS, ClassRule, shared_labels
-from generator.holdout.designs.registry import find_design
+from generator.holdout.designs import find_design
 from generator.holdout.request import draw_holdouts
 from generator.vocabulary.schema import Vocabulary, read_vocabulary
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from bench.power import Unseen
 from evaluator.statistics.difference import detectable, model_difference
 from generator.holdout.blocks import draw_block
-from generator.holdout.designs.registry import find_design
+from generator.holdout.designs import find_design
 from generator.holdout.membership import SplitPlan
 from generator.plan.power import (
     ACCURACIES,

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from generator.dataset.certificates import Level
+from generator.dataset.reader import Level
 from generator.judge.certificate import Finding, Findings, Images, Reproduced, certificate, finding, guarded
 from generator.judge.verify import verify_dataset
 from tests.generator.judge.datasets import BENCHMARK, CROWDS, SPLITS, judged, make, seal

@@ -7,14 +7,15 @@ from generator.judge.held_out import HeldOut
 from generator.judge.lexicon import Lexicon
 from generator.judge.meaning import Meaning
 from generator.judge.text_reader import read_text
-from generator.language.familiarity import (
+from generator.language.form import (
+    Form,
     count_bindings,
     count_held_out,
     count_triples,
     equally_familiar,
+    merge_equal_mentions,
     names_absent,
 )
-from generator.language.form import Form, merge_equal_mentions
 from generator.language.grammar import Grammar
 from tests.generator.scenes import HOLDOUT, VOCABULARY, VOCABULARY_TEXT, form_of, forms
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from generator.base.declarations import parse_time
 from generator.base.errors import UserError
-from generator.base.sizes import parse_time
 from generator.base.slurm import Slurm
 from generator.dataset.reader import Dataset
 from generator.plan.job import Job, plan_world, prepare

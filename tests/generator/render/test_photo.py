@@ -19,9 +19,9 @@ from generator.dataset.reader import Dataset
 from generator.inspection.family_check import check_family
 from generator.inspection.pixels import PixelCheck
 from generator.plan.job import Job, prepare
+from generator.plan.plan import vanishes
 from generator.scene.planned import Recorded
 from generator.scene.scene import Camera, Scene, SceneObject
-from generator.vocabulary.contrast import vanishes
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary, read_vocabulary
 from tests.conftest import FEW, succeed
 from tests.generator.render.drafts import render_drafts

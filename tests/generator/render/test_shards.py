@@ -14,8 +14,8 @@ from PIL import Image
 
 from evaluator.training.recipe import Recipe
 from evaluator.training.source import benchmark_source
+from generator.base.declarations import parse_size
 from generator.base.errors import UserError
-from generator.base.sizes import parse_size
 from generator.dataset.reader import Dataset
 from generator.holdout.holdout import Holdout
 from generator.render.shards import ShardScenes, merge_worlds, parse_shard

@@ -10,9 +10,8 @@ import pytest
 
 from generator.base.streams import Stream
 from generator.dataset.reader import Dataset
-from generator.holdout.designs import registry
+from generator.holdout.designs import _REGISTRY, base, design_names, find_design, register
 from generator.holdout.designs.base import Design
-from generator.holdout.designs.registry import design_names, find_design, register
 from generator.holdout.holdout import Holdout
 from generator.holdout.membership import Arrangement, Fact, Placing, held_out_bindings
 from generator.holdout.request import WorldPart, draw_holdouts
@@ -69,7 +68,7 @@ BLOCKS, SPLITS = TwoBlocks(), OwnSplits()
 
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry._REGISTRY, "_places", dict(registry._REGISTRY._places))
+    monkeypatch.setattr(_REGISTRY, "_places", dict(_REGISTRY._places))
     register("two-blocks", f"{__name__}:BLOCKS")
     register("own-splits", f"{__name__}:SPLITS")
 
@@ -104,7 +103,7 @@ def test_each_design_is_found_by_its_name() -> None:
 
 def test_no_module_compares_the_name_of_a_design() -> None:
     """The judge keeps its own reading of a holdout."""
-    package = Path(registry.__file__).parents[2]
+    package = Path(base.__file__).parents[2]
     for path in package.rglob("*.py"):
         if "judge" not in path.parts:
             for line in path.read_text(encoding="utf-8").splitlines():

@@ -77,8 +77,7 @@ def test_a_sheet_faces_the_ray_on_both_sides(in_blender: Any) -> None:
 def traced(place: float) -> list[dict[str, Any]]:
     """What an image of 100x100 pixels shows of a sphere so many metres to the right."""
     from generator.render.blender.meshes import build_mesh
-    from generator.render.blender.passes import trace_objects
-    from generator.render.blender.rays import RayCaster
+    from generator.render.blender.rays import RayCaster, trace_objects
 
     camera = Camera((0.0, -10.0, 1.0), (0.0, 0.0, 1.0), 36.0, 36.0)
     thing = SceneObject("sphere", ATTRIBUTES, (place, 0.0, 0.0), 0.0)

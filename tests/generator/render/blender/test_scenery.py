@@ -13,7 +13,7 @@ PUG = read_vocabulary("pug")
 
 
 def sheets(name: str) -> list[Any]:
-    from generator.render.blender.terrain import Terrain
+    from generator.render.blender.scenery import Terrain
 
     terrain = Terrain(PUG.environments[name], 10.0)
     (ground, faces), colors = terrain.sheet()
@@ -33,7 +33,7 @@ def test_the_ground_is_flat_near_the_origin_and_hilly_behind(in_blender: Any) ->
 
 
 def relief_colors(colors: list[str]) -> list[Any]:
-    from generator.render.blender.terrain import _colored
+    from generator.render.blender.scenery import _colored
 
     return [_colored(colors, share) for share in (-1.0, 0.0, 0.25, 0.5, 1.0, 2.0)]
 
