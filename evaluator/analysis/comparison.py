@@ -18,6 +18,7 @@ from evaluator.statistics.clusters import Clusters
 from evaluator.statistics.difference import (
     Difference,
     Sides,
+    benjamini_hochberg,
     block_seeds_needed,
     detectable,
     items_needed,
@@ -25,7 +26,6 @@ from evaluator.statistics.difference import (
     model_difference,
     ranks,
 )
-from evaluator.statistics.multiple import benjamini_hochberg
 from generator.base.errors import UserError
 from generator.base.progress import SILENT, Progress
 from generator.base.tables import write_csv

@@ -2,18 +2,14 @@
 
 import click
 
-from evaluator.cli.ask import ask
 from evaluator.cli.audit import audit
 from evaluator.cli.compare import compare
 from evaluator.cli.experiment import experiment
 from evaluator.cli.familiarity import familiarity
-from evaluator.cli.measure import measure
 from evaluator.cli.options import JSON
-from evaluator.cli.pictures import embeddings, generate
-from evaluator.cli.probe import probe
-from evaluator.cli.report import leaderboard, report
-from evaluator.cli.run import run
-from evaluator.cli.tables import tables
+from evaluator.cli.pictures import embeddings, generate, probe
+from evaluator.cli.report import leaderboard, report, tables
+from evaluator.cli.run import ask, measure, run
 from evaluator.cli.train import train
 from generator.base.commands import Command, Commands, completion, result
 

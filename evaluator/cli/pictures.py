@@ -1,12 +1,14 @@
-"""The commands `score generate` and `score embeddings`: what models draw, and where they place captions and images."""
+"""The commands that look into models: `score generate`, `score embeddings`, `score probe`."""
 
 from pathlib import Path
 from typing import Any
 
 import click
 
+from evaluator.cli.console import new_table, print_line, print_table
 from evaluator.cli.options import BENCHMARK, DEVICE, JSON, NEW_FOLDER, SEED
 from generator.base.commands import Bar, Command, DatasetFolder, result, say
+from generator.base.errors import UserError
 
 _DATASET = click.argument("dataset", type=DatasetFolder())
 _MODELS = click.option(
@@ -88,3 +90,87 @@ def embeddings(
         if found
     ]
     result({"figures": figures, "cosines": cosines, "out": str(out)}, as_json, "\n".join([*figures, *told]))
+
+
+@click.command(cls=Command, examples=["probe small --model open_clip:ViT-B-32@openai --out probe"])
+@click.argument("source", metavar="RUN|DATASET", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option(
+    "--model",
+    "models",
+    multiple=True,
+    metavar="[NAME=]MODEL",
+    help="Dual encoder, as for `score run`, and what it is called. Repeat for several.  [default: that of RUN]",
+)
+@click.option("--out", type=NEW_FOLDER, required=True, help="Folder to write: probe.json and probe.svg.")
+@BENCHMARK
+@click.option("--fit", default="seen", metavar="SPLIT", help="Split whose questions the probes learn from.")
+@click.option("--seed", type=SEED, default=0, help="Seed of the alternatives that are asked.")
+@DEVICE
+@JSON
+def probe(
+    source: Path,
+    models: tuple[str, ...],
+    out: Path,
+    benchmark: str | None,
+    fit: str,
+    seed: int,
+    device: str | None,
+    as_json: bool,
+) -> None:
+    """Say where composition fails: in the image encoder, the text tower or their alignment.
+
+    RUN|DATASET is a folder of `score run`, whose questions and model are taken, or a dataset.
+
+    Linear probes on frozen embeddings of scenes of two objects and their captions tell the value of an object, its
+    category, and which object has which value.
+    """
+    from evaluator.audits.probe.audit import Asked, probe_models
+    from evaluator.runs.folder import open_run
+    from generator.dataset.reader import Dataset
+
+    if (source / "run.json").exists():
+        if benchmark:
+            raise UserError("--benchmark belongs to a dataset; a run has the benchmark that it was asked.")
+        run = open_run(source)
+        if run.world is None:
+            raise UserError(f"{source} is a run on questions of others, whose objects are not known; give a dataset.")
+        world, questions = run.world, run.benchmark
+        models = models or (str(run.record["model"]),)
+    else:
+        dataset = Dataset.open(source)
+        world, questions = dataset.world, dataset.benchmark(benchmark)
+    if not models:
+        raise UserError(f"{source} is a dataset; name a model with --model.")
+    found = probe_models(Asked(models, fit, seed), world, questions, out, device, Bar())
+    say(f"The figure is {out / 'probe.svg'}.")
+    if as_json:
+        result(found, as_json, "")
+        return
+    for name, of in found["models"].items():
+        _print(name, of, fit)
+
+
+def _print(name: str, found: dict[str, Any], fit: str) -> None:
+    table = new_table(
+        ["split", "factor"], ["image", "text", "aligned", "image moves", "text moves", "questions"], title=name
+    )
+    table.add_column("lost in")
+    for row in found["rows"][::3]:
+        own = [each for each in found["rows"] if (each["split"], each["factor"]) == (row["split"], row["factor"])]
+        moved = [each for each in found["moves"] if (each["split"], each["factor"]) == (row["split"], row["factor"])]
+        cells = [_with_interval(each, 100, ".1f") for each in own] + [_with_interval(each, 1, ".2f") for each in moved]
+        table.add_row(row["split"], row["factor"], *cells, f"{row['items']:,}", row["lost"] or "–")
+    print_table(table)
+    for place, shape in found["geometry"].items():
+        shares = ", ".join(f"{split} {r2:.2f}" for split, r2 in shape["r2"].items())
+        print_line(
+            f"{place}: a sum of vectors learnt on {fit} explains R² {shares}; {shape['angle']:.0f}° between values and "
+            f"categories, of {shape['ranks']['attribute']} and {shape['ranks']['object']} directions."
+        )
+
+
+def _with_interval(row: dict[str, Any], scale: float, form: str) -> str:
+    value, low, high = (
+        None if row[name] is None else f"{scale * row[name]:{form}}" for name in ("value", "low", "high")
+    )
+    return "–" if value is None else value if low is None else f"{value} [{low}, {high}]"

@@ -1,4 +1,4 @@
-"""The command `score run`."""
+"""The commands that make a run: `score run`, `score ask`, `score measure`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,9 @@ from generator.base.errors import UserError
 
 if TYPE_CHECKING:
     from evaluator.runs.tracking import Tracker
+from evaluator.cli.options import FILE, NEW_FILE, NEW_FOLDER
+from evaluator.runs.request import AskRequest
+from generator.base.commands import DatasetFolder, Number, result
 
 
 @click.command(
@@ -121,3 +124,158 @@ def run(
     folders = " ".join(str(each.folder) for each in found)
     say(f"Scores and results are in {folders}. Next: score report {folders}")
     print_results([each.results for each in found], full, as_json)
+
+
+_ASKED = ("form", "protocols", "prompt", "orders", "samples", "temperature", "max_tokens", "budget", "limit", "out")
+_OPTIONS = (*_ASKED, "splits", "level", "verify", "allow_contaminated", "device")
+
+
+@click.command(
+    cls=Command,
+    common=("model", *_ASKED),
+    examples=[
+        "ask small --model vqa:Qwen/Qwen3-VL-4B-Instruct",
+        "ask small --model api:http://localhost:8000/v1@MODEL --samples 5 --temperature 0.7",
+        "ask small --model api:https://api.openai.com/v1@MODEL --to batch.jsonl",
+    ],
+)
+@click.argument("dataset", type=Questions())
+@click.option(
+    "--model",
+    required=True,
+    help="Model that answers in words: vqa:NAME, api:URL@MODEL, or python:FILE.py:FACTORY with a method "
+    "answer(images, question).",
+)
+@BENCHMARK
+@click.option("--images", type=FOLDER, help="Folder of the images of a benchmark of others.")
+@FILTERS
+@options_of(AskRequest, *_OPTIONS)
+@click.option("--to", "batch", type=NEW_FILE, help="Write the questions to this file of OpenAI's batch format instead.")
+@click.option(
+    "--from", "answers", type=FILE, multiple=True, help="Take the answers from this file of results of a batch."
+)
+@FULL
+@JSONL
+@JSON
+def ask(
+    dataset: str,
+    model: str,
+    benchmark: str | None,
+    images: Path | None,
+    filters: tuple[str, ...],
+    batch: Path | None,
+    answers: tuple[Path, ...],
+    full: bool,
+    jsonl: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Ask MODEL the questions of DATASET in words and print the results for each split.
+
+    A choice is right if it is right in every order. If the command is stopped, run it again to continue: no question is
+    asked twice.
+    """
+    from evaluator.cli.results_table import print_results
+    from evaluator.models.registry import check_path, read_spec
+    from evaluator.report.files import write_latex
+    from evaluator.runs.ask import ask as ask_model
+    from evaluator.runs.ask import write_questions
+    from evaluator.runs.dataset import Dataset
+    from evaluator.runs.folder import folder_name
+    from evaluator.runs.measure import write_items
+
+    if batch is not None and answers:
+        raise UserError("--to writes the questions and --from reads their answers; give one of the two.")
+    check_path(read_spec(model))
+    opened = Dataset.open(dataset, benchmark, images=images, filters=filters)
+    limit = options["limit"]
+    part = ("" if limit is None else f"-limit{limit}") + "".join(f"-{each}" for each in filters)
+    above = Path("runs") / f"{opened.source.path.resolve().name}-{opened.benchmark.name}"
+    out = options.pop("out") or above / folder_name(f"{model}-{options['form']}{part}")
+    request = AskRequest(dataset=opened, model=model, **options)
+    if batch is not None:
+        paths, n = write_questions(request, out, batch)
+        named = " ".join(map(str, paths))
+        say(f"{n:,} questions are in {named or 'no file: all have answers'}. Next: the batch, then --from its results.")
+        result({"batch": [str(path) for path in paths], "questions": n}, as_json, named)
+        return
+    results = ask_model(request, out, Bar(), answers)
+    write_latex(results, out)
+    if jsonl:
+        write_items(out)
+    say(f"Answers and results are in {out}. Next: score report {out}")
+    print_results([results], full, as_json)
+
+
+@click.command(
+    cls=Command,
+    examples=[
+        "measure run",
+        "measure --items scores.csv --out mine",
+        "measure --items scores.jsonl --dataset small --out mine",
+    ],
+)
+@click.argument("runs", type=FOLDER, nargs=-1)
+@click.option(
+    "--items",
+    type=FILE,
+    help="Table of scores from elsewhere (.csv, .tsv, .jsonl or .parquet), instead of RUNS, or a log of lmms-eval, "
+    "Inspect or VLMEvalKit on questions of `gen export`. docs/models.md lists the columns.",
+)
+@click.option("--dataset", type=DatasetFolder(), help="Dataset whose scene_id and text_id the table has.")
+@click.option(
+    "--benchmark", help="Benchmark of --dataset, if it has several; without it, what to call that of the table."
+)
+@click.option("--model", help="What to call the model whose scores the table has.  [default: the table's name]")
+@click.option("--out", type=NEW_FOLDER, help="Folder to write for --items.  [default: runs/BENCHMARK/MODEL]")
+@click.option("--probabilities", is_flag=True, help="Read the table's scores as probabilities, by their log-odds.")
+@click.option(
+    "--tolerance",
+    type=Number(min=0),
+    help="Scores a and b tie where |a - b| <= TOLERANCE * max(1, |a|, |b|).  [default: that of the run, else 1e-5]",
+)
+@options_of(Request, "splits", "level", "channel")
+@FULL
+@JSONL
+@JSON
+def measure(
+    runs: tuple[Path, ...],
+    channel: str | None,
+    full: bool,
+    jsonl: bool,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Compute the results of RUNS again from their scores, without the model; or those of scores from elsewhere
+    (--items).
+
+    Runs of one model are printed as one, pooled over block seeds and training seeds (docs/statistics.md).
+    """
+    from evaluator.cli.results_table import print_results
+    from evaluator.report.files import write_latex
+    from evaluator.runs.elsewhere import Source, measure_items
+    from evaluator.runs.folder import split_run
+    from evaluator.runs.measure import measure as compute
+    from evaluator.runs.measure import write_items
+
+    splits, tolerance, level = (given[name] for name in ("splits", "tolerance", "level"))
+    if bool(runs) == (given["items"] is not None):
+        raise UserError("Expected RUNS or --items, one of them; `score measure --help` says what each is.")
+    if not runs:
+        if channel is not None:
+            raise UserError("--channel belongs to RUNS; a table of --items has one score, leave --channel out.")
+        run, found = measure_items(Source(**given))
+        say(f"Scores and results are in {run}. Next: score report {run}")
+        runs, results = (run,), [found]
+    else:
+        of_items = ("dataset", "benchmark", "model", "out", "probabilities")
+        if alone := [name for name in of_items if given[name]]:
+            raise UserError(f"--{alone[0]} belongs to --items; leave it out to measure {runs[0]} again.")
+        for run in runs if splits else ():
+            split_run(run, splits)
+        results = [compute(run, channel, tolerance, level) for run in runs]
+    for run, found in zip(runs, results, strict=True):
+        write_latex(found, run)
+        if jsonl:
+            write_items(run, channel, tolerance, level)
+    print_results(results, full, as_json)

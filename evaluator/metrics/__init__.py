@@ -4,7 +4,7 @@
 - `evaluator.metrics.questions`: a right or wrong of each question: pairs of images, hard positives, decomposed
   captions.
 - `evaluator.metrics.ranking`: where the true counterpart ranks among thousands, block by block.
-- `evaluator.metrics.averages`: weights of means over categories.
+- `evaluator.metrics.questions`: weights of means over categories.
 
 Each function returns what is right and, beside it, what only a tie decided: a tie is never right.
 """

@@ -23,9 +23,9 @@ from evaluator.protocols.results import (
     tabulate,
 )
 from evaluator.protocols.scores import Scores
-from evaluator.statistics.multiple import holm
+from evaluator.statistics.clusters import clustered_least_squares
+from evaluator.statistics.difference import holm
 from evaluator.statistics.pooled import pool
-from evaluator.statistics.regression import clustered_least_squares
 
 ERRORS = "clustered by image (CR1: G/(G-1) * (n-1)/(n-k)); t with G-1 degrees of freedom"
 POOLED = "of the fits of several runs, each clustered by image, pooled over blocks and runs; moderated t"

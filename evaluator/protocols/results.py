@@ -10,9 +10,8 @@ from typing import Any, ClassVar, Literal, cast
 import numpy as np
 import pandas as pd
 
-from evaluator.metrics.averages import category_weights
 from evaluator.metrics.comparison import chance, recall_at_k, wrong_choices
-from evaluator.metrics.questions import Won
+from evaluator.metrics.questions import Won, category_weights
 from evaluator.protocols.items import ASYMMETRIC, COUNTS, FULL, MIXED, PARTITIONS, UNPARSED, Items, split_rank
 from evaluator.protocols.pools import Fold
 from evaluator.protocols.records import Row, rounded

@@ -1,7 +1,9 @@
-"""Which items share what: clusters of scenes with the same values and objects, and the bindings that scenes show."""
+"""Which items share what: clusters of scenes with the same values and objects, and the bindings that scenes show; and
+least squares with errors by cluster."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -111,3 +113,25 @@ def _strings(values: Sequence[str] | np.ndarray) -> np.ndarray:
 
 def _codes(names: Sequence[str] | np.ndarray) -> np.ndarray:
     return np.unique(_strings(names), return_inverse=True)[1].reshape(-1)
+
+
+def clustered_least_squares(y: np.ndarray, x: np.ndarray, clusters: np.ndarray) -> Any:
+    """Ordinary least squares of y (n,) on x (n, k), the constant among its columns, with errors by cluster.
+
+    Returns statsmodels' RegressionResults. The covariance is the sandwich of Liang and Zeger (1986) times
+    G/(G−1) · (n−1)/(n−k) for G clusters (CR1); t has G − 1 degrees of freedom. Raises ValueError with the reason where
+    the data determine no fit.
+    """
+    names, codes = np.unique(clusters, return_inverse=True)
+    if min(len(names), len(y)) <= x.shape[1]:  # with fewer clusters than coefficients errors can be 0
+        raise ValueError("too few items")
+    if np.ptp(y) == 0:
+        raise ValueError("all outcomes are equal")
+    if np.linalg.matrix_rank(x) < x.shape[1]:
+        raise ValueError("the counts depend on one another linearly")
+    from statsmodels.regression.linear_model import OLS
+
+    fit = OLS(y, x).fit(cov_type="cluster", cov_kwds={"groups": codes}, use_t=True)
+    if fit.ssr <= 1e-16 * np.square(y).sum():
+        raise ValueError("the counts explain the outcomes exactly")
+    return fit

@@ -48,8 +48,7 @@ class Method(Recipe, ABC):
 
     def source(self, datasets: Sequence[Path], benchmark: str | None = None) -> "Source":
         """The train split of the one dataset, or the corpus in the one file. Raises UserError as either does."""
-        from evaluator.training.corpus import corpus_source
-        from evaluator.training.source import benchmark_source
+        from evaluator.training.source import benchmark_source, corpus_source
         from generator.dataset.reader import Dataset
 
         (dataset,) = datasets

@@ -21,15 +21,15 @@ from evaluator.models.contracts import Answer
 from evaluator.provenance.exposure import recorded_exposure
 from evaluator.report.files import write_latex
 from evaluator.report.page import write_page
+from evaluator.runs.ask import read_batch
 from evaluator.runs.elsewhere import Source, measure_items
 from evaluator.runs.folder import open_run, read_named, read_results
 from evaluator.runs.measure import measure
 from evaluator.runs.parts import captions_digest, read_splits, write_splits
 from evaluator.scoring.store import VectorCache
-from evaluator.scoring.words.batch import read_batch
+from evaluator.scoring.words.files import AnswerStore
 from evaluator.scoring.words.prompt import DEFAULT, read_prompt
 from evaluator.scoring.words.reader import read_choice
-from evaluator.scoring.words.store import AnswerStore
 from generator.assets.importing import check_file, read_file
 from generator.assets.sets import read_asset, read_notes, write_asset
 from generator.assets.shapes import UnitMesh

@@ -6,8 +6,7 @@ from typing import Any
 from evaluator.protocols.items import COUNTS
 from evaluator.protocols.records import Row
 from evaluator.report.figures import by_complexity, by_count
-from evaluator.report.papers.counts import EVERY, datasets
-from evaluator.report.papers.given import TEXTS, Given, Label, Labels, told
+from evaluator.report.papers.given import EVERY, TEXTS, Given, Label, Labels, datasets, told
 from evaluator.report.papers.paper import (
     Paper,
     PaperTable,

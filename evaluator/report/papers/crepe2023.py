@@ -12,8 +12,7 @@ from evaluator.protocols.crepe import RAW_METRICS
 from evaluator.protocols.pools import RAW
 from evaluator.protocols.records import by_key
 from evaluator.report.figures import Figure, by_complexity, by_frequency
-from evaluator.report.papers.counts import DATASET, captions_by_atom, datasets
-from evaluator.report.papers.given import Given, Label
+from evaluator.report.papers.given import DATASET, Given, Label, captions_by_atom, datasets
 from evaluator.report.papers.paper import (
     Paper,
     PaperFigure,

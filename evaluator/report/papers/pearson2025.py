@@ -1,7 +1,6 @@
 """Pearson et al. 2025, "Evaluating Compositional Generalisation in VLMs and Diffusion Models"."""
 
-from evaluator.report.papers.counts import DATASET, datasets
-from evaluator.report.papers.given import DRAWINGS, MAPS
+from evaluator.report.papers.given import DATASET, DRAWINGS, MAPS, datasets
 from evaluator.report.papers.paper import Paper, PaperTable, by_label, changed_elsewhere, grouped, part, picture
 
 _SPLITS = (

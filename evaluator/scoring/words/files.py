@@ -1,13 +1,18 @@
-"""answers.parquet in the folder of a run."""
+"""Where answers in words are kept: answers.parquet in the folder of a run, and a SQLite file for each model."""
 
+import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from platformdirs import user_cache_path
+from pydantic import TypeAdapter
 
 from evaluator.models.contracts import Answer
 from evaluator.protocols.scores import ItemScores
+from evaluator.scoring.store import Store
 from evaluator.scoring.words.answers import Answered, item_scores, read
 from evaluator.scoring.words.prompt import Prompt, prompt_of
 from generator.base.errors import UserError
@@ -81,3 +86,27 @@ def read_item_scores(folder: Path, benchmark: Benchmark, words: dict[str, Any]) 
     """The scores of a run in words, from its answers: by questions about one image, and by those about two."""
     rows = Candidates(benchmark)
     return item_scores(read_answers(folder, rows, prompt_of(words["prompt"])), rows, words["samples"])
+
+
+_ANSWER = TypeAdapter(Answer)
+
+
+class AnswerStore(Store[Answer]):
+    """Answers of the model `key` in a file of `folder`, the user's cache for None. An answer is on disk when `put`
+    returns, so a killed run asks none again."""
+
+    def __init__(self, key: str, folder: Path | None):
+        super().__init__((folder or user_cache_path("jackalope") / "answers") / f"{key}.sqlite")
+        with self._open() as database:
+            database.execute("PRAGMA journal_mode=WAL")  # answers come one by one: each takes a quarter of the time
+
+    def encode(self, name: str, value: Answer) -> bytes:
+        """As JSON."""
+        return json.dumps(asdict(value)).encode()
+
+    def decode(self, name: str, kept: bytes) -> Answer | None:
+        """None where it is no answer."""
+        try:
+            return _ANSWER.validate_json(kept)
+        except ValueError:
+            return None

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.metrics.averages import category_weights
+from evaluator.metrics.questions import category_weights
 from evaluator.protocols.results import Outcome, category_means, kinds_and_skills, recall, tabulate
 from tests.evaluator.protocols.plain import make_items
 

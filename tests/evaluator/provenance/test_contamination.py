@@ -29,10 +29,9 @@ from evaluator.provenance.exposure import RECORD, Exposure, scene_names
 from evaluator.report.papers.given import read_given
 from evaluator.report.papers.paper import find_paper, make_paper
 from evaluator.report.writers import csv_rows
-from evaluator.training.corpus import corpus_source
 from evaluator.training.methods import Scratch
 from evaluator.training.session import train
-from evaluator.training.source import benchmark_source
+from evaluator.training.source import benchmark_source, corpus_source
 from generator.dataset.reader import Benchmark, Dataset, World
 from generator.describe.benchmark import describe
 from generator.describe.request import first_request

@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 from evaluator.models.contracts import Answer
 from evaluator.protocols.items import NOT_A_NUMBER
 from evaluator.scoring.store import EMBEDDINGS, VectorCache
-from evaluator.scoring.words.store import AnswerStore
+from evaluator.scoring.words.files import AnswerStore
 from evaluator.scoring.writing import pool_path, write_matrix, write_scores
 from generator.base.errors import UserError
 

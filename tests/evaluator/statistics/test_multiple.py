@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from evaluator.statistics.multiple import benjamini_hochberg, holm
+from evaluator.statistics.difference import benjamini_hochberg, holm
 
 
 @given(st.lists(st.floats(0, 1) | st.sampled_from([0.001, 0.01, 0.04]), max_size=30))

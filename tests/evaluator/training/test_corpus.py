@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from evaluator.training.corpus import corpus_source
 from evaluator.training.recipe import Recipe
+from evaluator.training.source import corpus_source
 from generator.base.errors import UserError
 
 PLAIN = Recipe(negatives="")

@@ -8,10 +8,10 @@ import pytest
 
 from evaluator.models.network import weights_digest
 from evaluator.models.registry import load_model
-from evaluator.training.corpus import corpus_source
 from evaluator.training.methods import Dreambooth
 from evaluator.training.recipe import from_preset
 from evaluator.training.session import train
+from evaluator.training.source import corpus_source
 from generator.base.errors import UserError
 from tests.conftest import succeed
 from tests.evaluator import diffusers_folders

@@ -13,9 +13,8 @@ import pytest
 
 from evaluator.analysis.pooling import pool_runs
 from evaluator.report.overview import notes_of
-from evaluator.report.papers.counts import datasets
 from evaluator.report.papers.crepe2023 import SHOWN
-from evaluator.report.papers.given import Given, Label, read_given
+from evaluator.report.papers.given import Given, Label, datasets, read_given
 from evaluator.report.papers.paper import (
     by_label,
     find_paper,
