@@ -381,8 +381,7 @@ def _log_work(work: Work, root: Path, device: str, farm: Farm, planned_for: Mapp
     time = seconds if device == "cpu" else f"on {device}, which has not been timed, {workers}"
     logger.info(
         f"{len(work.scenes):,} images of {work.request['width']}x{work.request['height']} "
-        f"({work.request['quality']['name']}"
-        f"{each}) into {shown(root)}, {time}."
+        f"({work.request['quality']['name']}{each}) into {shown(root)}, {time}."
     )
     if planned_for:
         logger.info(f"Planned for {', '.join(f'{split} {n:,}' for split, n in planned_for.items())}.")

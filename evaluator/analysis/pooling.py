@@ -72,8 +72,7 @@ def spread_notes(entries: Sequence[Results]) -> list[str]:
     if any(entry["runs"] == entry["blocks"] for entry in trained):
         notes.append(
             "One training of each block: how trainings differ is not measured. Train with other seeds (--seed) and "
-            "give all runs to "
-            "`score report`."
+            "give all runs to `score report`."
         )
     return notes
 

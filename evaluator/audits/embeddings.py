@@ -100,9 +100,8 @@ def on_plane(embeddings: np.ndarray, seed: int) -> np.ndarray:
 
     if len(embeddings) < FEWEST:
         raise UserError(
-            f"Expected {FEWEST} captions and images or more to place by their embeddings, got {len(embeddings)}; "
-            f"raise --captions or "
-            "--images."
+            f"Expected {FEWEST} captions and images or more to place by their embeddings, got {len(embeddings)}; raise "
+            "--captions or --images."
         )
     found: np.ndarray = TSNE(
         metric="cosine", init="random", random_state=seed % 2**32, perplexity=min(30.0, (len(embeddings) - 1) / 3)

@@ -55,8 +55,7 @@ def _question(original: Record, positive: Record, kind: str, skill: str) -> Ques
         if original.text(name) != positive.text(name):
             raise UserError(
                 f"{original.place} has the {name} '{original.text(name)}', row {positive.key} of {positive.file} "
-                f"'{positive.text(name)}'; give two "
-                "files of one version."
+                f"'{positive.text(name)}'; give two files of one version."
             )
     shown = Shown((original.text("image_path"),), box=box_of(original, BOX))
     texts = original.text("true_caption"), original.text("false_caption"), positive.text("true_caption")

@@ -144,8 +144,7 @@ def require(table: pa.Table, names: Sequence[str], path: Path) -> None:
     if missing:
         raise UserError(
             f"{path} has no column '{missing[0]}' (it has {', '.join(table.column_names)}); docs/models.md, Scores "
-            f"from "
-            f"elsewhere, lists the columns."
+            "from elsewhere, lists the columns."
         )
 
 

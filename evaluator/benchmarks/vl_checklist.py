@@ -64,9 +64,8 @@ def _capability(file: Path) -> tuple[str, str]:
     corpus = next((name for name in _CORPORA if name in (words[0], file.parent.name)), None)
     if aspect is None or corpus is None:
         raise UserError(
-            f"{file} is no file of VL-CheckList: expected one below Attribute, Object or Relation, in a folder or "
-            f"with a name of "
-            f"{', '.join(_CORPORA)}."
+            f"{file} is no file of VL-CheckList: expected one below Attribute, Object or Relation, in a folder or with "
+            f"a name of {', '.join(_CORPORA)}."
         )
     if aspect != "Object":
         return f"{aspect} {words[-1]}", corpus

@@ -94,8 +94,7 @@ def print_audit(results: dict[str, Any]) -> None:
             _print_give_aways(kind)
     print_line(
         "r: rank-biserial correlation, above 0 where the truth is shorter, or has lower perplexity (ppl). Blind: a "
-        "classifier "
-        "chooses between a true and a false text; chance 50, intervals by group.",
+        "classifier chooses between a true and a false text; chance 50, intervals by group.",
         "dim",
     )
     print_line(results["sentence"])

@@ -168,13 +168,11 @@ def said(summary: dict[str, Any]) -> str:
     inside = sum(summary["buckets"].values())
     lines = [
         f"{summary['benchmark']} against {summary['reference']}: {inside:,} of {summary['samples']:,} samples, "
-        f"captions read as "
-        f"{summary['captions']}, phrases by {summary['extractor']}, match by {summary['match']}.",
+        f"captions read as {summary['captions']}, phrases by {summary['extractor']}, match by {summary['match']}.",
         *(f"  excluded: {n:,}, {reason}" for reason, n in summary["excluded"].items()),
         f"Corpus: {corpus['captions']:,} captions, {corpus['phrases']:,} phrases "
-        f"({_percent(corpus['bare'] / corpus['phrases'] if corpus['phrases'] else None)} "
-        f"bare nouns, which show no binding), {corpus['bindings']:,} different bindings ({corpus['function_words']:,} "
-        f"with a function word).",
+        f"({_percent(corpus['bare'] / corpus['phrases'] if corpus['phrases'] else None)} bare nouns, which show no "
+        f"binding), {corpus['bindings']:,} different bindings ({corpus['function_words']:,} with a function word).",
         "",
         "bucket              samples",
         *(f"{name:<18} {n:>8,}" for name, n in summary["buckets"].items()),
@@ -201,8 +199,7 @@ def said(summary: dict[str, Any]) -> str:
         return "\n".join([*lines, "No sample is left, so there is no asymmetry."])
     lines.append(
         f"Of a true caption's bindings {_points(summary['asymmetry'])} more are perfect matches than of its false "
-        f"one's (mean over samples, "
-        "95% interval over images or other clusters)."
+        "one's (mean over samples, 95% interval over images or other clusters)."
     )
     lines.extend(f"  true captions {slot}: {_points(each)}" for slot, each in summary["asymmetry_of"].items())
     if summary["duplicates"]:

@@ -223,8 +223,7 @@ def _check_is_dual_encoder(source: Source, model_type: str, architecture: str) -
     if model_type == "qwen3_vl" and not _is_embedding(source):
         raise UserError(
             f"'{name}' is a Qwen3-VL that answers in words, not an embedding model: it has no 1_Pooling/config.json "
-            f"that says 'lasttoken'; "
-            f"score it as vqa:{name}."
+            f"that says 'lasttoken'; score it as vqa:{name}."
         )
     if model_type == "blip" and architecture not in ("", "BlipForImageTextRetrieval"):
         raise UserError(
@@ -236,8 +235,7 @@ def _check_is_dual_encoder(source: Source, model_type: str, architecture: str) -
         mend = f"score it as {family}:{name}" if family else "a class of your own can score it, see docs/models.md"
         raise UserError(
             f"'{name}' is a model of type '{model_type}', which is none of the dual encoders of hf: "
-            f"({', '.join(_KINDS)}); "
-            f"{mend}."
+            f"({', '.join(_KINDS)}); {mend}."
         )
 
 

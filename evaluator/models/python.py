@@ -179,8 +179,7 @@ def _of_transformers(model: Any, processor: Any, name: str) -> Model:
     if found is None:
         raise UserError(
             f"{type(model).__name__} is neither a dual encoder of hf: nor a model of vqa: (docs/models.md); give an "
-            f"object with "
-            "encode_images and encode_texts, or score."
+            "object with encode_images and encode_texts, or score."
         )
     found.reusable = False
     return found

@@ -59,8 +59,7 @@ def open_run(folder: Path, moved: Sequence[Path] = ()) -> Run:
     if is_url(str(record["dataset"])):
         raise UserError(
             f"{folder / 'run.json'} names a dataset at a URL ({record['dataset']}), which is not opened for a file's "
-            f"sake; download "
-            f"it and write its folder there."
+            "sake; download it and write its folder there."
         )
     opened = [Dataset.open(path) for path in moved]
     dataset = next((each for each in opened if each.world.digest == record["world"]), None)
@@ -91,8 +90,7 @@ def split_run(folder: Path, partitions: Path) -> None:
     if record["dataset"] is not None:
         raise UserError(
             f"{folder} was scored on {record['dataset']}, which has splits of its own; leave --splits out, or give a "
-            f"run of a benchmark of "
-            "others."
+            "run of a benchmark of others."
         )
     write_splits(folder, read_splits(partitions, _own_benchmark(folder, record)))
 

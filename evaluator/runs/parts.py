@@ -137,15 +137,13 @@ def read_splits(folder: Path, benchmark: Benchmark) -> Splits:
     if lacking := [name for name in asked if name not in of]:
         raise UserError(
             f"{folder} has no partition of {len(lacking):,} of {len(asked):,} questions, such as {lacking[0]}; give "
-            f"`score familiarity` the "
-            "same benchmark."
+            "`score familiarity` the same benchmark."
         )
     for name, captions in asked.items():
         if captions_digest(captions) != digests[name]:
             raise UserError(
                 f"The captions of question {name} are not those that {folder} was made of; give `score familiarity` "
-                f"the same version of "
-                "the benchmark."
+                "the same version of the benchmark."
             )
     names = benchmark.items["item_id"].to_pylist()
     split_of = {name: _one(of[name], left_out) if name in asked else left_out for name in names}

@@ -243,8 +243,7 @@ def check_training(model: Model | Answerer, begun: Begun, images: Sequence[str],
     if training["status"] == CONTAMINATED and not request.allow_contaminated:
         raise UserError(
             f"{training['said'].removesuffix('.')} of {request.model_name}; score it on the benchmark whose train "
-            f"split it was trained on, or "
-            f"add --allow-contaminated, which says so on every table."
+            "split it was trained on, or add --allow-contaminated, which says so on every table."
         )
     return training
 

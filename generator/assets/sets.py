@@ -247,6 +247,5 @@ def check_assets(recorded: Mapping[str, Any] | None) -> None:
         source = "the version of Jackalope" if assets == BUILTIN else "the files"
         raise UserError(
             f"The asset set '{assets}' has other meshes here than the recorded scenes have (digest {found[:12]}, "
-            "expected "
-            f"{recorded['digest'][:12]}); take {source} from which those were made."
+            f"expected {recorded['digest'][:12]}); take {source} from which those were made."
         )

@@ -170,8 +170,7 @@ class Commands(click.Group):
             except MemoryError as error:
                 raise _Mistake(
                     "There is not enough memory; end other programs, or ask for less at a time. What is finished is "
-                    "kept: run the same "
-                    "command again to continue."
+                    "kept: run the same command again to continue."
                 ) from error
             except OSError as error:
                 if error.errno not in _FULL and (error.errno is None or error.filename is None):

@@ -139,9 +139,8 @@ def describe(context: click.Context, dataset: Path, replace: bool, as_json: bool
     dropped, refused = sum(done.dropped.values()), sum(done.refused.values())
     say(
         f"{done.texts:,} texts, each decided on its scene; {refused:,} foils refused ({done.refused.get('true', 0):,} "
-        f"were true), "
-        f"{dropped:,} items dropped. {name}/manifest.json counts them by reason. Next: gen verify {shown(dataset)} "
-        f"--benchmark {name}"
+        f"were true), {dropped:,} items dropped. {name}/manifest.json counts them by reason. Next: gen verify "
+        f"{shown(dataset)} --benchmark {name}"
     )
     data = {
         "dataset": shown(dataset),

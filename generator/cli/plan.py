@@ -154,8 +154,7 @@ def print_power(holdouts: "Sequence[Holdout]", sizes: "Sequence[SplitSize]", as_
     lines = [
         *(line for design in designs for line in _table(design)),
         f"±: half the expected {LEVEL:.0%} interval of an accuracy, in points. Δ: the smallest difference between two "
-        f"models of that "
-        f"accuracy that shows in {POWER:.0%} of cases.",
+        f"models of that accuracy that shows in {POWER:.0%} of cases.",
         "One seed speaks of its own values and objects where it has fewer than six of them, several of others too.",
         f"Assumed: effects of values and of objects of {MAIN_EFFECT:g} logits, of bindings of {BINDING_EFFECT:g} and "
         f"of groups of {CLUSTER_EFFECT:g}; models whose errors are independent (docs/splits.md).",

@@ -168,8 +168,7 @@ class World(Component):
         if output not in self.outputs:
             raise UserError(
                 f"{self.folder} has no {output}; `gen render --from {self.folder.parent} --with {output}` renders its "
-                f"scenes "
-                f"again with them."
+                "scenes again with them."
             )
         path = output_path(output, scene_id)
         try:

@@ -162,8 +162,7 @@ class WorldWriter:
                 if begun != self._request:
                     raise UserError(
                         f"{shown(self._root)} holds another world: {difference(begun, self._request)}; choose another "
-                        f"--out, or put "
-                        f"another block over its images with `gen split`."
+                        "--out, or put another block over its images with `gen split`."
                     )
                 return
         planned = plan_request(self.folder)

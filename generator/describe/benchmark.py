@@ -260,8 +260,7 @@ def _check_without(asked: Set[str], left_out: Set[str]) -> None:
     if missing := sorted(asked - left_out):
         raise UserError(
             f"{len(missing):,} of {len(asked):,} items to leave out are not among these texts, such as "
-            f"{visible(missing[0])}; repeat the "
-            f"options that made the benchmark whose items are listed."
+            f"{visible(missing[0])}; repeat the options that made the benchmark whose items are listed."
         )
 
 

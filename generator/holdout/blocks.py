@@ -121,8 +121,7 @@ def _add_relations(holdout: Holdout, spec: str, vocabulary: Vocabulary) -> Holdo
     if vocabulary.placement.orders == "free":
         raise UserError(
             f"--holdout {spec}: the family '{vocabulary.name}' leaves front and behind to chance (orders = \"free\"), "
-            f"so no relation "
-            f"can be kept out of training; take a family with planned orders, such as clevr-many."
+            "so no relation can be kept out of training; take a family with planned orders, such as clevr-many."
         )
     rows, columns = int(match["rows"]), int(match["columns"])
     pairs = list(permutations(vocabulary.objects, 2))
@@ -147,8 +146,7 @@ def _add_relations(holdout: Holdout, spec: str, vocabulary: Vocabulary) -> Holdo
     if len(possible) < columns:
         raise UserError(
             f"--holdout {spec}: only {len(possible)} ordered pairs of objects can stand in {' and '.join(chosen)} to "
-            f"one another; "
-            f"hold out fewer pairs, take another --block-seed, or give more objects a flat top."
+            "one another; hold out fewer pairs, take another --block-seed, or give more objects a flat top."
         )
     # beside a block of bindings its own objects first, or no scene would show both sorts held out
     possible.sort(key=lambda pair: not {*pair} <= {*holdout.objects})
@@ -171,8 +169,7 @@ def _add_atoms(holdout: Holdout, spec: str, vocabulary: Vocabulary) -> Holdout:
         if size > len(left) - 1:
             raise UserError(
                 f"--holdout {spec}: beside the block only {len(left)} values of {what} are left, and one must stay in "
-                f"training; "
-                f"take at most {max(len(left) - 1, 0)}, or a smaller block."
+                f"training; take at most {max(len(left) - 1, 0)}, or a smaller block."
             )
     if rows + columns == 0:
         raise UserError(f"--holdout {spec} leaves no atom unseen; take for example {ATOMS}=1x2.")

@@ -61,8 +61,7 @@ def draw_classes(asked: Sequence[str], vocabulary: Vocabulary, block_seed: int) 
     if min(len(values), len(objects)) < least:
         raise UserError(
             f"The design gzsl needs {least} values of {kind} and {least} objects at "
-            f"least{f' with {THREE_OBJECTS}' * (least > 4)}; "
-            f"'{vocabulary.name}' has {len(values)} and {len(objects)}."
+            f"least{f' with {THREE_OBJECTS}' * (least > 4)}; '{vocabulary.name}' has {len(values)} and {len(objects)}."
         )
     total = len(values) * len(objects)
     sizes = _sizes(asked[0], match, total, least, min(len(values), len(objects)), max(len(values), len(objects)))
@@ -134,9 +133,8 @@ def _sizes(asked: str, match: re.Match[str], total: int, least: int, side: int, 
     if train + val + test != total or not longer <= train or not least <= val <= side or test < least:
         raise UserError(
             f"--holdout {asked}: the {total} labels should be shared out with at least {longer} for training (every "
-            f"value and object "
-            f"is in one), {least} to {side} for ood_val (no two alike) and {least} or more for ood_test; together "
-            f"{total}."
+            f"value and object is in one), {least} to {side} for ood_val (no two alike) and {least} or more for "
+            f"ood_test; together {total}."
         )
     return train, val, test
 

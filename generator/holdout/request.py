@@ -120,8 +120,7 @@ def read_holdout(path: Path, vocabulary: Vocabulary) -> Holdout:
     if unknown:
         raise UserError(
             f"--holdout {path} names {', '.join(unknown)}, which the family '{vocabulary.name}' does not have; give "
-            f"the family "
-            f"it was made for."
+            "the family it was made for."
         )
     return holdout
 

@@ -81,9 +81,8 @@ class Examination:
         facts: dict[str, Any] = {"scenes": len(rows), "of": len(splits), "seed": self.seed, **check.judged}
         sentence = (
             f"{len(rows):,} of {len(splits):,} images compared with their records (boxes of "
-            f"{check.judged['objects']:,} objects, "
-            f"outlines of {check.judged['outlines']:,}, colors of {check.judged['colors']:,}, "
-            f"{check.judged['floors']:,} bare floors)"
+            f"{check.judged['objects']:,} objects, outlines of {check.judged['outlines']:,}, colors of "
+            f"{check.judged['colors']:,}, {check.judged['floors']:,} bare floors)"
         )
         if self.render:
             compared = Compared()

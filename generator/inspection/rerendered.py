@@ -214,8 +214,7 @@ def _file_faults(
             yield finding(
                 "not the same render",
                 f"scene {scene_id}: rendered again, its image has {whole:.1f} dB on the whole and {worst:.1f} dB in "
-                f"the box of an "
-                f"object, expected {LEAST_DECIBELS:.0f} or more",
+                f"the box of an object, expected {LEAST_DECIBELS:.0f} or more",
             )
     elif not same_output(folder, recorded, again.read_bytes()):
         yield finding("not the same render", f"scene {scene_id}: rendered again, it has other {folder}")

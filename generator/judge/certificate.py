@@ -167,8 +167,7 @@ def _proven(manifest: Mapping[str, Any], declared: list[str], counts: Mapping[st
     symmetric = "" if manifest.get("equal_familiarity") is False else f"familiarity symmetric{but}, "
     strange = f"the design '{manifest.get('design')}' in its author's words, "
     return (
-        f"{counts['scenes']:,} scenes, {counts['texts']:,} texts and {counts['items']:,} items have {leak}; "
-        "every positive is "
-        f"true, every negative false, {exposed}{symmetric}"
-        f"{'' if manifest.get('design') in (None, *DESIGNS) else strange}every file whole"
+        f"{counts['scenes']:,} scenes, {counts['texts']:,} texts and {counts['items']:,} items have {leak}; every "
+        "positive is true, every negative false, "
+        f"{exposed}{symmetric}{'' if manifest.get('design') in (None, *DESIGNS) else strange}every file whole"
     )

@@ -112,8 +112,7 @@ def _misplaced(scene_id: str, split: str, shown: SceneGeometry, held_out: HeldOu
         yield finding(
             "wrong split",
             f"scene {scene_id} is in {split} and shows {len(bindings)} held-out bindings, {len(facts)} held-out "
-            "relations and "
-            f"{len(absent)} values or objects that training lacks ({', '.join(told) or 'none'})",
+            f"relations and {len(absent)} values or objects that training lacks ({', '.join(told) or 'none'})",
         )
 
 

@@ -55,11 +55,10 @@ def cells(
         asked = ", ".join(f"{name}={n}" for name, n in counts.items())
         least, greatest = min(LEVELS[level][0] for level in levels), max(LEVELS[level][1] for level in levels)
         raise UserError(
-            f"No caption of level {' or '.join(levels)} has {complexity[0]} to {complexity[1]} atoms"
-            f"{f' with {asked}' if asked else ''}: scenes have up to {most} objects, an object up to "
-            f"{len(vocabulary.attributes)} "
-            f"attributes and {slots} relations, and N is {least} to {greatest}; ask for less, or render a world "
-            f"with more --objects."
+            f"No caption of level {' or '.join(levels)} has {complexity[0]} to {complexity[1]} "
+            f"atoms{f' with {asked}' if asked else ''}: scenes have up to {most} objects, an object up to "
+            f"{len(vocabulary.attributes)} attributes and {slots} relations, and N is {least} to {greatest}; ask for "
+            "less, or render a world with more --objects."
         )
     return found
 

@@ -69,10 +69,8 @@ def place_scenes(
     if not drawn:
         raise UserError(
             f"No room for {len(planned.objects)} objects in an image of {width}x{height}: take fewer --objects, a "
-            f"family with more "
-            f"room, such as clevr-many, or a --resolution nearer to a square; or lessen gap, clearance, min_visible "
-            f"or the "
-            f"objects' scale in the family '{vocabulary.name}'."
+            "family with more room, such as clevr-many, or a --resolution nearer to a square; or lessen gap, "
+            f"clearance, min_visible or the objects' scale in the family '{vocabulary.name}'."
         )
     _, camera, objects = max(drawn, key=itemgetter(0))
     lamps = _draw_lamps(vocabulary, planned.environment, planned.yaw, stream)

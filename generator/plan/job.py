@@ -127,8 +127,7 @@ def prepare(job: Job) -> Prepared:
     if job.pairs and (len(holdouts) > 1 or not design_of(holdouts[0]).pairs):
         raise UserError(
             f"--pairs makes twins for the splits of one holdout, and {len(holdouts)} are asked for; take one "
-            f"--block-seed and a design "
-            f"with one holdout."
+            "--block-seed and a design with one holdout."
         )
     parts = asked.parts(holdouts, vocabulary)
     if parts[0].counts is None and job.objects != (2, 2):
@@ -180,8 +179,7 @@ def _check_number(job: Job, vocabulary: Vocabulary) -> None:
     if most is not None and job.objects[1] > most:
         raise UserError(
             f"--objects {job.objects[1]}: the family '{vocabulary.name}' has room for {most} objects in a scene; take "
-            f"fewer, or "
-            f"the family clevr-many for up to {MOST_OBJECTS}."
+            f"fewer, or the family clevr-many for up to {MOST_OBJECTS}."
         )
 
 
@@ -189,8 +187,7 @@ def _check_assets(job: Job, vocabulary: Vocabulary) -> None:
     if job.assets is not None and all("/" in name for name in vocabulary.asset_meshes):
         raise UserError(
             f"--assets {job.assets}: all meshes of the family '{vocabulary.name}' are shapes, or of a set that they "
-            f"name, so it "
-            f"can change nothing; leave it out."
+            "name, so it can change nothing; leave it out."
         )
     for name in vocabulary.asset_meshes:
         check_asset(vocabulary.assets, name)

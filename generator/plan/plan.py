@@ -137,8 +137,7 @@ def split_scenes(
         enough = drawn.enough(needed, numbers)
         raise UserError(
             f"{len(numbers):,} training scenes cannot show the {len(needed):,} bindings that evaluation scenes need so "
-            f"that they are seen; take --scenes train={enough:,} or more, or fewer scenes "
-            f"of evaluation."
+            f"that they are seen; take --scenes train={enough:,} or more, or fewer scenes of evaluation."
         ) from None
 
 

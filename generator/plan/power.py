@@ -162,8 +162,7 @@ def sentence(split: SplitSize) -> str:
     more = "" if split.split == ALL else f"; with 5 block seeds ±{five}"
     return (
         f"{split.clusters:,} group{'s' * (split.clusters > 1)} of {split.bindings:,} bindings: an {split.split} "
-        f"accuracy of 75% will have "
-        f"an interval of about ±{one} points{more}."
+        f"accuracy of 75% will have an interval of about ±{one} points{more}."
     )
 
 

@@ -79,8 +79,7 @@ def find_device(device: str) -> str:
         names = "; ".join(f"{kind.lower()}: {', '.join(names)}" for kind, names in found.items() if kind != "broken")
         raise UserError(
             f"--device {device}: Blender finds no such device here "
-            f"({found.get('broken') or names or 'it finds none'}); "
-            f"install the GPU's driver or use --device cpu."
+            f"({found.get('broken') or names or 'it finds none'}); install the GPU's driver or use --device cpu."
         )
     return device
 

@@ -92,8 +92,7 @@ def draw_layout(categories: Sequence[str], stream: Stream, vocabulary: Vocabular
             return layout
     raise UserError(
         f"--objects: {len(categories)} objects can hardly all be near or far as the family '{vocabulary.name}' asks; "
-        f"take fewer "
-        f"--objects."
+        "take fewer --objects."
     )
 
 

@@ -179,7 +179,6 @@ def _covered(attributes: Attributes, setters: Mapping[str, str]) -> bool:
     if covering and hidden not in (None, setters["texture"]) and len(attributes[hidden]) > 1:
         raise ValueError(
             f"the textures of '{setters['texture']}' have colors, so that '{hidden}' would not be seen; leave out "
-            f"their "
-            f"colors, or name both kinds in paints, of which a world has one."
+            "their colors, or name both kinds in paints, of which a world has one."
         )
     return covering

@@ -159,13 +159,11 @@ def _check_relation(name: str, relations: Mapping[str, Relation]) -> None:
     if (opposite.margin, opposite.distance) != (relation.margin, relation.distance):
         raise ValueError(
             f"relation '{name}' and its opposite '{opposite.name}' differ in margin or distance; give them the same, "
-            f"or "
-            f"one would be in doubt where the other is not."
+            "or one would be in doubt where the other is not."
         )
     if (relation.distance is not None) != relation.axis.needs_distance:
         needing = [rule for rule, axis in AXIS_OF.items() if axis.needs_distance]
         raise ValueError(
             f"relation '{name}' has distance = {relation.distance}; {' and '.join(needing)} need a distance, the "
-            f"others "
-            f"have none."
+            "others have none."
         )

@@ -42,8 +42,7 @@ class Coverage(Design):
         if not 1 <= least <= most < len(values):
             raise UserError(
                 f"--holdout {asked[0]}: {kind} has {len(values)} values, and at least one must stay unseen with each "
-                f"object; k runs "
-                f"from 1 to {len(values) - 1}."
+                f"object; k runs from 1 to {len(values) - 1}."
             )
         stream = Stream("coverage", block_seed, kind)
         ring, things = stream.shuffled(values), stream.shuffled(objects)

@@ -360,8 +360,7 @@ def choose_columns(named: Sequence[tuple[str, str]], there: Sequence[str], where
     if not label and not things:
         raise UserError(
             f"{where} has no column 'label' or 'first'; name yours with --columns label=COLUMN, or "
-            "first=COLUMN,second=COLUMN "
-            f"for its objects; {listed}."
+            f"first=COLUMN,second=COLUMN for its objects; {listed}."
         )
     negatives = tuple(column for role, column in named if role == "negative")
     return Columns(

@@ -67,13 +67,11 @@ def test_a_change_of_the_built_meshes_raises_the_version_of_the_builder(name):
 
     assert animal_digest(name) == recorded["digest"], (
         f"The declaration of {name} or BUILDER_VERSION changed: run `python -m tests.generator.assets.test_animals` to "
-        "record "
-        "the meshes that are built now."
+        "record the meshes that are built now."
     )
     assert mesh_sum(name) == recorded["mesh"], (
         f"The code builds another mesh of {name} than before: raise BUILDER_VERSION in generator/assets/animals.py, so "
-        "that "
-        "recorded worlds are not rendered again from other meshes; then run `python -m "
+        "that recorded worlds are not rendered again from other meshes; then run `python -m "
         "tests.generator.assets.test_animals`."
     )
 

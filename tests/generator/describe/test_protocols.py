@@ -214,9 +214,8 @@ def test_a_protocol_without_items_is_refused_with_what_it_needs(world: tuple) ->
 
 def test_help_lists_the_protocols_and_loads_none() -> None:
     check = (
-        "import json, sys; from generator.cli.main import describe; "
-        "print(json.dumps([[p.help for p in describe.params if p.name == 'protocols'][0], "
-        "[m for m in sys.modules if m.startswith('generator.describe')]]))"
+        "import json, sys; from generator.cli.main import describe; print(json.dumps([[p.help for p in describe.params "
+        "if p.name == 'protocols'][0], [m for m in sys.modules if m.startswith('generator.describe')]]))"
     )
     text, loaded = json.loads(subprocess.run([sys.executable, "-c", check], check=True, capture_output=True).stdout)
     assert ", ".join(protocol_names()) in text
