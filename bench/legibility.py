@@ -18,7 +18,7 @@ from bench.naming import Shown, crop, learn, named
 from generator.api import render
 from generator.base.tables import read_csv, write_csv
 from generator.dataset.reader import Dataset
-from generator.inspection.family_check import COLUMNS, LEGIBLE, QUALITIES, SETTINGS, SIDES, TABLE, measured
+from generator.inspection.legibility import COLUMNS, LEGIBLE, QUALITIES, SETTINGS, SIDES, TABLE, measured
 from generator.vocabulary.schema import Vocabulary, read_vocabulary
 
 LEARNT, TESTED = {64: 0, 128: 2, 224: 3}, 1  # seeds: each size has other scenes to learn from

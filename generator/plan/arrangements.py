@@ -225,11 +225,10 @@ class Arrangements:
         value; in `partial` one of them is held out, and asymmetric are both."""
         numbers = Counter(category for _, category in made)
         unique = [binding for binding in made if numbers[binding[OBJECT]] == 1]
-        held = {binding: self._holdout.holds_out(*binding) for binding in unique}
         mixed = split == "partial" and self._holdout.bindings
         return any(
             one[VALUE] != other[VALUE]
-            and (not mixed or held[one] != held[other])
+            and (not mixed or self._holdout.holds_out(*one) != self._holdout.holds_out(*other))
             and (split not in ASYMMETRIC or asymmetric(one, other, self._holdout))
             for one, other in combinations(unique, 2)
         )
@@ -548,8 +547,8 @@ class _Pick:
         self._counts, self._stream, self._ease = counts, stream, ease
 
     def name(self, role: int, place: int, names: Sequence[str], beside: Sequence[str]) -> str:
-        uses = self._counts.uses(role, place, beside)
-        return self._least(names, [uses[name] for name in names])
+        filled, cells = self._counts.filled, self._counts.cells(role, place)
+        return self._least(names, [sum([filled[cell] for cell in cells[name]]) + beside.count(name) for name in names])
 
     def binding(self, place: int, bindings: Sequence[Binding], beside: Sequence[Binding]) -> Binding:
         values, objects = (self._counts.uses(role, place, [each[role] for each in beside]) for role in (VALUE, OBJECT))

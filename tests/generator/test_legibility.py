@@ -12,7 +12,7 @@ from bench import legibility
 from bench.legibility import WORLDS, family, kinds, rows_of, shown_in, table, world_of
 from bench.naming import Shown, crop, learn, named
 from generator.dataset.reader import Dataset
-from generator.inspection.family_check import LEGIBLE, SETTINGS, SIDES, Legibility, measured
+from generator.inspection.legibility import LEGIBLE, SETTINGS, SIDES, Legibility, measured
 from tests.generator.unrendered import write_world
 
 ROOT = Path(__file__).parents[2]

@@ -1,5 +1,5 @@
-"""What a paper's tables are made of: rows of results under labels, or the reason why a label has none; and what other
-commands wrote."""
+"""What a paper's tables are made of: rows of results under labels, or the reason why a label has none; what other
+commands wrote; and numbers of the datasets that runs were asked, whatever the models."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence

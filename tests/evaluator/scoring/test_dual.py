@@ -67,6 +67,16 @@ def test_each_input_is_encoded_once_and_not_at_all_when_cached(
     assert before == ((tmp_path / "scores.parquet").read_bytes(), (tmp_path / "pools" / "grid.images.npy").read_bytes())
 
 
+def test_images_of_one_precision_are_not_taken_for_those_of_another(
+    bag: WordBag, world: World, benchmark: Benchmark, needs: Needs, tmp_path: Path
+) -> None:
+    model = Counting(bag)
+    for precision in ("float32", "bfloat16"):
+        how = settings_for(model, precision=precision)
+        score(model, world, benchmark, needs, tmp_path / precision, cache_folder=tmp_path, settings=how)
+    assert (len(model.texts), len(model.images)) == (len(needs.texts), 2 * len(needs.images))
+
+
 def test_a_run_that_was_stopped_encodes_only_the_rest(
     bag: WordBag, world: World, benchmark: Benchmark, needs: Needs, tmp_path: Path
 ) -> None:

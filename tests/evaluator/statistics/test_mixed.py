@@ -88,6 +88,14 @@ def test_items_that_share_nothing_have_the_posterior_of_a_binomial_share(right: 
     assert found == pytest.approx(stats.beta.interval(0.95, right + 0.5, 120.5 - right), abs=0.015)
 
 
+@pytest.mark.parametrize("right", [0, 41, 99])
+def test_items_of_a_scene_that_agree_are_one_fact(right: int) -> None:
+    codes, outcomes = np.repeat(np.arange(9), 11), (np.arange(99) < right).astype(float)
+    copies = np.repeat(np.arange(99), 3)
+    thrice = interval(Clusters.of(codes[copies], scenes=copies), outcomes[copies])
+    assert thrice == pytest.approx(interval(Clusters.of(codes), outcomes), abs=1e-9)
+
+
 def test_bindings_make_the_interval_wider_when_they_decide() -> None:
     clusters = block_clusters(3, 3, 11)
     hard = np.array(["0 0" in row for row in np.repeat([bindings for _, bindings in block_cells(3, 3)], 11)])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from generator.assets.sets import find_mesh
-from generator.inspection import family_check
+from generator.inspection import legibility
 from generator.inspection.appearance import SIDE, light_on_ball, mask, surface_points, too_close
 from generator.inspection.family_check import check_family, misspelt, unreadable
 from generator.scene.scene import Camera
@@ -64,10 +64,10 @@ pug,color,animal,fox,50,80,80,80,80,80,80
 @pytest.fixture
 def few_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (tmp_path / "legibility.csv").write_text(MEASURED)
-    monkeypatch.setattr(family_check, "TABLE", tmp_path / "legibility.csv")
-    family_check.measured.cache_clear()
+    monkeypatch.setattr(legibility, "TABLE", tmp_path / "legibility.csv")
+    legibility.measured.cache_clear()
     yield
-    family_check.measured.cache_clear()
+    legibility.measured.cache_clear()
 
 
 @pytest.mark.usefixtures("few_measured")
@@ -105,7 +105,7 @@ def test_what_few_images_showed_is_named_where_the_family_shows_the_same(
 
 
 def test_every_name_of_every_family_is_measured() -> None:
-    told = {(each.family, each.tested, each.kind, each.name) for each in family_check.measured()}
+    told = {(each.family, each.tested, each.kind, each.name) for each in legibility.measured()}
     due = set()
     for name in set(shipped_families()) - {"pearson2025"}:  # it has the stage of clevr, and some of its shapes
         for paint in read_vocabulary(name).paints or ("",):
@@ -114,9 +114,9 @@ def test_every_name_of_every_family_is_measured() -> None:
             due |= {(name, family.tested, family.category, each) for each in family.objects}
             due |= {(name, family.tested, kind, each) for kind, values in named.items() for each in values}
     assert told == due
-    assert len(told) == len(family_check.measured())
-    assert all(each.objects >= 20 for each in family_check.measured())
-    assert all(0 <= percent <= 100 for each in family_check.measured() for percent in each.percent.values())
+    assert len(told) == len(legibility.measured())
+    assert all(each.objects >= 20 for each in legibility.measured())
+    assert all(0 <= percent <= 100 for each in legibility.measured() for percent in each.percent.values())
 
 
 def test_all_mistakes_are_reported_at_once(tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from generator.base.errors import UserError
+from generator.base.files import write_json
+from generator.holdout.blocks import draw_block
 from generator.holdout.request import kind_asked
 from generator.vocabulary.families import shipped_families, vocabulary_text
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary, read_vocabulary
@@ -155,6 +157,12 @@ def test_a_world_is_painted_with_one_of_the_kinds_that_paint(
     assert painted.tested == tested
     assert {*painted.adjective_order} == {*painted.attributes}
     assert parse_vocabulary(painted.toml(), "world/vocabulary.toml") == painted
+
+
+def test_a_holdout_in_a_file_paints_the_kind_that_it_tests(tmp_path: Path) -> None:
+    both = read_vocabulary(written(tmp_path, PAINTS))
+    write_json(tmp_path / "holdout.json", draw_block("coat:shape=2x2", both, 0).to_dict())
+    assert kind_asked((str(tmp_path / "holdout.json"),), both) == "coat"
 
 
 @pytest.mark.parametrize("family", ["clevr-many", "clevr-original", "clevr-relations", "pearson2025"])
