@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from generator.language.form import Form, Link, Mention
-from generator.scene.relations import Space, Truth, decided
+from generator.scene.relations import Truth, decided, poses_of
 from generator.scene.scene import Scene
-from generator.vocabulary.relations import ORDERS, Relation
+from generator.vocabulary.relations import ORDERS, Pose, Relation
 from generator.vocabulary.schema import Vocabulary
 
 Objects = Sequence[int]
@@ -167,22 +167,26 @@ def _link_truth(link: Link, free: Objects | None, chosen: Mapping[int, int], fac
 
 
 def _relations(scene: Scene, vocabulary: Vocabulary) -> dict[str, Any]:
-    space, found = Space(scene, vocabulary), dict[str, Any]()
+    poses, found = poses_of(scene, vocabulary), dict[str, Any]()
     for name, relation in vocabulary.relations.items():
         if relation.converse in found:
             found[name] = [list(row) for row in zip(*found[relation.converse], strict=True)]
         else:
-            found[name] = _decided(space, relation, range(len(scene.objects)))
+            found[name] = _decided(poses, relation)
     return found
 
 
-def _decided(space: Space, relation: Relation, objects: range, ends: tuple[int, ...] = ()) -> Any:
+def _decided(poses: Sequence[Pose], relation: Relation, ends: tuple[int, ...] = ()) -> Any:
     """Whether a relation holds of each choice of as many objects as it has ends, nested by end."""
-    if len(ends) < relation.axis.arity - 1:
-        return [_decided(space, relation, objects, (*ends, i)) for i in objects]
+    axis, distance, objects = relation.axis, relation.distance or 0.0, range(len(poses))
+    if len(ends) < axis.arity - 1:
+        return [_decided(poses, relation, (*ends, i)) for i in objects]
     if len({*ends}) < len(ends):
         return [None] * len(objects)
-    return [None if i in ends else decided(space.margin(relation, *ends, i), relation) for i in objects]
+    return [
+        None if i in ends else decided(axis.margin(relation.name, [poses[k] for k in (*ends, i)], distance), relation)
+        for i in objects
+    ]
 
 
 Axis = tuple[str, ...]

@@ -16,24 +16,18 @@ Truth = bool | None
 """True, False, or None where nothing decides."""
 
 
-class Space:
+def poses_of(scene: Scene, vocabulary: Vocabulary) -> list[Pose]:
     """The poses of a scene's objects, from which the rules of space compute margins."""
-
-    def __init__(self, scene: Scene, vocabulary: Vocabulary):
-        ground = ground_directions(scene.camera)
-        self._poses = [
-            Pose(
-                along(ground["right"], obj.position),
-                along(ground["behind"], obj.position),
-                obj.position[2],
-                *(vocabulary.top(obj.category, obj.attributes) or (0.0, 0.0)),
-            )
-            for obj in scene.objects
-        ]
-
-    def margin(self, relation: Relation, *objects: int) -> float:
-        """Signed metres, to the micrometre, by which a relation holds of objects; negative if it does not."""
-        return relation.axis.margin(relation.name, [self._poses[i] for i in objects], relation.distance or 0.0)
+    ground = ground_directions(scene.camera)
+    return [
+        Pose(
+            along(ground["right"], obj.position),
+            along(ground["behind"], obj.position),
+            obj.position[2],
+            *(vocabulary.top(obj.category, obj.attributes) or (0.0, 0.0)),
+        )
+        for obj in scene.objects
+    ]
 
 
 def decided(margin: float, relation: Relation) -> Truth:
@@ -63,11 +57,11 @@ def scene_graph(scene: Scene, vocabulary: Vocabulary) -> nx.MultiDiGraph:
     graph = nx.MultiDiGraph()
     for index, obj in enumerate(scene.objects):
         graph.add_node(index, category=obj.category, attributes=obj.attributes)
-    space = Space(scene, vocabulary)
-    relations = vocabulary.pair_relations
-    for i, j in permutations(range(len(scene.objects)), 2):
-        for name, relation in relations.items():
-            margin = space.margin(relation, i, j)
+    poses = poses_of(scene, vocabulary)
+    for name, relation in vocabulary.pair_relations.items():
+        axis, distance = relation.axis, relation.distance or 0.0
+        for i, j in permutations(range(len(poses)), 2):
+            margin = axis.margin(name, (poses[i], poses[j]), distance)
             graph.add_edge(i, j, key=name, margin=margin, holds=decided(margin, relation))
     return graph
 
