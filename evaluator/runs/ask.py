@@ -1,4 +1,5 @@
-"""A run in words: one model asked the questions of one benchmark, in a folder of its own."""
+"""A run in words: one model asked the questions of one benchmark, in a folder of its own, or by OpenAI's batch
+files."""
 
 import hashlib
 import json

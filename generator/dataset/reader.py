@@ -1,4 +1,4 @@
-"""Reads a dataset: a world and the benchmarks over it."""
+"""Reads a dataset: a world, the benchmarks over it, and their certificates."""
 
 import hashlib
 import logging

@@ -1,4 +1,4 @@
-"""Forms: what a caption asserts, as data."""
+"""Forms: what a caption asserts, as data, and how many held-out bindings and triples that names."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,5 @@
-"""Relations in space: signed margins between the objects of a scene (docs/vocabularies.md, "Rules of space")."""
+"""Relations in space: signed margins between the objects of a scene (docs/vocabularies.md, "Rules of space"), the
+graph of them, and the row of scenes.parquet that holds them."""
 
 import math
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,5 @@
-"""Verify the splits of a file of labels made by others, task by task."""
+"""Verify the splits of a file of labels made by others, task by task; and whether its labels and negatives are equally
+familiar."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
