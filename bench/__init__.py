@@ -1,1 +1,1 @@
-"""How fast Jackalope is on this machine. Run as `python -m bench`; nothing here is tested against a limit."""
+"""Measures how fast Jackalope is on this machine. Run `python -m bench`; no test asserts a limit on these figures."""

@@ -59,7 +59,7 @@ def main(only: tuple[str, ...]) -> None:
 
 
 def alone(function: Callable[..., T], *arguments: object) -> T:
-    """Call a function in a process of its own, so that it finds nothing loaded and its memory is its own."""
+    """Call a function in a new process, so that nothing is loaded yet and the memory measured is its own."""
     with ProcessPoolExecutor(1, get_context("spawn")) as process:
         return process.submit(function, *arguments).result()
 

@@ -1,8 +1,8 @@
-"""Whether the built-in animals look like animals to somebody who learned them elsewhere.
+"""Whether a model that learned animals elsewhere recognises the built-in ones.
 
-A small convolutional network sees pictures of the animals of the asset set `0ad` alone, each in one flat colour and
-from the side, and then names the built-in ones; so it can know no habit of our builder. `python -m bench.animals`
-prints what it takes them for. Needs `gen assets install 0ad`.
+A small convolutional network learns only from pictures of the asset set `0ad`, each in one flat colour and from the
+side, and then names the built-in animals. It has seen nothing that our builder made. `python -m bench.animals` prints
+its answers. Needs `gen assets install 0ad`.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
-"""What the background alone says about the answer: a classifier of place and direction picks the true caption.
+"""How much the background alone says about the answer: a classifier of place and direction picks the true caption.
 
-The two captions of a question exchange the values of two objects. The classifier sees what a caption names, with the
-place and direction of the scene, from which the whole background follows. It learns from the training scenes, and is
-asked about others.
+The two captions of a question exchange the values of two objects. The classifier sees the names in a caption, and the
+place and direction of the scene, which determine the whole background. It learns from the training scenes and is asked
+about the other scenes.
 """
 
 from collections.abc import Iterator, Sequence
@@ -40,7 +40,7 @@ def _figures(family: str, holdout: str) -> Iterator[Figure]:
 
 
 def _told(scene: Planned, kind: str) -> tuple[Sequence[str], Sequence[str]]:
-    """What the true caption and the false one name, each with the place and the direction."""
+    """The names in the true caption and in the false one, each with the place and the direction."""
     (first, one), (second, other) = scene.objects
     true, false = (
         [f"{value} {category}" for value, category in zip(values, (first, second), strict=True)]

@@ -1,9 +1,9 @@
 """How often `score compare` errs: a simulation of two models with effects of their own (docs/statistics.md).
 
-Scenes of a block of values × objects are in a cluster for each two values and two objects. A model has effects in
-logits of bindings, clusters and trainings, and of bindings within each training; both share further effects of
-bindings. Every draw has new effects, so a test that speaks of bindings like these must find equal models different in
-5% of draws.
+Scenes of a block of values × objects form a cluster for each two values and two objects. Each model has effects in
+logits of bindings, clusters and trainings, and of bindings within each training; both models share further effects of
+bindings. Every draw has new effects, so a test about bindings in general must find equal models different in 5% of
+draws.
 """
 
 from concurrent.futures import ProcessPoolExecutor
@@ -45,7 +45,7 @@ class Study:
 
     @property
     def spread(self) -> float:
-        """The standard deviation of a scene's logit over all that is drawn."""
+        """The standard deviation of a scene's logit over all drawn effects."""
         trainings = 3 * self.of_trainings**2 if self.runs > 1 else 0
         bindings = 2 * (SHARED**2 + self.of_bindings**2 + 2 * self.of_values**2)
         return float(np.sqrt(bindings + self.of_clusters**2 + trainings))
@@ -88,11 +88,8 @@ def figures() -> list[Figure]:
 
 
 def misses(study: Study, seed: int, draws: int = DRAWS) -> tuple[float, float]:
-    """How often the 95% and the 99% interval of two models that are equal in the mean misses their true difference, in
-    percent.
-
-    Of blocks with few values and objects that is the difference with the effects that these have; else it is 0.
-    """
+    """How often, in percent, the 95% and the 99% interval of two models with equal means miss their true difference.
+    For blocks with few values and objects the true difference includes the effects of these; otherwise it is 0."""
     found = drawn(study, seed, draws)
     t = np.array([abs(each.value - true) / np.sqrt(each.variance) for each, true in found])
     p = 2 * stats.t.sf(t, [each.freedom for each, _ in found])
@@ -100,8 +97,8 @@ def misses(study: Study, seed: int, draws: int = DRAWS) -> tuple[float, float]:
 
 
 def shown_at_detectable(study: Study, seed: int, draws: int = DRAWS) -> float:
-    """How often a model is found ahead that is by as much as equal models are said to detect in the median, in
-    percent."""
+    """How often, in percent, a model is found ahead when its true lead is the median detectable difference of equal
+    models."""
     study = replace(study, of_values=0.0)
     least = [detectable(each) for each, _ in drawn(study, seed + 1000, 100)]
     wanted = float(np.median([1.0 if each is None else each for each in least]))
@@ -113,7 +110,7 @@ def shown_at_detectable(study: Study, seed: int, draws: int = DRAWS) -> float:
 
 
 def drawn(study: Study, seed: int, draws: int) -> list[tuple[Difference, float]]:
-    """What is found of two models in each draw, and their true difference."""
+    """The findings about two models in each draw, and their true difference."""
     rng = np.random.default_rng(seed)
     pairings, clusters = items_of(study)
     found = []
@@ -141,8 +138,8 @@ def items_of(study: Study) -> tuple[np.ndarray, Clusters]:
 
 
 def outcomes(study: Study, items: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, float]:
-    """The outcomes (runs, n) of two models in a block with new effects, and their true difference with the effects of
-    its values and objects, where these are few and so held."""
+    """The outcomes (runs, n) of two models in a block with new effects, and their true difference, which includes the
+    effects of values and objects where these are few and so held."""
     n_clusters, n_bindings = items[:, 0].max() + 1, study.values * study.objects
     shared = rng.normal(0, SHARED, n_bindings)
     held = [(study.values, study.objects)[i] < ENOUGH for i in range(2)]

@@ -1,8 +1,8 @@
 """How often the intervals of shares hold: a simulation of unseen splits (docs/statistics.md).
 
-Scenes of a block of values × objects are in a cluster for each two values and two objects. Values, objects, bindings
-and clusters have effects in logits, and every draw has new ones. An interval must hold the mean of the population of
-which it speaks: with the values and objects of the block where these are few, else with others.
+Scenes of a block of values × objects form a cluster for each two values and two objects. Values, objects, bindings and
+clusters have effects in logits, new ones in every draw. An interval must contain the mean of its population: scenes
+with the values and objects of the block where these are few, otherwise with other values and objects.
 """
 
 from concurrent.futures import ProcessPoolExecutor
@@ -26,11 +26,11 @@ SAMPLES = 4000  # of effects, of which the mean of a population is computed
 
 @dataclass(frozen=True)
 class Study:
-    """A block of values × objects of which some clusters are used, and how many blocks are pooled.
+    """A block of values × objects of which some clusters are used, and the number of pooled blocks.
 
-    of_mains, of_bindings, of_clusters: standard deviations in logits of what a scene's values, and its objects, its
-    bindings, and its cluster add. shape: `normal`, `tails` (Student's t with 3 degrees of freedom) or `failing` (a
-    fifth of the bindings fail altogether).
+    of_mains, of_bindings, of_clusters: standard deviations, in logits, of the effects of a scene's values (and of its
+    objects), of its bindings, and of its cluster. shape: `normal`, `tails` (Student's t with 3 degrees of freedom) or
+    `failing` (a fifth of the bindings fail altogether).
     """
 
     name: str
@@ -81,7 +81,7 @@ def figures() -> list[Figure]:
 
 
 def covered(study: Study) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """For each mean the share of intervals that hold it, in percent, and their mean width in points."""
+    """For each mean, the percentage of intervals that contain it, and their mean width in points."""
     cells, clusters = cells_of(study)
     shares, widths = [], []
     for mean in MEANS:
@@ -121,7 +121,7 @@ def _both(pair: tuple[int, int]) -> tuple[tuple[int, int], tuple[int, int]]:
 
 
 def drawn(study: Study, cells: np.ndarray, constant: float, rng: np.random.Generator) -> tuple[np.ndarray, float]:
-    """How many items of each cell are right, with new effects, and the mean of the population of the interval."""
+    """The number of right items of each cell, with new effects, and the mean of the interval's population."""
     cluster, values, objects = cells[:, 0], cells[:, 1:3], cells[:, 3:5]
     of_values, of_objects = (_effects(study, study.of_mains, n, rng) for n in (study.values, study.objects))
     of_bindings = _of_bindings(study, study.values * study.objects, rng)
@@ -134,7 +134,7 @@ def drawn(study: Study, cells: np.ndarray, constant: float, rng: np.random.Gener
 
 
 def _effects(study: Study, of_scene: float, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Of n values, or objects, two of which add `of_scene` to a scene."""
+    """Effects of n values, or objects; a scene has two of them, which together have the standard deviation `of_scene`."""
     unit = rng.standard_t(3, n) / 3**0.5 if study.shape == "tails" else rng.standard_normal(n)
     return np.asarray(unit * of_scene / 2**0.5)
 
@@ -146,7 +146,7 @@ def _of_bindings(study: Study, n: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def _others(study: Study) -> np.ndarray:
-    """Sums (SAMPLES,) of the effects of a scene that the interval takes as drawn anew."""
+    """Sums (SAMPLES,) of the effects of a scene that the interval does not hold fixed."""
     rng = np.random.default_rng(7)
     total = rng.normal(0, study.of_clusters, SAMPLES) + _of_bindings(study, 2 * SAMPLES, rng).reshape(2, -1).sum(axis=0)
     for held in study.held:
@@ -156,7 +156,7 @@ def _others(study: Study) -> np.ndarray:
 
 
 def _constant(study: Study, mean: float) -> float:
-    """The constant at which the mean over all effects is `mean`; where bindings fail, over the others."""
+    """The constant at which the mean over all effects is `mean`; if bindings fail, the mean over the other bindings."""
     rng = np.random.default_rng(8)
     others = rng.normal(0, study.of_clusters, SAMPLES)
     for of_scene in (study.of_mains, study.of_mains, 0 if study.shape == "failing" else study.of_bindings):

@@ -1,4 +1,4 @@
-"""What a benchmark hands back: named figures, measured several times."""
+"""The results of a benchmark: named figures, each measured several times."""
 
 import resource
 import time
@@ -35,7 +35,7 @@ def seconds(action: Callable[[], object]) -> float:
 
 
 def measure(name: str) -> list[Figure]:
-    """The figures of a benchmark, and the most memory that it, or one of the processes it started, took."""
+    """The figures of a benchmark, and the peak memory of its largest process."""
     figures = import_module(f"bench.{name}").figures()
     kilobytes = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return [*figures, Figure("memory of its largest process", "MB", (kilobytes / 1e3,))]

@@ -1,5 +1,4 @@
-"""A generative model asked about ten texts an image: the image computed once, against the whole prompt for each
-text."""
+"""A generative model asked about ten texts an image: computing the image once, against the whole prompt for each text."""
 
 import tempfile
 from pathlib import Path
@@ -50,7 +49,7 @@ def figures() -> list[Figure]:
 
 
 def _model(folder: Path) -> VqaScorer:
-    """A LLaVA of random weights, the same each time."""
+    """A LLaVA with random weights, always the same."""
     words = Tokenizer(models.WordLevel({word: i for i, word in enumerate((*_SPECIAL, *_WORDS))}, "[UNK]"))
     words.pre_tokenizer = pre_tokenizers.Whitespace()
     tokenizer = transformers.PreTrainedTokenizerFast(

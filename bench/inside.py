@@ -1,8 +1,8 @@
-"""Where a worker's time goes for one image: run as a process of its own with a family and the least and most objects
-of a scene, it prints the seconds of each part as JSON.
+"""Where a worker's time goes for one image: run as a separate process with a family and the least and most objects of a
+scene, it prints the seconds of each part as JSON.
 
-Blender notes in each file how long Cycles traced; all else is what Jackalope and Blender add to it. The denoiser, whose
-time Blender does not note, is switched off.
+Blender records in each file how long Cycles traced; the rest is what Jackalope and Blender add. The denoiser, whose
+time Blender does not record, is switched off.
 """
 
 import json

@@ -49,7 +49,7 @@ def family(world: str) -> Vocabulary:
 
 
 def rendered(folder: Path, world: str, side: int, quality: str, seed: int, scenes: int) -> Dataset:
-    """Images of a world, those that are not yet in the folder rendered into it."""
+    """All images of a world; images that are not yet in the folder are rendered into it."""
     vocabulary = family(world)
     path = folder / f"{world}.toml"
     path.write_text(vocabulary.toml(), encoding="utf-8")
@@ -64,10 +64,8 @@ def rendered(folder: Path, world: str, side: int, quality: str, seed: int, scene
 
 
 def kinds(vocabulary: Vocabulary) -> dict[str, list[str]]:
-    """What the network names: the objects, as the category, and the values of each kind.
-
-    Not those of size: distance decides how large an object is in an image, and a crop shows no distance.
-    """
+    """The kinds of names that the network learns: the category, and each attribute kind except size. Size is left out
+    because an object's size in the image depends on distance, which a crop does not show."""
     sized = {kind for kind, values in vocabulary.attributes.items() if any(value.scale for value in values.values())}
     named = {kind: vocabulary.values(kind) for kind in vocabulary.attributes if kind not in sized}
     return {vocabulary.category: list(vocabulary.objects), **named}

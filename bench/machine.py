@@ -1,4 +1,4 @@
-"""What the figures were measured on."""
+"""The machine and the versions that figures were measured with."""
 
 import os
 import platform

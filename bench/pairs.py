@@ -1,4 +1,4 @@
-"""A million pairs scored by models that cost nothing: what the evaluator itself takes."""
+"""Scores a million pairs with models that cost nothing, which leaves the evaluator's own time and memory."""
 
 import hashlib
 from collections.abc import Sequence
@@ -143,7 +143,7 @@ def _scored_by_scorer(folder: Path) -> dict[str, float]:
 
 
 def _imported(folder: Path) -> dict[str, float]:
-    """What a process takes that has imported all and scored a few pairs."""
+    """Memory of a process that has imported everything and scored a few pairs."""
     write_pairs(folder, 400, 100)
     benchmark = Dataset.open(folder).benchmark("all")
     score(_Scorer(), _Blank(), benchmark, collect_needs(benchmark, ["binary"]), folder / "run", 1024, folder / "cache")

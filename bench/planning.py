@@ -1,4 +1,4 @@
-"""Deciding what scenes hold, and where it stands."""
+"""Planning scenes, and placing their objects."""
 
 import resource
 
@@ -15,7 +15,7 @@ LARGER = 10  # times as many, planned once, to see what grows
 
 
 def figures() -> list[Figure]:
-    """Milliseconds a scene of two objects, and of three to ten; what ten times as many scenes take more of memory."""
+    """Milliseconds per scene of two objects and of three to ten; how much more memory ten times as many scenes take."""
     return [*_figures("clevr", (2, 2), "2 objects"), *_figures("clevr-many", (3, 10), "3 to 10 objects")]
 
 

@@ -1,4 +1,5 @@
-"""What `--power` says of a design beside what the evaluator finds in simulated outcomes (docs/statistics.md)."""
+"""The half-widths that `--power` predicts against the evaluator's half-widths in simulated outcomes
+(docs/statistics.md)."""
 
 from itertools import combinations
 
@@ -21,7 +22,7 @@ _POINTS, _MASS = np.polynomial.hermite_e.hermegauss(60)
 
 
 class Unseen:
-    """The unseen scenes of so many blocks of r values with c objects, dealt evenly to clusters and pairings."""
+    """The unseen scenes of some blocks of r values with c objects, dealt evenly to clusters and pairings."""
 
     def __init__(self, r: int, c: int, seeds: int = 1, scenes: int = 300):
         """scenes: those of each block. Blocks share no binding."""
@@ -46,7 +47,7 @@ class Unseen:
         self.size = self.block.times(seeds)
 
     def outcomes(self, accuracy: float, rng: np.random.Generator) -> np.ndarray:
-        """Outcomes (scenes,) of a model with the assumed effects, drawn anew; its accuracy is that over all such
+        """Outcomes (scenes,) of a model with the assumed effects, drawn anew; its accuracy is the mean over such
         scenes."""
         spread = np.sqrt(2 * MAIN_EFFECT**2 + BINDING_EFFECT**2 + CLUSTER_EFFECT**2)
         constant = brentq(lambda m: float(expit(m + spread * _POINTS) @ _MASS / _MASS.sum()) - accuracy, -10, 10)
@@ -58,7 +59,7 @@ class Unseen:
         return (rng.random(len(logits)) < expit(logits)).astype(float)
 
     def median_half_width(self, accuracy: float, draws: int, rng: np.random.Generator) -> float:
-        """The median half-width of the evaluator's intervals of so many models."""
+        """The median half-width of the evaluator's intervals over simulated models."""
         found = [self._pooled(self.outcomes(accuracy, rng)) for _ in range(draws)]
         return float(np.median([each.high - each.low for each in found])) / 2
 

@@ -1,10 +1,10 @@
-"""How good images are for the time they take: PSNR against 4096 samples, over scenes of clevr-original.
+"""Image quality against render time: PSNR against 4096 samples, over scenes of clevr-original.
 
-Each is rendered by one thread, as the workers of `gen render` do, and scene by scene in turn with the others: the speed
-of a machine varies, and does so for all of them.
+Each image is rendered by one thread, as in the workers of `gen render`. The settings take turns scene by scene, because
+the speed of a machine varies.
 
-References take some minutes each; they are kept in $JACKALOPE_BENCH, or else in the user's cache, and one that is there
-is not rendered again, so that a stopped run goes on: `python -m bench.quality` renders those that lack.
+A reference takes some minutes. References are cached in $JACKALOPE_BENCH, or else in the user's cache, so a stopped run
+continues: `python -m bench.quality` renders the missing ones.
 """
 
 import hashlib
@@ -38,7 +38,7 @@ REFERENCE = {"samples": 4096, "use_denoising": False}
 
 
 def _like(samples: int, bounces: int = 8, denoise: str = "fast", noise: float = 0.0) -> Quality:
-    """CLEVR's quality but for these."""
+    """CLEVR's quality with some settings changed."""
     return CLEVR.model_copy(update={"samples": samples, "bounces": bounces, "denoise": denoise, "noise": noise})
 
 
@@ -80,7 +80,7 @@ def _measured(what: str, drawn: list[Scene], points: Mapping[str, Point]) -> lis
 
 
 def _in_turn(drawn: list[Scene], points: Mapping[str, Point]) -> dict[str, list[TimedImage]]:
-    """What each point, in a process of its own, makes of each scene."""
+    """The image of each scene with each setting; every setting has its own process."""
     with ExitStack() as stack:
         processes = {
             name: stack.enter_context(ProcessPoolExecutor(1, get_context("spawn"), _begin, (point, 1)))
@@ -104,7 +104,7 @@ def crowded() -> list[Scene]:
 
 
 def _uniform(stream: Stream, n: int) -> Objects:
-    """Each attribute of each object for itself."""
+    """Values drawn independently for each attribute of each object."""
     values = (list(FAMILY.objects), FAMILY.values("color"), FAMILY.values("material"), FAMILY.values("size"))
     return zip(*([each[stream.below(len(each))] for _ in range(n)] for each in values), strict=True)
 
@@ -134,7 +134,7 @@ def _scene(key: str, index: int, n: int, draw: Callable[[Stream, int], Objects])
 
 
 def render_reference(scene: Scene) -> np.ndarray:
-    """The image of a scene with many samples, kept for the next time."""
+    """The image of a scene with many samples, cached."""
     record = json.loads(scene.to_json())
     look = FAMILY.model_dump(include={"attributes", "floor", "caustics", "sky"}, exclude_defaults=True)
     what = json.dumps([[record[part] for part in ("objects", "camera", "lamps")], look, REFERENCE, WIDTH, HEIGHT])

@@ -119,7 +119,7 @@ def figures() -> list[Figure]:
 
 
 def alone(task: Callable[[Path], dict[str, float]]) -> tuple[dict[str, float], float]:
-    """What a task returns of a folder, and the most memory in GiB of the process that did it."""
+    """The result of a task on a folder, and the peak memory of its process in GiB."""
     with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(1, get_context("spawn")) as process:
         found = process.submit(task, Path(folder)).result()
         return found, process.submit(_peak).result()
@@ -156,7 +156,7 @@ def _gallery(folder: Path) -> dict[str, float]:
 
 
 def processor_seconds(action: Callable[[], object]) -> float:
-    """Time of the processor, which other work on the machine changes less than wall time."""
+    """Processor time, which varies less than wall time when the machine does other work."""
     start = time.process_time()
     action()
     return time.process_time() - start

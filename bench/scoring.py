@@ -1,7 +1,7 @@
 """Scoring with a model of random weights: against the loops of other harnesses, and against its encoders alone.
 
 SugarCrepe's evaluation encodes an image and each of its two texts one by one; CLIP_benchmark's retrieval encodes
-batches of images with all texts of each. Both encode a text again for every image that it stands beside.
+batches of images with all their texts. Both encode a text again for every image beside it.
 """
 
 import json

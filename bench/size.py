@@ -1,4 +1,4 @@
-"""How much there is to hold: tokens and files of code, lines that are too long, words of documentation."""
+"""The size of the project: tokens and files of code, lines that are too long, words of documentation."""
 
 import subprocess
 import tokenize
@@ -12,7 +12,7 @@ LONGEST = 120
 
 
 def figures() -> list[Figure]:
-    """For each package its tokens and its files of code; then what style counts, and the words of README and docs."""
+    """The tokens and files of code of each package; then style counts, and the words of README and docs."""
     found = []
     for package in ("generator", "evaluator", "tests", "bench"):
         files = sorted((ROOT / package).rglob("*.py"))

@@ -1,4 +1,4 @@
-"""How long the commands take to answer."""
+"""How long the commands take to start."""
 
 import subprocess
 import sys

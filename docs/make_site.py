@@ -1,7 +1,7 @@
 """Writes the documentation as a site: `python docs/make_site.py [FOLDER]`, by default into site/. Run by `make docs`.
 
-The pages are README.md, docs/*.md and docs/tour.ipynb; the pages of commands and of Python come from the code. Zensical
-builds them: it goes on where MkDocs Material stopped in 2026, and reads the same Markdown.
+The pages are README.md, docs/*.md and docs/tour.ipynb; the pages of commands and of Python are made from the code.
+Zensical builds them: it continues MkDocs Material, which stopped in 2026, and reads the same Markdown.
 """
 
 import base64

@@ -38,7 +38,7 @@ OF_PRESETS: dict[str, Worlds] = {"compass2026": ("clevr-relations", (3, 4))}
 
 
 def pages() -> dict[str, str]:
-    """A page for each protocol, with the texts that are written by default, and for each preset, by file name."""
+    """By file name: a page for each protocol, with the texts written by default, and a page for each preset."""
     found: dict[str, str] = {}
     for protocol, parts in _parts(Request(), MANY).items():
         found[f"{protocol}.md"] = "\n".join([f"# Texts of the protocol {protocol}", _head(MANY), *parts])
