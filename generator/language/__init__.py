@@ -1,1 +1,1 @@
-"""Language: what captions assert (forms), their words (grammar), their truth on a scene, and foils made from them."""
+"""Language: the meaning of captions (forms), their words (grammar), their truth on a scene, and foils from them."""

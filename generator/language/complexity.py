@@ -1,4 +1,4 @@
-"""How complex captions are: levels, and cells of exact numbers of objects, attributes and relations."""
+"""Complexity of captions: levels, and cells of exact numbers of objects, attributes and relations."""
 
 import heapq
 from collections import Counter
@@ -37,9 +37,9 @@ def cells(
 ) -> list[Cell]:
     """All cells of some levels with N in `complexity` (inclusive) and the exact `counts` given (keys O, A, R).
 
-    `most` is the largest number of objects in a scene. An object has as many attributes as the vocabulary has kinds,
-    and is in at most one relation of each slot (truth.py), so that no relation of a caption follows from others. Raises
-    UserError for an unknown level, or if there is no such cell; the message gives the limits.
+    `most` is the largest number of objects in a scene. An object has at most one attribute of each kind and at most one
+    relation of each slot (truth.py), so that no relation of a caption follows from others. Raises UserError for an
+    unknown level, or if there is no such cell; the message gives the limits.
     """
     for level in levels:
         if level not in LEVELS:
@@ -94,7 +94,7 @@ def parse_complexity(spec: str) -> tuple[int, int]:
 
 
 def parse_counts(spec: str | None) -> dict[str, int]:
-    """Exact counts from `O=3,A=5,R=2`, any of them. Raises UserError."""
+    """Exact counts from `O=3,A=5,R=2`; each of the three may be left out. Raises UserError."""
     counts: dict[str, int] = {}
     for part in spec.split(",") if spec else ():
         name, _, given = part.partition("=")
@@ -128,10 +128,10 @@ class Quota:
         self._failed = dict.fromkeys(self.cells, 0.0)
 
     def fill(self, n_objects: int, make: Callable[[Cell], list[Made]]) -> list[Made]:
-        """What `make` makes for the least filled cell with at most `n_objects` objects.
+        """Calls `make` with the least filled cell of at most `n_objects` objects, and returns the result.
 
-        Twelve cells are tried until one gives any. A failure counts a little as if the cell was filled. A cell that is
-        filled far more often than the average is held back, so that easy cells do not prevail.
+        Tries up to twelve cells until one gives a result; returns an empty list if none does. A failure counts as 0.02
+        fills. Skips cells that are filled far more often than the average, so that easy cells do not dominate.
         """
         filled, failed = self._filled, self._failed
         limit = _EXCESS * filled.total() / len(filled) + _EXCESS if filled else _EXCESS
@@ -153,7 +153,7 @@ class Quota:
 
 
 def quotas_of(cells: Sequence[Cell], by_complexity: bool) -> dict[str, Quota]:
-    """A quota for the cells of each level, or with `by_complexity` of each level and N, by its name: "OA" or "OA 5"."""
+    """One quota per level, or with `by_complexity` per level and N, by name: "OA" or "OA 5"."""
     found: dict[str, list[Cell]] = {}
     for cell in sorted(cells, key=lambda cell: ([*LEVELS].index(cell.level), cell.complexity)):
         found.setdefault(f"{cell.level} {cell.complexity}" if by_complexity else cell.level, []).append(cell)
@@ -161,7 +161,7 @@ def quotas_of(cells: Sequence[Cell], by_complexity: bool) -> dict[str, Quota]:
 
 
 class LeastUsed:
-    """Counts what it picked.
+    """Picks the least used option and counts its picks.
 
     >>> used = LeastUsed()
     >>> sorted(used.pick(["left", "right"], Stream(0)) for _ in range(4))

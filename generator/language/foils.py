@@ -1,12 +1,11 @@
 """Foils: false captions made from a true one (hard negatives). One method for each kind of change.
 
 To add a kind of negative, write a method of `Foils` that changes a form and names the kind, and call it from the
-protocols that shall use it. A foil enters a benchmark only after its form has been decided false on the scene.
+protocols that use it. A foil enters a benchmark only if its form is false of the scene.
 
-The text alone must not tell a foil from the truth. A foil is therefore true of exactly the scene in which the same
-change is made, and that scene must be as likely as the present one: captions name only objects that are the only one
-of their category, a substitute category is not in the scene, and a substitute relation is one that is decided for the
-same pairs of objects.
+The text alone must not tell a foil from the truth. If the foil's change is applied to the scene, the foil becomes true;
+both scenes must be equally likely. Captions therefore name only objects that are the only ones of their category, a
+substitute category is not in the scene, and a substitute relation is decided for the same pairs of objects.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,7 +20,7 @@ from generator.vocabulary.schema import Vocabulary
 
 T = TypeVar("T")
 WHOLE = "caption:denied"
-"""The change of a foil that denies a whole caption, or takes such a denial back."""
+"""The change of a foil that adds or removes the denial of a whole caption."""
 
 
 TYPES = ("object", "attribute", "relation")
@@ -40,10 +39,10 @@ class Atom(NamedTuple):
 
 
 class Substitutes:
-    """Finds what may replace an atom's value: values that exclude it and are equally likely to be true.
+    """Finds the values that may replace an atom's value: they exclude it and are equally likely to be true.
 
-    With a `holdout`, values under test and categories are replaced only by those that are held out with the same
-    partners. Then every binding keeps its familiarity, and the scene with the change belongs to the same split.
+    With a `holdout`, tested values and categories are replaced only by names that are held out with the same partners.
+    Then every binding keeps its familiarity, and the changed scene belongs to the same split.
     """
 
     def __init__(self, vocabulary: Vocabulary, holdout: Holdout | None = None):
@@ -56,7 +55,7 @@ class Substitutes:
         }
 
     def atoms(self, form: Form, types: Sequence[str] = TYPES) -> list[Atom]:
-        """The atoms that a form asserts of single objects, in order of mention."""
+        """The asserted atoms of some `types`: of single objects in order of mention, then two-object relations."""
         found = []
         for i, mention in enumerate(form.objects):
             if mention.count != 1:
@@ -70,7 +69,7 @@ class Substitutes:
         return [atom for atom in found if atom.type in types]
 
     def value(self, form: Form, atom: Atom) -> str:
-        """What an atom asserts: a category, an attribute value or a relation."""
+        """The value that an atom asserts: a category, an attribute value or a relation."""
         if atom.type == "relation":
             return form.relations[atom.place].relation
         mention = form.objects[atom.place]
@@ -79,10 +78,9 @@ class Substitutes:
     def of(self, form: Form, atom: Atom, facts: Facts) -> list[str]:
         """The values that may replace an atom's value in a form about a scene.
 
-        For an object, categories that are neither in the scene nor in the form. For an attribute, the other values of
-        its kind. For a
-        relation, its opposite; for a direction also the other directions, unless one of its two objects already has a
-        relation of that axis.
+        For an object: categories that are neither in the scene nor in the form. For an attribute: the other values of
+        its kind. For a relation: its opposite; for a direction also the other directions, unless one of its two objects
+        already has a relation of that axis.
         """
         own = self.value(form, atom)
         if atom.type == "object":
@@ -93,8 +91,8 @@ class Substitutes:
         return self.relations(form, atom, self.axes.interchangeable(self.axes.axis_of(own)))
 
     def relations(self, form: Form, atom: Atom, axes: Iterable[int]) -> list[str]:
-        """The relations of some axes that may replace a relation: none of a slot that one of its two objects fills
-        already."""
+        """The relations of `axes` that may replace a relation. Skips other slots that one of its two objects already
+        fills."""
         own = self.value(form, atom)
         slot = self.axes.slots[self.axes.axis_of(own)]
         return [
@@ -106,11 +104,11 @@ class Substitutes:
         ]
 
     def categories(self, category: str) -> list[str]:
-        """The categories that are held out with the same values as this one, itself included."""
+        """The categories that are held out with the same values as `category`, including itself."""
         return self._alike[category]
 
     def values(self, kind: str, value: str) -> list[str]:
-        """The values of a kind that are held out with the same categories as this one, itself included."""
+        """The values of a kind that are held out with the same categories as `value`, including itself."""
         return self._alike_of[kind][value]
 
     def _fills(self, form: Form, place: int, slot: int) -> bool:
@@ -124,13 +122,13 @@ class Substitutes:
 
 
 def _alike(names: list[str], like: Callable[[str], object] | None) -> dict[str, list[str]]:
-    """For each name those that are like it, all where nothing tells them apart."""
+    """For each name, the names with the same result of `like`; all names if `like` is None."""
     told = {name: like(name) if like else None for name in names}
     return {name: [other for other in names if told[other] == told[name]] for name in names}
 
 
 class Foil(NamedTuple):
-    """A changed form, its changes ("place:kind:old>new", one per atom), and the kind of negative that it is."""
+    """A changed form, its changes ("place:kind:old>new", one per atom), and its kind of negative."""
 
     form: Form
     changed: tuple[str, ...]
@@ -138,7 +136,7 @@ class Foil(NamedTuple):
 
 
 class Foils:
-    """Makes foils of forms in one vocabulary; `substitutes` gives the values for replaced relations."""
+    """Makes foils of forms in one vocabulary; `substitutes` lists the atoms of a form."""
 
     def __init__(self, vocabulary: Vocabulary, substitutes: Substitutes):
         self._vocabulary = vocabulary
@@ -200,8 +198,7 @@ class Foils:
         """HN-COMP: a relation of two objects split over two relations, each completed by a false atom.
 
         `first` and `second` are different atoms with their false values: "a boat on the water" → "a ship is on the
-        water
-        and a boat on rubber".
+        water and a boat on rubber".
         """
         parts = [self.replace_atom(form, atom, value) for atom, value in (first, second)]
         n = len(form.objects)
@@ -222,7 +219,7 @@ class Foils:
         return form._replace(objects=_put(form.objects, atom.place, new))
 
     def deniable(self, form: Form) -> list[Atom]:
-        """The atoms that `deny` can take without touching anything else; of one object at most one may be denied."""
+        """The atoms that `deny` can take: all but related objects. At most one atom of an object may be denied."""
         related = {end for link in form.relations for end in link.ends}
         return [atom for atom in self._substitutes.atoms(form) if atom.type != "object" or atom.place not in related]
 
@@ -257,7 +254,7 @@ class Foils:
     def possible(self, form: Form) -> bool:
         """Whether every relation that a form names, asserted or denied, is possible between the named categories.
 
-        An impossible one, such as a cube on a sphere, could be judged from the text alone.
+        The text alone would reveal that an impossible relation, such as a cube on a sphere, is false.
         """
         return not any(
             (form.objects[link.subject].category, link.relation, form.objects[link.object].category) in self._impossible
@@ -290,7 +287,7 @@ class Foils:
                 yield self.change_mentions(form, new, "swap")
 
     def change_mentions(self, form: Form, new: dict[int, Mention], kind: str) -> Foil:
-        """The form with some mentions replaced, by their places."""
+        """The foil in which the mentions at some places are replaced; `new` maps place to mention."""
         objects = tuple(new.get(i, mention) for i, mention in enumerate(form.objects))
         changed = tuple(
             f"{i}:{name}:{before}>{after}"
@@ -313,6 +310,6 @@ def _put(items: tuple[T, ...], place: int, new: T) -> tuple[T, ...]:
 
 
 def denial_of(atom: Atom, value: str, taken_back: bool) -> str:
-    """The change of a foil that denies an atom, or with `taken_back` asserts what its caption denies."""
+    """The change of a foil that denies an atom; with `taken_back`, that asserts an atom denied by its caption."""
     before, after = (f"not {value}", value) if taken_back else (value, f"not {value}")
     return f"{atom.place}:{atom.kind}:{before}>{after}"

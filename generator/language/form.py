@@ -1,4 +1,4 @@
-"""Forms: what a caption asserts, as data, and how many held-out bindings and triples that names."""
+"""Forms: the meaning of a caption as data, and counts of the held-out bindings and triples that a form names."""
 
 import json
 from collections.abc import Callable
@@ -41,7 +41,7 @@ class Mention(NamedTuple):
 class Link(NamedTuple):
     """A relation between mentions, given by their places in the form; `holds` is False for "is not left of".
 
-    `also` are the places after the object of a relation of more than two: "between the object and also".
+    `also`: places of the further objects of a relation with more than two ends, as in "between `object` and `also`".
     """
 
     subject: int
@@ -56,16 +56,16 @@ class Link(NamedTuple):
         return self.subject, self.object, *self.also
 
     def moved(self, place: Callable[[int], int]) -> "Link":
-        """The relation between the mentions at other places."""
+        """The relation with `place` applied to each of its places."""
         subject, thing, *also = map(place, self.ends)
         return self._replace(subject=subject, object=thing, also=tuple(also))
 
 
 class Form(NamedTuple):
-    """What a caption asserts: these objects exist, all of them different, and these relations hold between them.
+    """The meaning of a caption: `objects` exist and are all different, and `relations` hold between them.
 
-    `objects` stand in the order of mention. `negated` denies the whole ("It is not true that …"). `environment` names
-    an environment of the vocabulary, or is None.
+    `objects` are in the order of mention. `negated` denies the whole form ("It is not true that …"). `environment`
+    names an environment of the vocabulary, or is None.
     """
 
     objects: tuple[Mention, ...]
@@ -90,12 +90,12 @@ class Form(NamedTuple):
 
     @property
     def level(self) -> str:
-        """What the form names: L1 objects only, OA with attributes, OR with relations, OAR with both."""
+        """The level: L1 objects only, OA with attributes, OR with relations, OAR with both."""
         named = "O" + "A" * bool(self.n_attributes) + "R" * bool(self.relations)
         return "L1" if named == "O" else named
 
     def reordered(self, i: int, j: int) -> "Form":
-        """The same form with two objects mentioned in each other's place."""
+        """The form with mentions i and j in exchanged places; its meaning stays the same."""
         place = {i: j, j: i}
         objects = tuple(self.objects[place.get(n, n)] for n in range(len(self.objects)))
         links = tuple(link.moved(lambda end: place.get(end, end)) for link in self.relations)
@@ -128,7 +128,7 @@ class Form(NamedTuple):
 
 
 def merge_equal_mentions(form: Form) -> Form:
-    """The form with equal mentions counted: "two cubes" for "a cube and a cube". For forms without relations."""
+    """Merges equal mentions into one with a count: "two cubes" for "a cube and a cube". For forms without relations."""
     numbers: dict[Mention, int] = {}
     for mention in form.objects:
         numbers[mention] = numbers.get(mention, 0) + 1
@@ -160,16 +160,17 @@ def names_triple(form: Form, link: Link, holdout: Holdout) -> bool:
 
 
 def equally_familiar(one: Form, other: Form, holdout: Holdout) -> bool:
-    """Whether two forms name equally many held-out bindings and equally many held-out triples, and whether both or
-    neither name a value or object that is absent from training."""
+    """Whether two forms name the same numbers of held-out bindings and of held-out triples, and either both or neither
+    name a value or object that is absent from training."""
     counts = [(count_bindings(form, holdout), count_triples(form, holdout)) for form in (one, other)]
     return counts[0] == counts[1] and names_absent(one, holdout) == names_absent(other, holdout)
 
 
 def relations_fit_split(form: Form, split: str, holdout: Holdout) -> bool:
-    """Whether the relations that a caption names are as familiar as a split whose scenes show held-out ones.
+    """Whether a caption's relations fit the familiarity of its split, if the scene shows held-out relations.
 
-    In `unseen` all of them must be held out. In `partial` the caption must name something that is held out.
+    In `unseen` every relation must be held out. In `partial` a caption with relations must name a held-out binding or
+    triple.
     """
     held_out = [names_triple(form, link, holdout) for link in form.relations]
     return all(held_out) if split == "unseen" else not held_out or any(held_out) or count_held_out(form, holdout) > 0

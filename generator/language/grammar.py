@@ -1,4 +1,4 @@
-"""Forms in words: noun phrases, and templates, one function each (docs/language.md, Words)."""
+"""Turns forms into text: noun phrases, and templates with one function each (docs/language.md, Words)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ Wording = tuple[tuple[Place, str], ...]
 
 
 class Grammar:
-    """Says forms in the words of one vocabulary.
+    """Turns forms into text with the words of one vocabulary.
 
     >>> from generator.vocabulary.schema import read_vocabulary
     >>> grammar = Grammar(read_vocabulary("clevr"))
@@ -168,11 +168,11 @@ def distinguishing_kind(form: Form, i: int, same: list[int], order: tuple[str, .
 
 @dataclass(frozen=True)
 class Template:
-    """A way to say forms: `say` writes their text.
+    """A pattern for texts: `say` writes the text of a form.
 
-    It says forms with relations if `related` is True, without any if it is False, else both; forms that are denied as a
-    whole if `negated`, else no such forms; those with an environment if `environment`. `suits` tells which of these it
-    can say.
+    `related`: True for forms with relations only, False for forms without, None for both. `negated`: for forms that are
+    denied as a whole only; otherwise for all other forms. `environment`: also for forms with an environment. `suits` is
+    a further condition on the form.
     """
 
     say: Callable[[FormPhrases], str]
@@ -182,7 +182,7 @@ class Template:
     negated: bool = False
 
     def fits(self, form: Form) -> bool:
-        """Whether it can say a form."""
+        """Whether the template can say a form."""
         return (
             form.negated == self.negated
             and self.related in (None, bool(form.relations))
@@ -226,7 +226,8 @@ def _distinguishable(form: Form) -> bool:
 
 
 def _clear(form: Form) -> bool:
-    """Whether no relation needs an ordinal: each is of a new mention to the next one, or mentions can be told apart."""
+    """Whether no relation needs an ordinal: each joins a new mention to the next, or mentions are distinguishable.
+    False for relations of more than two objects."""
     ends = [end for link in form.relations for end in link.ends]
     new = ends == sorted(set(ends)) and all(link.object == link.subject + 1 for link in form.relations)
     return (new or _distinguishable(form)) and not any(link.also for link in form.relations)
@@ -312,7 +313,7 @@ def _say_there_is_that(phrases: FormPhrases) -> str:
 
 
 class _Clauses:
-    """Says the relations one after the other and introduces each object in its turn, in the order of the form."""
+    """Writes the relations one after the other; introduces objects in the order of the form."""
 
     def __init__(self, phrases: FormPhrases, introduced: int = 0, that: bool = False):
         self._phrases, self._that, self._introduced = phrases, that, introduced
@@ -439,9 +440,8 @@ NATURAL = (
 
 
 def reads_well(form: Form, template: str) -> bool:
-    """Whether the template says the form as people would: a list ends with what it denies, for "no cube and a cone"
-    may be
-    heard as neither of the two, and no relation is of "the second cube".
+    """Whether the template says the form as people would: denied objects come last in a list, because "no cube and a
+    cone" may be read as neither of the two, and no relation has "the second cube" as an end.
 
     >>> reads_well(Form((Mention("cone"), Mention("cube", count=0))), "there-is")
     True

@@ -1,4 +1,4 @@
-"""Whether a form is true of a scene: True, False, or None for undecided (docs/language.md, Truth)."""
+"""Decides whether a form is true of a scene: True, False, or None for undecided (docs/language.md, Truth)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -116,10 +116,10 @@ def _best(
     facts: Facts,
     skipped: set[int] | frozenset[int] = frozenset(),
 ) -> Truth:
-    """The best truth value of all links together over every assignment of different objects (Kleene's "or" of "and").
+    """Kleene's "or", over all assignments of different objects to mentions, of the "and" of all links.
 
-    `fits` are the objects that fit each mention. A link with objects of its own is denied of all of them; `skipped`
-    mentions get no object.
+    `fits`: for each mention, the objects that fit it. A link that comes with objects is denied of all of these objects;
+    `skipped` mentions get no object.
     """
     order = sorted((i for i in range(len(fits)) if i not in skipped), key=lambda i: len(fits[i]))
     ready: list[list[tuple[Link, Objects | None]]] = [[] for _ in order]
@@ -177,7 +177,7 @@ def _relations(scene: Scene, vocabulary: Vocabulary) -> dict[str, Any]:
 
 
 def _decided(poses: Sequence[Pose], relation: Relation, ends: tuple[int, ...] = ()) -> Any:
-    """Whether a relation holds of each choice of as many objects as it has ends, nested by end."""
+    """Truth of a relation for all objects at its ends, as lists nested by end; None if an object repeats."""
     axis, distance, objects = relation.axis, relation.distance or 0.0, range(len(poses))
     if len(ends) < axis.arity - 1:
         return [_decided(poses, relation, (*ends, i)) for i in objects]
@@ -195,10 +195,9 @@ Axis = tuple[str, ...]
 class Axes:
     """The axes of a vocabulary, numbered from 0: (left, right), (behind, front), (far, near), (beneath, on).
 
-    `relations[axis]` holds the relations of an axis in alphabetical order. `slots[axis]` is the slot that an axis
-    fills:
-    a caption gives an object at most one relation of each slot. Distance and stacking share a slot, because an object
-    that rests on another is near it.
+    `relations[axis]` holds the relations of an axis in alphabetical order. `slots[axis]` is the slot of an axis: a
+    caption gives an object at most one relation per slot. Distance and stacking share a slot, because an object that
+    rests on another is near it.
     """
 
     def __init__(self, vocabulary: Vocabulary):
@@ -225,11 +224,11 @@ class Axes:
         return self._symmetric[axis]
 
     def most_false(self) -> int:
-        """How many relations can be false of a pair of which one holds: of each axis one, of stacking both."""
+        """The largest number of relations that are false of a pair: one per axis, but both of stacking."""
         return len(self.relations) + (self._stacking is not None)
 
     def of_the_same_pairs(self, axis: int) -> list[int]:
-        """The axes that apply to the pairs that this one applies to: stacking alone, or all others; itself included."""
+        """The axes that apply to the same pairs as `axis`, including itself: only stacking, or all others."""
         return [axis] if axis == self._stacking else self.general
 
     def axis_of(self, relation: str) -> int:
@@ -239,17 +238,16 @@ class Axes:
     def interchangeable(self, axis: int) -> list[int]:
         """The axis itself and, for a direction, the other directions.
 
-        They are decided for the same pairs of objects, and each of their relations is equally likely.
+        These axes are decided for the same pairs of objects, and their relations are equally likely.
         """
         direction = self._is_direction[axis]
         return [n for n in range(len(self.relations)) if n == axis or (direction and self._is_direction[n])]
 
     def between(self, facts: Facts, axis: int, i: int, j: int) -> tuple[int, str] | None:
-        """The axis and relation in which object i stands to object j; None where the scene decides neither relation.
+        """The axis and relation in which object i stands to object j; None if the scene decides neither relation.
 
-        Directions between two stacked objects are undecided. For such a pair a direction is answered with the stacking
-        relation, never with distance: stacked objects are always near, and `near` would otherwise be true more often
-        than `far`.
+        Directions between two stacked objects are undecided. Instead of a direction, such a pair gets its stacking
+        relation, never its distance: stacked objects are always near, so `near` would be true more often than `far`.
         """
         for candidate in (axis, self._stacking if self._is_direction[axis] else None):
             if candidate is not None:

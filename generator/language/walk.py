@@ -1,4 +1,4 @@
-"""Random walks over a scene's graph: true captions of an exact complexity (CREPE, appendix A.3)."""
+"""Draws true captions of an exact complexity by random walks over a scene's graph (CREPE, appendix A.3)."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -10,10 +10,10 @@ from generator.language.truth import Axes, Facts
 from generator.vocabulary.schema import Vocabulary
 
 Sayable = Callable[[int], Sequence[str]]
-"""The attribute kinds that a caption may name of an object of the scene."""
+"""Takes the index of an object of the scene; returns the attribute kinds that a caption may name of it."""
 _WALKS = 4
 _STEPS = 10
-_NEW = 0.7  # how often a step goes to an object that the walk has not visited, where it could also return
+_NEW = 0.7  # probability that a step goes to an unvisited object, if it could also go to a visited one
 
 
 class Subgraph(NamedTuple):
@@ -40,16 +40,15 @@ class Walker:
         apart: bool = False,
         within: Subgraph | None = None,
     ) -> Subgraph | None:
-        """A random subgraph with exactly the cell's counts, made of eligible objects; None if the scene has none.
+        """A random subgraph of eligible objects with exactly the cell's counts; None if none is found.
 
         The walk starts at a random object and follows relations to other objects; when no relation is left it jumps to
         another object. An object is in at most one relation of each slot (truth.py): two relations of one axis that
-        share an object are not independent, and the text alone would tell likely chains from unlikely ones.
-        `sayable` limits the attribute kinds that may be named of an object; by default all may. With `apart` the walk
-        jumps to an unvisited object after every relation, so that each relation joins a different pair; the cell needs
-        two objects per relation for that. With `within` the walk stays in another subgraph: it has no relation that
-        this
-        one lacks, and the eligible objects are those of this one.
+        share an object are not independent, and the text alone would tell likely chains from unlikely ones. `sayable`
+        limits the attribute kinds that may be named of an object; by default all may. With `apart` the walk jumps to an
+        unvisited object after every relation, so that each relation joins a different pair; the cell needs two objects
+        per relation for that. With `within` the result is a part of that subgraph: all its relations are from there,
+        and `eligible` are the objects of that subgraph.
         """
         if len(eligible) < cell.n_objects or self._lacks_attributes(cell, eligible, sayable):
             return None
@@ -77,10 +76,10 @@ class Walker:
         return Subgraph(Form(mentions, tuple(links)), tuple(objects))
 
     def subgraph(self, facts: Facts, eligible: Sequence[int], stream: Stream) -> Subgraph:
-        """All eligible objects, without attributes, and the relations of one walk of ten steps at most (COMPASS,
+        """All eligible objects, without attributes, and the relations of one walk of at most ten steps (COMPASS,
         section 3.1).
 
-        The walk has fewer relations where the objects have no more.
+        If no walk of that length is found, tries shorter walks.
         """
         most = min(_STEPS, len(set(self._axes.slots)) * len(eligible) // 2)
         walks = (
@@ -92,7 +91,7 @@ class Walker:
         )
 
     def _lacks_attributes(self, cell: Cell, eligible: Sequence[int], sayable: Sayable | None) -> bool:
-        """Whether no choice of objects has as many sayable attributes as the cell asks for."""
+        """Whether every choice of objects has fewer sayable attributes than the cell asks for."""
         if sayable is None:
             return cell.n_attributes > cell.n_objects * len(self._kinds)
         most = sorted((len(sayable(thing)) for thing in eligible), reverse=True)
@@ -101,7 +100,7 @@ class Walker:
     def _related(
         self, facts: Facts, cell: Cell, eligible: Sequence[int], stream: Stream, apart: bool
     ) -> tuple[list[int], list[Link]] | None:
-        """The cell's numbers of objects and of relations between them; None if the walk gets stuck."""
+        """Walks until there are as many objects and relations as the cell has; None if the walk gets stuck."""
         unvisited = stream.shuffled(eligible)
         objects, links = [here := unvisited.pop()], list[Link]()
         filled: set[tuple[int, int]] = set()
@@ -139,9 +138,10 @@ class Walker:
         filled: set[tuple[int, int]],
         stream: Stream,
     ) -> tuple[int, int, str] | None:
-        """Another object, an axis, and the relation in which `here` stands to that object; None if there is none.
+        """A random step: an object, an axis, and the relation in which `here` stands to the object; None if there is
+        none.
 
-        Only visited objects if the walk is `full`.
+        If the walk is `full`, steps lead only to visited objects.
         """
         slots = self._axes.slots
         options = [
@@ -162,7 +162,7 @@ class Walker:
 def _link(
     ends: tuple[int, int], relation: str, axis: Sequence[str], facts: Facts, objects: list[int], stream: Stream
 ) -> Link:
-    """The relation between two places of a form, said from either end by chance."""
+    """The relation between two places of a form; at random, it is replaced by its converse."""
     subject, other = ends
     if stream.below(2):
         back = next((name for name in axis if facts.holds[name][objects[other]][objects[subject]]), None)
@@ -172,10 +172,10 @@ def _link(
 
 
 def _part(whole: Subgraph, cell: Cell, stream: Stream) -> tuple[list[int], list[Link]] | None:
-    """The cell's numbers of objects and relations out of a subgraph, from a random object on; None if it has no such
-    part.
+    """A part of a subgraph with the cell's numbers of objects and relations, grown from a random object; None if it
+    gets stuck.
 
-    A relation is added that joins the part, or else any that fits.
+    Prefers relations that share an object with the part.
     """
     n = len(whole.objects)
     if n < cell.n_objects:

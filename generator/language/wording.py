@@ -1,4 +1,4 @@
-"""Other words for a form: synonyms, the same for every text of an item."""
+"""Synonyms in captions: which words get one, with the same choice in all texts of an item."""
 
 from collections.abc import Iterator
 
@@ -9,13 +9,13 @@ from generator.language.grammar import Place, Wording
 from generator.vocabulary.schema import Vocabulary
 
 _RELATION = "relation"
-_SYNONYM = 2 / 3  # how often a word that has synonyms is said by one
+_SYNONYM = 2 / 3  # probability that a word with synonyms is replaced by one
 
 
 def words_of(form: Form, vocabulary: Vocabulary) -> Iterator[tuple[Place, str, str]]:
-    """The places of a form that a synonym may fill: each with its kind and name, such as color and red.
+    """The words of a form that a synonym may replace: the place, and the kind and name, such as color and red.
 
-    A declared plural stands for all synonyms of its noun.
+    Skips a noun in the plural if the vocabulary declares that plural.
     """
     for i, mention in enumerate(form.objects):
         category = mention.category
@@ -37,9 +37,9 @@ def synonyms(kind: str, name: str, vocabulary: Vocabulary) -> tuple[str, ...]:
 
 
 class Dialect:
-    """A choice of words: each name is said by one word wherever it occurs.
+    """Chooses a word for each name and uses it wherever the name occurs.
 
-    A caption and its negatives share it, so that a synonym says nothing about the truth.
+    A caption and its negatives share a dialect, so that synonyms do not reveal the truth.
     """
 
     def __init__(self, vocabulary: Vocabulary, used: LeastUsed, stream: Stream):
@@ -60,7 +60,7 @@ class Dialect:
 
 
 def conversely(form: Form, k: int, vocabulary: Vocabulary) -> Form:
-    """The form with relation k said from its other end, and its two objects mentioned in the other order."""
+    """The form with relation k replaced by its converse, and its two objects mentioned in the other order."""
     link = form.relations[k]
     other = form.reordered(link.subject, link.object)
     told = link._replace(relation=vocabulary.relations[link.relation].converse)
@@ -68,7 +68,7 @@ def conversely(form: Form, k: int, vocabulary: Vocabulary) -> Form:
 
 
 def rephrased(form: Form, wording: Wording, vocabulary: Vocabulary, used: LeastUsed, stream: Stream) -> Wording | None:
-    """The wording with one word of the form said otherwise, by the least used other word; None if there is none."""
+    """The wording with one word of the form changed to the least used alternative; None if there is none."""
     words: dict[Place, str | None] = dict(wording)
     options = {
         other or name: (place, other)
