@@ -1,1 +1,1 @@
-"""What training never shows: bindings, relation triples, blocks, class lists, designs and splits."""
+"""Holdouts: what training never shows (bindings, relation triples, class lists), their designs, and the splits."""

@@ -14,16 +14,16 @@ from generator.vocabulary.schema import Vocabulary
 RELATION_BLOCK = ("relation", "pair")
 ATOMS = "atoms"
 ASYMMETRIC = "asymmetric"
-"""What `--holdout` takes, beside a block of bindings, for splits in which truth and foil are not equally familiar."""
+"""The value of `--holdout` that adds splits in which truth and foil are not equally familiar to a block of bindings."""
 NONE = "none"
-"""What `--holdout` takes for a world with one split, `all`, for models that were trained elsewhere."""
+"""The value of `--holdout` for a world with one split, `all`, for models that were trained elsewhere."""
 _SPEC = re.compile(r"(?:(?P<kind>[^:=]+):(?P<category>[^:=]+)=)?(?P<rows>\d+)x(?P<columns>\d+)")
 _PLAIN = re.compile(r"\d+x\d+")
 _ATOMS = re.compile(rf"{ATOMS}=(?P<rows>\d+)x(?P<columns>\d+)")
 
 
 def default_block(vocabulary: Vocabulary) -> str:
-    """A block of 3x3, or less where that would hold out everything."""
+    """A block of 3x3, or smaller if that would hold out every value or object."""
     values, objects = len(vocabulary.values(vocabulary.tested)), len(vocabulary.objects)
     return f"{min(3, values - 1)}x{min(3, objects - 1)}"
 
@@ -33,7 +33,7 @@ def draw_block(asked: str | Sequence[str], vocabulary: Vocabulary, block_seed: i
 
     A description is `3x3` or `color:shape=2x4` (bindings), `relation:pair=2x3` (triples, closed under converse, and
     with `opposites` under opposite), `atoms=1x2` (values and objects that training never shows) or `asymmetric`; `none`
-    alone holds out nothing, whatever the seed. Raises UserError when one is malformed, or when the blocks would leave a
+    alone holds out nothing, whatever the seed. Raises UserError if one is malformed, or if the blocks would leave a
     value or an object without a seen binding, or a split without a scene.
     """
     kinds = f"{vocabulary.tested}:{vocabulary.category}"
@@ -47,7 +47,7 @@ def draw_block(asked: str | Sequence[str], vocabulary: Vocabulary, block_seed: i
     relations = [spec for spec in specs if spec.startswith(f"{RELATION_BLOCK[0]}:")]
     atoms = [spec for spec in specs if spec.startswith(ATOMS)]
     bindings = [spec for spec in specs if spec not in (ASYMMETRIC, *relations, *atoms)]
-    # each sort is drawn beside the ones before it, in whatever order they are asked for
+    # always in this order, because a block depends on the blocks before it
     for add, asked_for in ((_add_bindings, bindings), (_add_relations, relations), (_add_atoms, atoms)):
         for spec in asked_for:
             holdout = add(holdout, spec, vocabulary)
@@ -148,7 +148,7 @@ def _add_relations(holdout: Holdout, spec: str, vocabulary: Vocabulary) -> Holdo
             f"--holdout {spec}: only {len(possible)} ordered pairs of objects can stand in {' and '.join(chosen)} to "
             "one another; hold out fewer pairs, take another --block-seed, or give more objects a flat top."
         )
-    # beside a block of bindings its own objects first, or no scene would show both sorts held out
+    # if bindings are held out too, prefer their objects; otherwise no scene has both
     possible.sort(key=lambda pair: not {*pair} <= {*holdout.objects})
     drawn = [(subject, name, thing) for name in chosen for subject, thing in possible[:columns]]
     return replace(holdout, triples=closed(drawn, vocabulary.relations, holdout.opposites))

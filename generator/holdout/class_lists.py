@@ -1,4 +1,4 @@
-"""Zero-shot and generalised zero-shot classes: which labels train, which validate, which test (Pearson et al. 2025)."""
+"""Class lists of (generalised) zero-shot classification: labels of training, validation and test (Pearson et al. 2025)."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -17,9 +17,9 @@ from generator.vocabulary.schema import Vocabulary
 TASKS = ("single", "two-object", "relational")
 """The published datasets."""
 THREE_OBJECTS = "objects=3"
-"""What `--holdout` takes beside class lists for a dataset more, `three-object`."""
+"""The value of `--holdout` that adds the dataset `three-object` to drawn class lists."""
 OBJECTS = {"single": 1, "two-object": 2, "relational": 2, "three-object": 3}
-"""Objects in a scene of each dataset."""
+"""Number of objects in each scene, by dataset."""
 LISTS = ("train", "ood_val", "ood_test")
 SPLITS = ("train", "id_val", "id_test", "ood_val", "ood_test")
 _OF_TWO = {"train": 40, "id_val": 10, "id_test": 10, "ood_val": 50, "ood_test": 50}
@@ -27,7 +27,7 @@ PER_LABEL = {
     "single": {name: 2 * n for name, n in _OF_TWO.items()},
     **dict.fromkeys(("two-object", "relational", "three-object"), _OF_TWO),
 }
-"""Images a label, as published (section 3, table 1). Those of `three-object` are for each label of two objects."""
+"""Images per label, as published (section 3, table 1). For `three-object`, images per label of two objects."""
 _CONVERSES = {"left": "right", "right": "left"}
 _SPEC = re.compile(r"(?:(?P<kind>[^:=]+):(?P<category>[^:=]+)=)?classes(?:=(?P<train>\d+)/(?P<val>\d+)/(?P<test>\d+))?")
 _SHARES = (17, 4, 11)
@@ -36,13 +36,13 @@ _DISTRACTORS = 2
 
 
 def draw_classes(asked: Sequence[str], vocabulary: Vocabulary, block_seed: int) -> list[Holdout]:
-    """Class lists for the three datasets, chosen by seed: every value and every object is in a training label.
+    """Class lists for the three datasets, drawn by seed: every value and every object is in a training label.
 
-    With `objects=3` in `asked` a fourth dataset has scenes of three objects, over the lists of the other two.
+    With `objects=3` in `asked`, a fourth dataset has scenes of three objects and the class lists of bindings.
 
-    Labels are values of the kind under test, or of the one that is asked for as in `texture:animal=classes`, with
-    objects. Labels of `ood_val` differ from one another in value and in object, so that any two of them make a scene.
-    Raises UserError when the vocabulary is too small, or when the numbers of classes cannot be.
+    Labels are objects with values of the tested kind, or of a requested kind as in `texture:animal=classes`. No two
+    labels of `ood_val` share a value or an object, so any two of them can make a scene. Raises UserError if the
+    vocabulary is too small, or if the numbers of classes are impossible.
     """
     lists_asked = [spec for spec in asked if spec != THREE_OBJECTS] or ["classes"]
     tasks = (*TASKS, "three-object") if THREE_OBJECTS in asked else TASKS
@@ -56,7 +56,7 @@ def draw_classes(asked: Sequence[str], vocabulary: Vocabulary, block_seed: int) 
         )
     kind = check_kind(match[0], match["kind"], match["category"], vocabulary)
     values, objects = vocabulary.values(kind), list(vocabulary.objects)
-    # any labels of ood_val make a scene, and two more are its distractors
+    # a scene has one label of ood_val per object, and two more labels are its distractors
     least = max(OBJECTS[task] for task in tasks) + _DISTRACTORS
     if min(len(values), len(objects)) < least:
         raise UserError(
@@ -103,7 +103,7 @@ def _holdouts(
     asked: Sequence[str],
     block_seed: int,
 ) -> list[Holdout]:
-    """The holdout of each dataset: its out-of-distribution labels, those of relations in both phrasings."""
+    """The holdout of each dataset: its labels outside training; for relations, with their converses."""
     if not _CONVERSES.keys() <= vocabulary.relations.keys():
         raise UserError(
             f"The relational dataset of the design gzsl needs the relations left and right; '{vocabulary.name}' lacks "
@@ -132,8 +132,8 @@ def _sizes(asked: str, match: re.Match[str], total: int, least: int, side: int, 
         train = total - val - test
     if train + val + test != total or not longer <= train or not least <= val <= side or test < least:
         raise UserError(
-            f"--holdout {asked}: the {total} labels should be shared out with at least {longer} for training (every "
-            f"value and object is in one), {least} to {side} for ood_val (no two alike) and {least} or more for "
+            f"--holdout {asked}: divide the {total} labels into at least {longer} for training (to have every value and "
+            f"object), {least} to {side} for ood_val (all different in value and object) and {least} or more for "
             f"ood_test; together {total}."
         )
     return train, val, test
@@ -146,7 +146,7 @@ def _share_out(
     longer = max(len(rows), len(columns))
     val: list[Binding] = [(rows[i], columns[i]) for i in range(sizes[1])]
     cover = [(rows[i % len(rows)], columns[(i + 1) % len(columns)]) for i in range(longer)]
-    # where the last meets the first of ood_val, its object trains with the next value
+    # where a binding is in ood_val already, its object trains with the next value
     cover = [
         binding if binding not in val else (rows[(i + 1) % len(rows)], binding[1]) for i, binding in enumerate(cover)
     ]
@@ -156,8 +156,8 @@ def _share_out(
 
 
 def _related(objects: Sequence[str], vocabulary: Vocabulary, stream: Stream) -> list[Class]:
-    """Arrangements "x left of y", each with its converse: in training every object, in ood_val no two of the same
-    objects."""
+    """Arrangements "x left of y", each with its converse. Training has every object; no two arrangements of ood_val
+    have the same two objects."""
     ordered = list(permutations(objects, 2))
     whole = sum(_RELATED)
     n_val = max(2, len(ordered) * _RELATED[1] // whole)
@@ -182,9 +182,9 @@ def _related(objects: Sequence[str], vocabulary: Vocabulary, stream: Stream) -> 
 
 
 def shared_labels(holdout: Holdout) -> list[str]:
-    """Arrangements that stand in two lists of a relational dataset, as a sentence each that names them.
+    """Arrangements that are in two lists of a relational dataset, as one line each: LABEL (LIST) = LABEL (LIST).
 
-    The published lists have three (Pearson et al. 2025): the converse of a label is the label of another list.
+    The published lists have three (Pearson et al. 2025): the converse of a label is in another list.
     """
     found = []
     triples = [(each.split, each.label) for each in holdout.classes if len(each.label) == 3]
@@ -197,15 +197,14 @@ def shared_labels(holdout: Holdout) -> list[str]:
 
 
 def list_of(split: str) -> str:
-    """The class list that the scenes of a split have their labels from."""
+    """The class list from which the scenes of a split take their labels."""
     return "train" if split.startswith("id_") else split
 
 
 class ClassRule:
-    """Which scenes belong to which split of class lists: the labels of a scene are all of one list.
+    """The rule of the design gzsl: a scene belongs to the split of the one list that has its labels.
 
-    Scenes of training labels are shared out to train, id_val and id_test, each by a random number that its own name
-    decides.
+    Scenes with training labels are divided at random among train, id_val and id_test; the scene_id decides the draw.
     """
 
     splits = SPLITS
@@ -221,8 +220,8 @@ class ClassRule:
         return [each.label for each in self.holdout.classes if each.split == name]
 
     def scenes(self, name: str, n: int | None = None) -> list[tuple[Binding, ...]]:
-        """What scenes of a list hold: as many bindings as a scene has objects (or `n`), in any order, that differ in
-        value and object."""
+        """The possible scenes of a list: `n` of its bindings (by default one per object) in any order, all different in
+        value and in object."""
         n = n or OBJECTS[str(self.holdout.task)]
         bound = [(value, thing) for value, thing in self.listed(name)]
         return [
@@ -232,7 +231,8 @@ class ClassRule:
         ]
 
     def published_counts(self) -> dict[str, int]:
-        """Scenes of each split as published: so many for each label. Of three objects, as many as of two."""
+        """Published number of scenes of each split: images per label × labels. `three-object` has the numbers of
+        `two-object`."""
         task = str(self.holdout.task)
 
         def labels(name: str) -> int:
@@ -249,7 +249,7 @@ class ClassRule:
         return Placing(self._share(scene_id) if split == "train" else split, held_out, triples)
 
     def _lists(self, arrangement: Arrangement, facts: Sequence[Fact]) -> list[str]:
-        """The lists of a scene's labels, each once; "" for a binding that is in none."""
+        """The lists of a scene's labels, without duplicates; "" stands for a binding that is in no list."""
         n = OBJECTS[str(self.holdout.task)]
         values, things = zip(*arrangement, strict=True)
         if len(things) != n or len({*things}) < n:

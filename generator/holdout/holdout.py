@@ -1,4 +1,4 @@
-"""What training never shows: bindings of a value with an object, relation triples, and whole values and objects."""
+"""Data of a holdout: the bindings, relation triples, values and objects that training never shows."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
@@ -21,11 +21,11 @@ class Holdout:
     """What is held out of training, and how scenes are split by it.
 
     `kind` is the attribute kind under test. `bindings` are pairs (value, object), e.g. ("red", "cube"); `triples` are
-    (subject, relation, object), closed under converse, and under opposite where `opposites`. `values` and `objects`
-    are the rows and columns of the block; of the design coverage, everything. `absent_values` and `absent_objects`
-    occur nowhere in training (design systematicity). `asymmetric`: whether clusters in which truth and foil are not
-    equally familiar have splits of their own. `classes` are the labels of the splits of the design gzsl. `asked`
-    is what the user wrote, `block_seed` what chose among the blocks of that description.
+    (subject, relation, object), closed under converse, and with `opposites` under opposite. `values` and `objects` are
+    the rows and columns of the block; for the design coverage, all values and objects. `absent_values` and
+    `absent_objects` occur nowhere in training (design systematicity). `asymmetric`: whether clusters in which truth and
+    foil are not equally familiar have separate splits. `classes` are the labels of the splits of the design gzsl.
+    `asked` is the user's `--holdout`; `block_seed` selected one of the blocks that fit it.
     """
 
     kind: str
@@ -66,7 +66,7 @@ class Holdout:
 
     @cached_property
     def is_empty(self) -> bool:
-        """Whether nothing is held out: all scenes are of one split, for models that were trained elsewhere."""
+        """Whether nothing is held out: all scenes are in one split, for models that were trained elsewhere."""
         return not (self.bindings or self.triples or self.absent_values or self.absent_objects or self.classes)
 
     @cached_property
@@ -95,15 +95,15 @@ class Holdout:
         return value in self._absent[0] or thing in self._absent[1]
 
     def value_like(self, value: str) -> tuple[object, ...]:
-        """The same for values that are held out with the same objects: one may take the other's place unnoticed."""
+        """A key that is equal for values held out with the same objects: these may replace each other unnoticed."""
         return (self.objects_with(value), value in self._absent[0])
 
     def object_like(self, thing: str) -> tuple[object, ...]:
-        """The same for objects that are held out with the same values."""
+        """A key that is equal for objects held out with the same values."""
         return (self.values_with(thing), thing in self._absent[1])
 
     def to_dict(self) -> dict[str, Any]:
-        """The holdout as JSON-ready data, with everything that is held out spelled out."""
+        """The holdout as JSON-ready data, with every held-out combination listed."""
         made: dict[str, Any] = _adapter().dump_python(self, mode="json")
         return made
 
@@ -115,7 +115,7 @@ class Holdout:
 
 @dataclass(frozen=True)
 class Class:
-    """A label of the design gzsl and the list that it belongs to: a binding, or of the relational dataset a triple."""
+    """A label of the design gzsl (a binding; in the relational dataset a triple) and its class list."""
 
     split: str
     label: tuple[str, ...]
@@ -155,7 +155,7 @@ def closed(triples: list[Triple], relations: Mapping[str, Relation], opposites: 
 
 
 def check_fits(holdout: Holdout, vocabulary: Vocabulary) -> list[str]:
-    """What a holdout names that the vocabulary does not have."""
+    """The names in a holdout that the vocabulary does not have, in quotation marks."""
     if holdout.kind not in vocabulary.attributes:
         return [f"the attribute kind '{holdout.kind}'"]
     bindings = [*holdout.bindings, *(each.label for each in holdout.classes if len(each.label) == 2)]

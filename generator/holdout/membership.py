@@ -1,4 +1,4 @@
-"""Which scenes belong to which split of a holdout, with familiarity the same for truth and foil."""
+"""Assigns scenes to the splits of a holdout, so that truth and foil are equally familiar."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,25 +13,23 @@ from generator.vocabulary.schema import Vocabulary
 SPLITS = ("train", "val", "seen", "partial", "unseen")
 UNSEEN_ATOMS = "unseen_atoms"
 ALL = "all"
-"""The only split where nothing is held out."""
+"""The only split of a world in which nothing is held out."""
 ASYMMETRIC = ("asymmetric_seen", "asymmetric_unseen")
-"""The splits of the clusters that are kept apart with `asymmetric`: a true caption names nothing held out and its foil
-does, and the reverse."""
+"""The splits of asymmetric clusters, with `asymmetric`. In the first, a true caption names nothing held out and its
+foil does; in the second, the reverse."""
 FAMILIAR = ("val", "seen", "partial", *ASYMMETRIC)
-"""The splits of which training shows every binding that is not held out."""
+"""The splits in which training shows every binding of a scene, except held-out ones."""
 CLAIMS = ("seen", "unseen", "id_test", "ood_test", ALL)
-"""The splits whose accuracies or difference a benchmark is made for."""
+"""The splits that the claims of a benchmark are about."""
 _VAL_SHARE, _SEEN_SHARE, _ASYMMETRIC_SHARE = 0.05, 0.15, 0.2
 
 Arrangement = tuple[Binding, ...]
 Fact = tuple[int, str, int]
-"""A relation that holds between two objects of a scene: (subject, relation, object), objects by number, left one
-first."""
+"""A relation that holds between two objects of a scene: (subject, relation, object), objects numbered from the left."""
 
 
 def arrangements(vocabulary: Vocabulary, kind: str) -> Iterator[Arrangement]:
-    """Every ordered pair of bindings that differ in both value and object: n(n-1) m(m-1) of them for n values, m
-    objects.
+    """Every ordered pair of bindings that differ in both value and object: n(n-1) m(m-1) pairs for n values, m objects.
 
     The order is that of the image, left object first.
     """
@@ -41,9 +39,9 @@ def arrangements(vocabulary: Vocabulary, kind: str) -> Iterator[Arrangement]:
 
 
 def cluster_of(arrangement: Arrangement, triples: Sequence[Triple] = ()) -> str:
-    """Name of the group of arrangements with the same values and objects in any order or pairing.
+    """Name of an arrangement's cluster: all arrangements with the same values and objects in any order or pairing.
 
-    Where relations are held out, scenes of a group show the same held-out `triples` too.
+    If relations are held out, scenes of a cluster also show the same held-out `triples`.
 
     >>> cluster_of((("red", "cube"), ("blue", "sphere"), ("red", "cone")))
     'blue+red+red|cone+cube+sphere'
@@ -54,19 +52,19 @@ def cluster_of(arrangement: Arrangement, triples: Sequence[Triple] = ()) -> str:
 
 
 def held_out_bindings(arrangement: Arrangement, holdout: Holdout) -> list[Binding]:
-    """The bindings of the arrangement that are held out, each as often as it occurs."""
+    """The held-out bindings of the arrangement, with duplicates."""
     return [binding for binding in arrangement if holdout.holds_out(*binding)]
 
 
 def held_out_facts(arrangement: Arrangement, facts: Sequence[Fact], holdout: Holdout) -> list[Fact]:
-    """The relations between its objects whose triples are held out."""
+    """The facts whose triples are held out."""
     things = [thing for _, thing in arrangement]
     return [(i, name, j) for i, name, j in facts if holdout.holds_out_triple(things[i], name, things[j])]
 
 
 @dataclass(frozen=True)
 class Placing:
-    """Where a scene goes: its split (None for none), and its held-out bindings and triples."""
+    """The split of a scene (None if it is in no split), and its held-out bindings and triples."""
 
     split: str | None
     held_out: list[Binding]
@@ -84,22 +82,22 @@ class Rule(Protocol):
     def splits(self) -> tuple[str, ...]: ...
 
     def place(self, arrangement: Arrangement, facts: Sequence[Fact] = (), scene_id: str = "") -> Placing:
-        """Split and familiarity of a scene with these bindings, left object first, and relations."""
+        """Split and held-out content of a scene with these bindings, left object first, and relations."""
         ...
 
 
 class SplitPlan:
     """The rule of bindsplit, coverage and systematicity, for any number of objects; a function of the holdout alone.
 
-    What is held out of an object is its binding, or a relation of it to another; a scene shows none of what is held out
-    (train, val, seen), all of it (unseen: every binding, and every object in a held-out triple), or some (partial).
-    Evaluation needs truth and foil equally familiar: pairing the same values with the same objects otherwise must not
-    change the number of held-out bindings. It does not exactly when exchanging any two values does not. Such a cluster
-    is symmetric and goes to one split whole; of the others the scenes without anything held out train, the rest are in
-    no split (Peng et al. 2026, section 4.1). If the holdout is `asymmetric`, a fifth of these clusters are in splits of
-    their own: `asymmetric_seen` without anything held out, and `asymmetric_unseen`. A scene with a value or object that
-    is absent from training is in `unseen_atoms` (Ma et al. 2023, section 3.3). Where nothing is held out, every scene
-    is in `all`.
+    An object is held out by its binding, or by a held-out relation to another object. A scene shows nothing held out
+    (train, val, seen), only held-out objects (unseen: every binding, and every object in a held-out triple), or some
+    (partial). Evaluation needs truth and foil equally familiar: pairing the same values with the same objects in
+    another way must not change the number of held-out bindings. Clusters where this is so are symmetric: no exchange of
+    two values changes the number. A symmetric cluster goes to one split as a whole. In other clusters, scenes without
+    anything held out are in train, the rest in no split (Peng et al. 2026, section 4.1). If the holdout is
+    `asymmetric`, a fifth of these other clusters have separate splits: `asymmetric_seen` for scenes without anything
+    held out, else `asymmetric_unseen`. A scene with a value or object that is absent from training is in `unseen_atoms`
+    (Ma et al. 2023, section 3.3). If nothing is held out, every scene is in `all`.
     """
 
     def __init__(self, vocabulary: Vocabulary, holdout: Holdout):
@@ -110,7 +108,7 @@ class SplitPlan:
         self.splits = (ALL,) if holdout.is_empty else (*SPLITS, *uneven, *atoms)
         key = [*holdout.values, *holdout.objects, *(" ".join(triple) for triple in holdout.triples)]
 
-        @lru_cache(100_000)  # a seeded generator takes longer than all else here
+        @lru_cache(100_000)  # creating a seeded generator is the slowest step here
         def draw(name: str, cluster: str) -> float:
             """A number in 0..1 that is the same for all arrangements of a cluster."""
             return Stream(name, holdout.block_seed, holdout.kind, *key, cluster).uniform(0, 1)
@@ -118,7 +116,7 @@ class SplitPlan:
         self._draw = draw
 
     def place(self, arrangement: Arrangement, facts: Sequence[Fact] = (), scene_id: str = "") -> Placing:
-        """Split and familiarity of a scene with these bindings, left object first, and relations."""
+        """Split and held-out content of a scene with these bindings, left object first, and relations."""
         holdout = self.holdout
         held_out = held_out_bindings(arrangement, holdout)
         shown = held_out_facts(arrangement, facts, holdout) if holdout.triples else []
@@ -151,10 +149,9 @@ class SplitPlan:
 
 
 def symmetric(arrangement: Arrangement, holdout: Holdout) -> bool:
-    """Whether every pairing of the arrangement's values with its objects has as many held-out bindings.
+    """Whether every pairing of the arrangement's values with its objects has the same number of held-out bindings.
 
-    Exchanging two values changes nothing just where they are held out with the same of the objects, or one with all of
-    them and the other with none.
+    This is so if all values are held out with the same of these objects, or each with all or none of them.
     """
     if len(arrangement) < 2 or not holdout.bindings:
         return True
@@ -164,13 +161,12 @@ def symmetric(arrangement: Arrangement, holdout: Holdout) -> bool:
 
 
 def asymmetric(one: Binding, other: Binding, holdout: Holdout) -> bool:
-    """Whether of two bindings and the two that an exchange of their values makes, one pair has nothing held out and the
-    other pair has."""
+    """Whether exchanging the values of two bindings changes whether either binding is held out."""
     exchanged = (other[0], one[1]), (one[0], other[1])
     own, others = (any(holdout.holds_out(*each) for each in pair) for pair in ((one, other), exchanged))
     return own != others
 
 
 def named(arrangement: Arrangement, facts: Sequence[Fact]) -> tuple[Triple, ...]:
-    """The facts by category, sorted, each once."""
+    """The facts as triples of categories, sorted, without duplicates."""
     return tuple(sorted({(arrangement[i][1], name, arrangement[j][1]) for i, name, j in facts}))

@@ -1,4 +1,4 @@
-"""Published benchmarks by name: scenes/presets/NAME.toml says family, design, holdout and numbers."""
+"""Published benchmarks by name: scenes/presets/NAME.toml has the family, design, holdout and numbers of scenes."""
 
 import tomllib
 from typing import Annotated
@@ -20,7 +20,7 @@ class Lists(BaseModel):
 
 
 class Preset(BaseModel):
-    """What a preset stands for: the options of `gen render` of these names, and class lists of the design gzsl."""
+    """A preset: values for the options of `gen render` with these names, and class lists of the design gzsl."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -1,4 +1,4 @@
-"""What `gen` was asked to hold out, and how many scenes: from options to holdouts and their numbers of scenes."""
+"""Turns the options of `gen` about held-out combinations into holdouts and their numbers of scenes."""
 
 import re
 from collections.abc import Hashable, Mapping, Sequence
@@ -19,7 +19,7 @@ _NAMED = re.compile(r"(?P<kind>[^:=]+):")
 
 @dataclass(frozen=True)
 class WorldPart:
-    """The scenes of a world that are made for one holdout: so many of each split; without counts, the grid."""
+    """The scenes of a world that are made for one holdout: `counts` by split, or None for the grid."""
 
     holdout: Holdout
     counts: Mapping[str, int] | None
@@ -27,8 +27,9 @@ class WorldPart:
 
 @dataclass(frozen=True)
 class HoldoutRequest:
-    """What is to be held out: the design's name, `--holdout` as given, block seeds, whether the opposites of held-out
-    relations are held out too; and `scenes`, numbers by split or what `--scenes` takes, None for the design's own."""
+    """A request for holdouts: the design's name, `--holdout` as given, block seeds, and whether the opposites of
+    held-out relations are held out too. `scenes` are numbers by split or the value of `--scenes`; None means the
+    design's default."""
 
     design: str = "bindsplit"
     holdout: tuple[str, ...] = ()
@@ -37,12 +38,12 @@ class HoldoutRequest:
     scenes: Mapping[str, int] | str | None = None
 
     def holdouts(self, vocabulary: Vocabulary) -> list[Holdout]:
-        """Every holdout, each of which becomes a benchmark. Raises UserError for what is impossible, and for what has
-        no effect."""
+        """The requested holdouts; each becomes a benchmark. Raises UserError for an impossible request, and for options
+        without effect."""
         named = (HoldoutRequest.design, HoldoutRequest.block_seeds, HoldoutRequest.opposites)
         if any(map(_is_file, self.holdout)) and (self.design, self.block_seeds, self.opposites) != named:
             raise UserError(
-                f"--holdout {' '.join(self.holdout)} has a design, a block seed and opposites of its own; leave out "
+                f"--holdout {' '.join(self.holdout)} already sets the design, block seed and opposites; leave out "
                 f"--design, --block-seed and --no-opposites."
             )
         drawn, repeated = dict[Hashable, Holdout](), list[int]()
@@ -61,7 +62,7 @@ class HoldoutRequest:
         return list(drawn.values())
 
     def parts(self, holdouts: Sequence[Holdout], vocabulary: Vocabulary) -> list[WorldPart]:
-        """The scenes that are made for each holdout; over the grid, all holdouts share the same scenes."""
+        """The scenes that are made for each holdout. For the grid, one part: all holdouts share its scenes."""
         design = design_of(holdouts[0])
         if isinstance(self.scenes, str) and self.scenes.strip() == GRID:
             if not design.grid:
@@ -75,17 +76,17 @@ class HoldoutRequest:
 
 
 def design_of(holdout: Holdout) -> Design:
-    """The design that a holdout was drawn by."""
+    """The design that drew a holdout."""
     return find_design(holdout.design)
 
 
 def draw_holdouts(
     asked: Sequence[str], design: str, vocabulary: Vocabulary, block_seed: int, opposites: bool = True
 ) -> list[Holdout]:
-    """The holdouts of a design, by its name, for what `--holdout` was given.
+    """The holdouts that `--holdout` describes, from the design of the given name.
 
-    `asked` is in the words of the design, or the path of a holdout.json; empty for the design's default. Raises
-    UserError when something is malformed or impossible, saying what would make it possible.
+    `asked` is in the syntax of the design, or the path of a holdout.json; empty for the design's default. Raises
+    UserError if it is malformed or impossible; the message says how to correct it.
     """
     found = find_design(design)
     given = tuple(spec.strip() for spec in asked) or found.default_holdout(vocabulary)
@@ -101,21 +102,21 @@ def _is_file(spec: str) -> bool:
 
 
 def _content(holdout: Holdout) -> Hashable:
-    """What a holdout holds out, in any order and whatever drew it."""
+    """A key that is equal for holdouts with the same content, whatever its order, design or seed."""
     parts = holdout.bindings, holdout.triples, holdout.absent_values, holdout.absent_objects, holdout.classes
     return holdout.task, *map(frozenset, parts)
 
 
 def read_holdout(path: Path, vocabulary: Vocabulary) -> Holdout:
-    """A holdout that was saved (holdout.json of a benchmark, or a colleague's). Raises UserError when it does not
-    fit."""
+    """Read a saved holdout (holdout.json of a benchmark, or a colleague's). Raises UserError if it does not fit the
+    world."""
     try:
         holdout = Holdout.from_dict(read_json(path, HoldoutRecord))
         unknown = check_fits(holdout, vocabulary)
     except OSError as error:
         raise UserError(f"Cannot read --holdout {path}: {error.strerror}; give the path of a holdout.json.") from None
     except (ValueError, LookupError, TypeError, AttributeError):
-        raise UserError(f"--holdout {path} is no holdout.json as a benchmark has it; see docs/dataset.md.") from None
+        raise UserError(f"--holdout {path} is not a valid holdout.json of a benchmark; see docs/dataset.md.") from None
     find_design(holdout.design)
     if unknown:
         raise UserError(

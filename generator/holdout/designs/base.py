@@ -1,4 +1,4 @@
-"""What every design answers; a new design overrides what is its own (docs/splits.md)."""
+"""Base class of the designs, which hold combinations out of training. A new design overrides methods (docs/splits.md)."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -15,30 +15,30 @@ from generator.vocabulary.schema import Vocabulary
 
 MOST_SCENES = 10_000_000
 GRID = "grid"
-"""What `--scenes` takes for every arrangement of two objects once."""
+"""The value of `--scenes` for every arrangement of two objects once."""
 UNDIVIDED_COUNTS = {ALL: 1000}
-"""Scenes of a world of which nothing is held out."""
+"""Default number of scenes if nothing is held out."""
 ASYMMETRIC_SCENES = 150
-"""Scenes of each split of asymmetric clusters."""
+"""Default number of scenes of each split of asymmetric clusters."""
 DEFAULT_COUNTS = {"train": 2000, "val": 100, "seen": 300, "partial": 300, "unseen": 300}
 _SHOWN = 3  # triples that a summary spells out
 
 
 @dataclass(frozen=True)
 class FirstTexts:
-    """The texts of a benchmark that is made with its world: protocols, and the template of all texts; None draws one
-    for each item. The protocols themselves say with which options (`Protocol.first_options`)."""
+    """The texts of a benchmark that is made with its world: its protocols, and the template of all texts; None draws a
+    template per item. `Protocol.first_options` gives the options of each protocol."""
 
     protocols: tuple[str, ...]
     template: str | None = "a-and-a"
 
 
 class Design(ABC):
-    """A way to hold combinations out of training. It has no state: everything follows from its arguments.
+    """A way to hold combinations out of training. It has no state: results depend only on arguments.
 
-    `name` is what `--design` takes, `prefix` what names of its benchmarks and folders start with. `pairs` says whether
-    scenes may have minimal pairs (`--pairs`), `grid` whether its splits may lie over the grid of all arrangements of
-    two objects (`--scenes grid`), `label_captions` whether training captions are the labels of its class lists.
+    `name` is the value of `--design`. `prefix` starts the names of its benchmarks and folders. `pairs`: whether scenes
+    may have minimal pairs (`--pairs`). `grid`: whether its splits may cover the grid of all arrangements of two objects
+    (`--scenes grid`). `label_captions`: whether training captions are the labels of its class lists.
     """
 
     name: ClassVar[str]
@@ -47,31 +47,31 @@ class Design(ABC):
     grid: ClassVar[bool] = True
     label_captions: ClassVar[bool] = False
     counts: ClassVar[Mapping[str, int]] = DEFAULT_COUNTS
-    """Scenes of each split where `--scenes` is not given."""
+    """Default number of scenes of each split."""
 
     @abstractmethod
     def default_holdout(self, vocabulary: Vocabulary) -> tuple[str, ...]:
-        """What `--holdout` is where it is not given."""
+        """The default of `--holdout`."""
 
     @abstractmethod
     def draw(self, asked: Sequence[str], vocabulary: Vocabulary, block_seed: int, opposites: bool) -> list[Holdout]:
-        """The holdouts that `--holdout` means, each of which becomes a benchmark; the same for the same seed
-        everywhere.
+        """The holdouts that `--holdout` describes; each becomes a benchmark. The same seed always gives the same
+        holdouts.
 
-        `opposites`: whether the opposites of held-out relations are held out too. Raises UserError when a description
-        is malformed or impossible, saying what would make it possible.
+        `opposites`: whether the opposites of held-out relations are held out too. Raises UserError if a description is
+        malformed or impossible; the message says how to correct it.
         """
 
     def rule(self, vocabulary: Vocabulary, holdout: Holdout) -> Rule:
-        """What assigns scenes to splits."""
+        """The rule that assigns scenes to splits."""
         return SplitPlan(vocabulary, holdout)
 
     def scene_counts(
         self, holdouts: Sequence[Holdout], vocabulary: Vocabulary, asked: Mapping[str, int] | str | None
     ) -> list[dict[str, int]]:
-        """Scenes of each split, for each holdout. `asked` is what `--scenes` takes, or numbers by split.
+        """Number of scenes of each split, for each holdout. `asked` is the value of `--scenes`, or numbers by split.
 
-        Raises UserError for a malformed number, or where a split would have no scene.
+        Raises UserError for a malformed number, or if a split would have no scene.
         """
         if asked is None or isinstance(asked, str):
             counts = UNDIVIDED_COUNTS if holdouts[0].is_empty else self.counts
@@ -80,11 +80,11 @@ class Design(ABC):
         return [dict(asked) for _ in holdouts]
 
     def may_lack(self, holdout: Holdout) -> tuple[str, ...]:
-        """Splits that need not have a scene. Of two objects, a held-out relation concerns both or neither."""
+        """Splits that may be empty. If only relations are held out, scenes of two objects are never `partial`."""
         return () if holdout.bindings or holdout.is_empty else ("partial",)
 
     def benchmark_name(self, holdout: Holdout) -> str:
-        """The default name of a benchmark: what is held out, and the seed of the block."""
+        """The default name of a benchmark, from the requested holdout and the block seed."""
         if holdout.is_empty:
             return NONE
         words = []
@@ -95,7 +95,7 @@ class Design(ABC):
         return f"{self.prefix}{'+'.join(words)}-b{holdout.block_seed}"
 
     def summary(self, holdout: Holdout) -> str:
-        """What is held out, in one line for people."""
+        """A one-line summary of what is held out."""
         parts = []
         if holdout.bindings and holdout.is_block:
             values, objects = ", ".join(holdout.values), ", ".join(holdout.objects)
@@ -123,17 +123,17 @@ class Design(ABC):
         return holdout.opposites or not holdout.triples
 
     def declared_leaks(self, holdout: Holdout) -> list[str]:
-        """What a benchmark must declare to be otherwise than clean, a phrase each."""
+        """The leaks that a benchmark must declare, one phrase each."""
         if self.equal_familiarity(holdout):
             return []
         return ["a flipped relation is more familiar than its held-out truth (--no-opposites)"]
 
 
 def parse_scenes(spec: str | None, defaults: Mapping[str, int] = DEFAULT_COUNTS) -> dict[str, int]:
-    """Scenes of each split from `N` (shared out as the defaults are) or `train=2000,seen=300` (others keep their
-    default).
+    """Number of scenes of each split from `N` (divided in proportion to the defaults) or `train=2000,seen=300` (other
+    splits keep their default).
 
-    Raises UserError for anything else, and for a split without scenes.
+    Raises UserError for any other text, and for a split without scenes.
     """
     if spec is None:
         return dict(defaults)
@@ -163,7 +163,7 @@ def parse_scenes(spec: str | None, defaults: Mapping[str, int] = DEFAULT_COUNTS)
 
 
 def check_total(scenes: int, spec: str) -> None:
-    """Raise UserError for more scenes than a world can have; `spec` is what was asked."""
+    """Raise UserError if a world cannot have this many scenes; `spec` is the value of `--scenes`."""
     if scenes > MOST_SCENES:
         raise UserError(
             f"--scenes {spec} is more than the {MOST_SCENES:,} scenes that a world can have; ask for fewer."

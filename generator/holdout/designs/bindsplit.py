@@ -1,5 +1,5 @@
-"""The designs of blocks: bindsplit, of bindings and relation triples (Peng et al. 2026, section 4.1), and
-systematicity, of unseen compounds and of atoms that training never shows (Ma et al. 2023, section 3.3)."""
+"""Designs that hold out blocks: bindsplit (bindings and relation triples; Peng et al. 2026, section 4.1) and
+systematicity (also values and objects that training never shows; Ma et al. 2023, section 3.3)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -19,7 +19,7 @@ class BindSplit(Design):
     name = "bindsplit"
 
     def default_holdout(self, vocabulary: Vocabulary) -> tuple[str, ...]:
-        """A block of 3x3, or less where that would hold out everything."""
+        """A block of 3x3, or smaller if that would hold out every value or object."""
         return (default_block(vocabulary),)
 
     def draw(self, asked: Sequence[str], vocabulary: Vocabulary, block_seed: int, opposites: bool) -> list[Holdout]:
@@ -31,7 +31,7 @@ class BindSplit(Design):
 
 
 class Systematicity(Design):
-    """Holds out blocks as bindsplit does, and whole values and objects."""
+    """Holds out blocks like bindsplit, and also whole values and objects."""
 
     name = "systematicity"
     prefix = "systematicity-"
@@ -49,7 +49,7 @@ class Systematicity(Design):
         return [holdout]
 
     def first_texts(self, holdout: Holdout) -> FirstTexts:
-        """Those of every block, and the protocol of the same name."""
+        """The texts of bindsplit, and the protocol `systematicity`."""
         texts = super().first_texts(holdout)
         return replace(texts, protocols=(*texts.protocols, "systematicity"))
 

@@ -21,15 +21,15 @@ class Coverage(Design):
     counts: ClassVar[Mapping[str, int]] = {"train": 1000, "val": 50, "seen": 150, "partial": 150, "unseen": 150}
 
     def default_holdout(self, vocabulary: Vocabulary) -> tuple[str, ...]:
-        """The whole curve of two objects, whose unseen scenes need two unseen values."""
+        """The whole curve for two objects, k = 1 to n − 2: their unseen scenes need two unseen values per object."""
         return (f"k1..{len(vocabulary.values(vocabulary.tested)) - 2}",)
 
     def draw(self, asked: Sequence[str], vocabulary: Vocabulary, block_seed: int, opposites: bool) -> list[Holdout]:
-        """A holdout for each k.
+        """One holdout per k.
 
-        An object's values are k neighbours on a ring of all values in random order. The objects start at even distances
-        around it, so each value is seen with as many objects as every other up to one, and what is seen at k is seen at
-        k + 1.
+        Each object is seen with k neighbours on a ring of all values in random order. The objects start at even
+        distances around the ring, so the numbers of objects that values are seen with differ by at most 1. Bindings
+        that are seen at k are also seen at k + 1.
         """
         match = _SPEC.fullmatch(asked[0]) if len(asked) == 1 else None
         if not match:
@@ -71,11 +71,11 @@ class Coverage(Design):
         return made
 
     def may_lack(self, holdout: Holdout) -> tuple[str, ...]:
-        """Little coverage leaves no scene that is familiar in every pairing; much coverage leaves none in between."""
+        """Small k may leave no cluster without held-out bindings (val, seen), large k none with only some (partial)."""
         return ("val", "seen", "partial")
 
     def summary(self, holdout: Holdout) -> str:
-        """What is held out, in one line for people."""
+        """A one-line summary of what is held out."""
         k = holdout.asked[0].rpartition("k")[2]
         return f"all but {k} of {len(holdout.values)} values of {holdout.kind} with each {holdout.category}"
 

@@ -15,7 +15,7 @@ _SCENES = 6000
 
 
 class Gzsl(Design):
-    """Shares labels out to lists; one holdout for each dataset. Scenes are made label by label."""
+    """Divides labels among class lists; one holdout for each dataset. Scenes are made label by label."""
 
     name = "gzsl"
     prefix = "gzsl-"
@@ -28,8 +28,8 @@ class Gzsl(Design):
         return ("classes",)
 
     def draw(self, asked: Sequence[str], vocabulary: Vocabulary, block_seed: int, opposites: bool) -> list[Holdout]:
-        """A holdout for each dataset: drawn class lists (`classes`, `classes=17/4/11`, with `objects=3`
-        a dataset of three objects), or those of a preset."""
+        """One holdout per dataset, from drawn class lists (`classes`, `classes=17/4/11`; `objects=3` adds a dataset of
+        three objects) or from those of a preset."""
         if len(asked) == 1 and asked[0] in preset_names():
             return published_classes(asked[0], vocabulary)
         return draw_classes(asked, vocabulary, block_seed)
@@ -41,7 +41,8 @@ class Gzsl(Design):
     def scene_counts(
         self, holdouts: Sequence[Holdout], vocabulary: Vocabulary, asked: Mapping[str, int] | str | None
     ) -> list[dict[str, int]]:
-        """Scenes of each split as published, or so many in all, shared out in the published proportions."""
+        """The published numbers of scenes for a preset without `asked`; otherwise `asked` scenes in all (default 6000),
+        divided in the published proportions."""
         published = [self.rule(vocabulary, holdout).published_counts() for holdout in holdouts]
         if asked is None and holdouts[0].asked[0] in preset_names():
             return published
@@ -63,27 +64,27 @@ class Gzsl(Design):
         return made
 
     def benchmark_name(self, holdout: Holdout) -> str:
-        """The preset or `gzsl`, the dataset, and the seed that drew the lists."""
+        """PRESET-DATASET for a preset; otherwise `gzsl`, the kind if requested, the dataset and the block seed."""
         if holdout.asked[0] in preset_names():
             return f"{holdout.asked[0]}-{holdout.task}"
         named, _, _ = holdout.asked[0].rpartition("=classes")
         return f"{self.prefix}{named.replace(':', '-')}{'-' if named else ''}{holdout.task}-b{holdout.block_seed}"
 
     def summary(self, holdout: Holdout) -> str:
-        """What is held out, in one line for people."""
+        """A one-line summary of what is held out."""
         labels = sum(each.split != "train" for each in holdout.classes)
         return f"{labels} of {len(holdout.classes)} labels ({holdout.task})"
 
     def first_texts(self, holdout: Holdout) -> FirstTexts:
-        """A label of each image against its distractors."""
+        """The protocol `gzsl`: each image's label against wrong labels."""
         return FirstTexts(("gzsl",), template="photo")
 
     def equal_familiarity(self, holdout: Holdout) -> bool:
-        """No: unseen labels compete with seen ones."""
+        """False: unseen labels compete with seen labels."""
         return False
 
     def declared_leaks(self, holdout: Holdout) -> list[str]:
-        """Arrangements that stand in two lists."""
+        """Arrangements that are in two class lists."""
         return shared_labels(holdout)
 
 
