@@ -1,4 +1,4 @@
-"""Class lists of (generalised) zero-shot classification: labels of training, validation and test (Pearson et al. 2025)."""
+"""Class lists of (generalised) zero-shot classification: labels that train, validate and test (Pearson et al. 2025)."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -132,7 +132,7 @@ def _sizes(asked: str, match: re.Match[str], total: int, least: int, side: int, 
         train = total - val - test
     if train + val + test != total or not longer <= train or not least <= val <= side or test < least:
         raise UserError(
-            f"--holdout {asked}: divide the {total} labels into at least {longer} for training (to have every value and "
+            f"--holdout {asked}: divide the {total} labels into at least {longer} for training (with every value and "
             f"object), {least} to {side} for ood_val (all different in value and object) and {least} or more for "
             f"ood_test; together {total}."
         )

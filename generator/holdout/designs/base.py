@@ -1,4 +1,4 @@
-"""Base class of the designs, which hold combinations out of training. A new design overrides methods (docs/splits.md)."""
+"""Base class of designs, which hold combinations out of training. New designs override methods (docs/splits.md)."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
