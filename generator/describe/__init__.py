@@ -1,1 +1,1 @@
-"""Describing: the texts and items of a benchmark over the scenes of a world. `benchmark.describe` is the entry."""
+"""Describing: writes the texts and items of a benchmark over a world. The entry point is `benchmark.describe`."""

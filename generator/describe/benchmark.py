@@ -1,4 +1,4 @@
-"""Writes the texts and items of a benchmark: `describe` is the entry."""
+"""Writes the texts and items of a benchmark; the entry point is `describe`."""
 
 import hashlib
 import json
@@ -36,16 +36,15 @@ _OF_TRAINING = {
     "statistics": "--captions",
     "exposed_negatives": "--exposed-negatives",
 }
-ALREADY = "The benchmark {} is there already, made by the same request; nothing is written."
+ALREADY = "The benchmark {} already exists, made by the same request; nothing is written."
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What a benchmark holds: scenes by split, items by "protocol kind", texts, what was dropped or refused, and by
-    protocol
-    the words that training lacks.
+    """Summary of a benchmark: scenes by split, items by "protocol kind", number of texts, dropped items, refused foils,
+    and by protocol the words that training lacks.
 
-    `written` is False where the benchmark was there already, made by the same request.
+    `written` is False if the benchmark already existed, made by the same request.
     """
 
     scenes: dict[str, int]
@@ -68,14 +67,13 @@ def describe(
     progress: Progress = SILENT,
     replace: bool = False,
 ) -> Summary:
-    """Write the benchmark `name` for a holdout over the world in `root`, and return what it holds.
+    """Write the benchmark `name` for a holdout over the world in `root`, and return its summary.
 
-    Scenes belong to the splits of the holdout's rule. With `assigned` (by scene_id) they belong to the splits that they
-    were made for, and all other scenes to none. `with_world` notes that the benchmark is made with its world.
+    The holdout's rule assigns scenes to splits. With `assigned` (by scene_id), scenes are in the splits that they were
+    made for, and all other scenes in none. `with_world` notes that the benchmark is made with its world.
 
-    A benchmark of that name that the same request made is left as it is. Raises UserError where another request made
-    it,
-    unless `replace` asks for it to be written anew: then its certificate goes too.
+    If the same request already made a benchmark of that name, it is kept. If another request made it, raises UserError.
+    `replace` overwrites it in both cases and removes its certificate.
 
     Every text is decided on its scene before it is written. Raises UserError if a split would be empty, or if a named
     protocol gets no item.
@@ -91,8 +89,8 @@ def describe(
         trained = None if design.label_captions else Trained.of(world, rule, assigned)
         if request.known_words and (trained is None or not trained.names):
             raise UserError(
-                "--known-words needs training scenes, whose words foils may have; leave it out for worlds without "
-                "training and for class lists."
+                "--known-words limits foils to words of training scenes; leave it out for worlds without training and "
+                "for class lists."
             )
         captioner = Captioner(
             vocabulary, holdout, equal_familiarity, request.template, trained=trained, known_words=request.known_words
@@ -148,7 +146,7 @@ def describe(
 
 
 def _check_untrained(request: Request) -> None:
-    """Raises UserError for what is asked of training captions with foils."""
+    """Raises UserError for options about training captions with foils."""
     usual = Request()
     for name, option in _OF_TRAINING.items():
         if getattr(request, name) != getattr(usual, name):
@@ -158,7 +156,7 @@ def _check_untrained(request: Request) -> None:
 def _made_by(
     world: World, holdout: Holdout, request: Request, assigned: Mapping[str, Assigned] | None, with_world: bool
 ) -> dict[str, Any]:
-    """All that decides a benchmark's tables, for its manifest."""
+    """Everything that determines a benchmark's tables, for its manifest."""
     asked = {name: value for name, value in asdict(request).items() if name not in ("strict", "without")}
     if request.without:
         asked["without"] = sorted(request.without)
@@ -172,7 +170,7 @@ def _made_by(
 
 
 def _finished(root: Path, benchmark: Benchmark, made_by: Mapping[str, Any]) -> Summary:
-    """What a benchmark holds that is there already. Raises UserError unless it was asked for in the same way."""
+    """The summary of an existing benchmark. Raises UserError unless the same request made it."""
     made = {name: benchmark.manifest.get(name) for name in made_by}
     if made != made_by:
         how = "it does not say how it was made"
@@ -181,7 +179,7 @@ def _finished(root: Path, benchmark: Benchmark, made_by: Mapping[str, Any]) -> S
             how = difference(*pair)
         raise UserError(
             f"{shown(root)} has another benchmark {benchmark.name}: {how}; choose another --name, or add "
-            "--replace, which removes that one and its certificate."
+            "--replace, which removes that benchmark and its certificate."
         )
     write_index(root)  # a run that was stopped may not have listed it, or not copied it to its URL
     return _summary(benchmark, False)
@@ -208,7 +206,7 @@ def make_protocols(captioner: Captioner, request: Request, n_objects: int) -> li
 
 
 def make_training(captioner: Captioner, request: Request, n_objects: int) -> Protocol:
-    """What writes the training texts; `n_objects` as for `make_protocols`. Raises UserError."""
+    """The protocol that writes the training texts; `n_objects` as for `make_protocols`. Raises UserError."""
     kinds = request.training
     if kinds is None and request.statistics is None and design_of(captioner.holdout).label_captions:
         return TrainingLabels(captioner)
@@ -226,13 +224,13 @@ def make_training(captioner: Captioner, request: Request, n_objects: int) -> Pro
 
 
 def _cells(request: Request, captioner: Captioner, n_objects: int) -> list[Cell]:
-    """The complexities of graded captions."""
+    """The requested cells of graded captions."""
     return cells(request.levels, request.complexity, request.counts, captioner.vocabulary, n_objects)
 
 
 def kept_benchmark(dataset: Dataset, name: str | None) -> Benchmark:
-    """The benchmark of that name; without one the one made with the world, else the first. Raises UserError where they
-    differ in their holdout."""
+    """The benchmark `name`; if it is None, the one made with the world, else the first. Raises UserError if `name` is
+    None and the benchmarks differ in their holdout."""
     if name is not None:
         return dataset.benchmark(name)
     dataset.block()
@@ -240,8 +238,8 @@ def kept_benchmark(dataset: Dataset, name: str | None) -> Benchmark:
 
 
 def kept_splits(root: Path, benchmark: Benchmark) -> dict[str, Assigned]:
-    """The split of every scene in a benchmark, for other texts over the same splits; labels name the same objects as
-    those of the world's own benchmark."""
+    """The split of every scene in a benchmark, for other texts over the same splits. For class lists also the objects
+    that labels name, from the world's plan."""
     holdout = benchmark.holdout_block()
     planned: dict[str, Assigned] = {}
     if design_of(Holdout.from_dict(holdout)).label_captions:
@@ -281,7 +279,7 @@ def _check_items(tables: Tables, protocols: Sequence[Protocol], template: str | 
 
 
 def _check_questions(tables: Tables) -> None:
-    """Raises UserError for a split that a claim is about and that no item asks about."""
+    """Raises UserError if a split of CLAIMS has scenes but no items."""
     if silent := [split for split in CLAIMS if tables.scenes[split] and not tables.asked[split]]:
         raise UserError(
             f"No item asks about {' or '.join(silent)}: captions need two objects of a scene that are the only ones of "
@@ -292,14 +290,11 @@ def _check_questions(tables: Tables) -> None:
 def write_benchmarks(
     root: Path, world: World, exposed_negatives: bool, progress: Progress = SILENT
 ) -> dict[str, Summary]:
-    """Write the benchmark of each holdout of the world's plan, and return what each holds, by name.
+    """Write the benchmark of each holdout of the world's plan, and return the summaries by name.
 
-    A benchmark uses the scenes that were planned for its holdout, in the splits that they were planned for; over the
-    grid
-    every benchmark uses all scenes, in the splits that its design's rule gives them. A benchmark that is there already
-    is left
-    as it is, with its certificate. Raises UserError where it was made otherwise, such as with other
-    `exposed_negatives`.
+    A benchmark has the scenes that were planned for its holdout, in their planned splits; over the grid it has all
+    scenes, in the splits of its design's rule. An existing benchmark is kept, with its certificate. Raises UserError if
+    another request made it, such as one with other `exposed_negatives`.
     """
     assigned = StoredPlan(root).assigned()
     done = {}

@@ -1,4 +1,4 @@
-"""The language of a benchmark, its items, and a draft: what all protocols do with a scene, from caption to item."""
+"""Tools that all protocols share: the language of a benchmark, items, and a draft that makes items of a scene."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class Text(NamedTuple):
-    """A form and how it is said: a template, and synonyms that replace the usual words."""
+    """A form with its template, and synonyms that replace the usual words."""
 
     form: Form
     template: str
@@ -41,8 +41,8 @@ class Candidate(NamedTuple):
     """A text as a candidate of an item.
 
     `slot` is its role in the protocol: c for a caption, n for a foil (docs/dataset.md lists all). A false candidate has
-    a `kind` of negative, what was `changed`, and `of` which text. With `of_twin` the candidate is judged against the
-    image of the scene's twin.
+    a `kind` of negative, its changes (`changed`) and the text that was changed (`of`). With `of_twin` the candidate is
+    judged against the image of the scene's twin.
     """
 
     text: Text
@@ -69,11 +69,11 @@ class Captioner:
     """The language of one benchmark: its grammar, walks, substitutes and foils. Protocols share it.
 
     With `equal_familiarity` a foil must be as familiar as its caption. With `training` a foil must name nothing that is
-    held out, or if `exposed` no value or object that training lacks, and no two equal objects: captions count those.
-    `template` is the one that all captions use, or None to draw one. `trained` is what training shows; None for class
-    lists, which say it themselves. With `known_words` a foil names no value or category that training lacks and its
-    caption too. `dropped` counts, by protocol and kind, items that could not be made. `refused` counts foils by reason:
-    "true", "undecided", "never true", "other familiarity" or "unknown word".
+    held out (with `exposed`, no value or object that training lacks) and no two equal objects, because captions count
+    equal objects. `template` is used for all captions; None draws one per item. `trained` is what training shows; None
+    for class lists, which state it themselves. With `known_words` a foil names only values and categories of training
+    or of its caption. `dropped` counts items that could not be made, by protocol and kind. `refused` counts foils by
+    reason: "true", "undecided", "never true", "other familiarity" or "unknown word".
     """
 
     vocabulary: Vocabulary
@@ -94,9 +94,9 @@ class Captioner:
         self.foils = Foils(self.vocabulary, self.substitutes)
 
     def accepts(self, foil: Form, caption: Form, scene: DescribedScene) -> bool:
-        """Whether a foil is false of the scene, possible in another, and as familiar as its caption.
+        """Whether a foil is false of the scene, possible in another scene, and as familiar as its caption.
 
-        A refusal is counted by its reason in `refused`.
+        Counts a refusal by its reason in `refused`.
         """
         truth = scene.decide(foil)
         if truth is not False:
@@ -130,7 +130,7 @@ class Captioner:
         return trained is None or all(self.holdout.holds_out(*each) or each in trained.bindings for each in arrangement)
 
     def may_be_shown(self, form: Form, exposed: bool = False) -> bool:
-        """Whether training may name what a form names; with `exposed` also held-out combinations."""
+        """Whether training may show the names in a form; with `exposed` also held-out combinations."""
         return not names_absent(form, self.holdout) and (exposed or count_held_out(form, self.holdout) == 0)
 
     def relations_fit_split(self, form: Form, scene: DescribedScene) -> bool:
@@ -138,14 +138,15 @@ class Captioner:
         return scene.held_out_relations is None or relations_fit_split(form, scene.split, self.holdout)
 
     def draw_template(self, forms: Sequence[Form], stream: Stream, among: Sequence[str] = NATURAL) -> str | None:
-        """A template that can say all forms: the requested one, else a random one; None if there is none."""
+        """A template that says all forms: the requested one, else a random one that reads well; None if there is
+        none."""
         names = [self.template] if self.template else stream.shuffled(among)
         fitting = (name for name in names if all(TEMPLATES[name].fits(form) for form in forms))
         return next((name for name in fitting if self.template or all(reads_well(form, name) for form in forms)), None)
 
 
 class Draft:
-    """A scene while a protocol writes about it: draws captions, selects foils, and makes items of both."""
+    """The work of one protocol on one scene: draws captions, selects foils, and makes items of both."""
 
     def __init__(self, captioner: Captioner, scene: DescribedScene, stream: Stream, protocol: str):
         self.captioner, self.scene, self.stream, self.protocol = captioner, scene, stream, protocol
@@ -153,7 +154,7 @@ class Draft:
         self.substitutes, self.foils, self.facts = captioner.substitutes, captioner.foils, scene.facts
 
     def pick(self, options: Sequence[T]) -> T | None:
-        """One of the options at random; None if there are none."""
+        """A random option; None if there are none."""
         return options[self.stream.below(len(options))] if options else None
 
     def name_objects(self, objects: Sequence[int], kinds: Sequence[str]) -> Form:
@@ -172,8 +173,7 @@ class Draft:
 
     def tested_pair(self) -> Form | None:
         """Two random unique objects that differ in the tested kind and fit the split, in random order, with their
-        tested
-        values; None if there are no two."""
+        tested values; None if there is no such pair."""
         values = self.facts.values
         pairs = [
             (i, j)
@@ -192,8 +192,8 @@ class Draft:
     def related_pair(self, directed: bool = False) -> Form | None:
         """Two random unique objects and a relation in which the first stands to the second.
 
-        The opposite relation is possible too. With `directed` the relation changes its meaning when its ends are
-        exchanged, which `near` and `far` do not. None if the scene has no such pair.
+        The opposite relation is possible between them too. `directed` excludes relations that keep their meaning if
+        their ends are exchanged, such as `near` and `far`. None if no such pair is found.
         """
         axes, scene = self.substitutes.axes, self.scene
         usable = [axis for axis in axes.general if not (directed and axes.is_symmetric(axis))]
@@ -232,7 +232,7 @@ class Draft:
         return found.form if found and scene.objects_fit_split(found.objects) else None
 
     def subgraph(self) -> Subgraph:
-        """The subgraph that captions of the scene share; drawn when it is first asked for."""
+        """The subgraph that captions of the scene share; drawn on first use."""
         if self.scene.subgraph is None:
             self.scene.subgraph = self.captioner.walker.subgraph(self.facts, self.scene.unique_objects, self.stream)
         return self.scene.subgraph
@@ -247,10 +247,10 @@ class Draft:
         return [value for value in self.vocabulary.values(kind) if value not in self._shown[kind]]
 
     def replaceable(self, thing: int, shared: bool = False) -> list[str]:
-        """The attribute kinds of an object whose value can give way to an absent one: no other object has that value.
+        """The attribute kinds of an object whose value can be replaced by one that no object of the scene has.
 
-        Else captions would repeat values and foils would not, and the text alone would tell them apart; `shared` allows
-        it.
+        Unless `shared`, no other object may have the object's value: captions would repeat values and foils would not,
+        so the text alone would tell them apart.
         """
         values = self.facts.values[thing]
         return [
@@ -264,11 +264,11 @@ class Draft:
         return self.pick(self.substitutes.of(form, atom, self.facts))
 
     def accepts(self, foil: Form, caption: Form) -> bool:
-        """Whether a foil may stand beside a caption of the scene."""
+        """Whether a foil may be used with a caption of the scene; see `Captioner.accepts`."""
         return self.captioner.accepts(foil, caption, self.scene)
 
     def accepted(self, foils: Iterable[Foil], caption: Form, n: int = 1) -> list[Foil]:
-        """The first `n` different foils that may stand beside the caption; none if there are fewer."""
+        """The first `n` different foils that may be used with the caption; an empty list if there are fewer."""
         found: list[Foil] = []
         for foil in foils:
             if self.accepts(foil.form, caption) and all(foil.form != other.form for other in found):
@@ -292,9 +292,9 @@ class Draft:
         among: Sequence[str] = NATURAL,
         also: Sequence[Form] = (),
     ) -> Item | None:
-        """The item of a caption (slot c) and its foils (slot n) in one template that says them and the forms `also`.
+        """The item of a caption (slot c) and its foils (slot n) in one template, which can also say the forms `also`.
 
-        None if there are no foils or no such template. Denials of a whole caption have their own template.
+        None if there are no foils or no such template. Denials of a whole caption have a separate template.
         """
         forms = [form, *(foil.form for foil in foils), *also]
         told = [each for each in forms if not each.negated]

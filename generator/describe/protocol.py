@@ -1,4 +1,4 @@
-"""What a protocol is: a name and recipes, each of which draws a caption and writes the items about it."""
+"""Base class of protocols (ways to test a model): a name, and recipes that draw captions and write items about them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,12 +15,11 @@ from generator.language.complexity import Quota
 
 @dataclass(frozen=True)
 class Recipe:
-    """How the items of one kind are made, in two functions.
+    """Makes the items of one kind with two functions.
 
-    `draw` gives what items are about, such as a caption, or None; it takes the draft, and with a `quota` also the cell
-    of
-    complexity to fill. `write` takes the draft and what was drawn, and gives the items; None where one cannot be made.
-    `kinds` are the kinds of items that are due, for the count of those that were dropped.
+    `draw` takes the draft, and with a `quota` also the cell of complexity to fill; it returns the subject of the items,
+    such as a caption, or None. `write` takes the draft and the subject; it returns the items, with None for an item
+    that cannot be made. `kinds` are the expected kinds of items; missing kinds are counted as dropped.
     """
 
     draw: Callable[..., Any]
@@ -39,7 +38,7 @@ class Recipe:
 
 
 class Protocol:
-    """Writes the items of one protocol. A protocol's class declares all that belongs to it.
+    """Writes the items of one protocol. The class declares everything that belongs to the protocol.
 
     The protocols of the registry describe the scenes of evaluation splits; training texts (training.py, gzsl.py) are
     written the same way for the scenes of `train`.
@@ -49,18 +48,18 @@ class Protocol:
     kinds: tuple[str, ...]
     """The kinds of its items."""
     needs: ClassVar[str] = (
-        "two objects of a scene must differ in category and in the tested kind, and the foils be as familiar as the "
+        "two objects of a scene must differ in category and in the tested kind, and foils must be as familiar as the "
         "truth"
     )
-    """What it needs of a world, for the message when no scene gives an item."""
+    """Its requirements on a world, for the error message if no scene gives an item."""
     graded: ClassVar[bool] = False
-    """Whether its captions have requested complexities; if so it is constructed with the option `cells`."""
+    """Whether its captions have requested complexities; if so, its constructor takes the option `cells`."""
     splits: ClassVar[tuple[str, ...] | None] = None
     """The splits whose scenes it describes; None for all but `unseen_atoms` and the asymmetric ones."""
     surveys: ClassVar[bool] = False
-    """Whether it chooses its items among those of all scenes, which are shown to `survey` first."""
+    """Whether it selects its items from all scenes together; if so, `survey` gets every scene first."""
     recipes: Mapping[str, Recipe]
-    """By what they are about, such as a kind or a skill. With the option `kinds`, by their kind."""
+    """The recipes by name, such as a kind or a skill. For the option `kinds`, the first word of a name is the kind."""
 
     def __init__(self, captioner: Captioner):
         """Subclasses may take options by keyword; `Request.options` gives them."""
@@ -88,10 +87,10 @@ class Protocol:
         return split in self.splits if self.splits else split not in (UNSEEN_ATOMS, *ASYMMETRIC)
 
     def survey(self, scene: DescribedScene, stream: Stream) -> None:
-        """Note what a scene can be asked, with the stream of its items; called for all scenes before any item."""
+        """Record a scene's possible items, with the same stream as `items`; called for all scenes before `items`."""
 
     def items(self, scene: DescribedScene, stream: Stream) -> Iterator[Item]:
-        """The items of a scene. What cannot be made is counted in the captioner's `dropped`."""
+        """The items of a scene. Items that cannot be made are counted in the captioner's `dropped`."""
         draft = Draft(self.captioner, scene, stream, self.name)
         for what, recipe in self.recipes_of(scene).items():
             made = recipe.items(draft)
@@ -105,5 +104,5 @@ class Protocol:
         return {}
 
     def report(self) -> Mapping[str, Any]:
-        """What the manifest notes about the texts that were written: how often each cell of complexity was filled."""
+        """Statistics of the written texts for the manifest: how often each cell of complexity was filled."""
         return {what: recipe.quota.to_dict() for what, recipe in self.recipes.items() if recipe.quota}

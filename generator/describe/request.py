@@ -1,4 +1,4 @@
-"""What texts a benchmark is asked to have, and the checks of that request."""
+"""Requests for the texts of a benchmark, and the checks of a request."""
 
 import inspect
 from collections.abc import Iterable, Mapping
@@ -23,17 +23,16 @@ from generator.language.grammar import TEMPLATES
 
 @dataclass(frozen=True)
 class Request:
-    """The texts that a benchmark shall have.
+    """The requested texts of a benchmark.
 
     `protocols` are names from the registry, or None for all that the world allows; with `strict`, describing fails if a
-    named one gets no item. `options` are keyword options of protocols, by name. `levels`, `complexity` (least and
+    named protocol gets no item. `options` are keyword options of protocols, by name. `levels`, `complexity` (least and
     greatest N) and `counts` (exact numbers by O, A, R) select the cells of graded captions. `training` are the kinds of
-    training captions, or None for those of `statistics` alone where they are given, else for what the design trains on;
-    `negatives` and `positives` are the kinds that they have. `template` is used for all texts, or None to draw one for
-    each item. With `exposed_negatives` training negatives may show held-out bindings; with `equal_familiarity` foils
-    are
-    as familiar as their captions, and with `known_words` they name only values and categories that training shows.
-    Items whose id is in `without` are left out.
+    training captions; None means only captions of `statistics` if these are given, else the default of the design.
+    `negatives` and `positives` are the kinds of texts that training captions get. `template` is used for all texts;
+    None draws one per item. With `exposed_negatives` training negatives may show held-out bindings. With
+    `equal_familiarity` foils are as familiar as their captions. With `known_words` foils name only values and
+    categories of training or of their caption. Items whose id is in `without` are left out.
     """
 
     protocols: tuple[str, ...] | None = None
@@ -68,14 +67,14 @@ def first_request(holdout: Holdout, exposed_negatives: bool = False) -> Request:
 
 
 def check_exposed(holdouts: Iterable[Holdout]) -> None:
-    """Raises UserError where a benchmark of these has no training negatives: labels have none, nor has a world without
-    training."""
+    """Raises UserError if one of the benchmarks has no training negatives: labels and worlds without training have
+    none."""
     if any(each.is_empty or design_of(each).label_captions for each in holdouts):
         raise UserError("--exposed-negatives is about training negatives, which such a benchmark lacks; leave it out.")
 
 
 def check_request(request: Request) -> None:
-    """Raises UserError for protocols, templates or kinds of training texts that do not exist or give no text."""
+    """Raises UserError for protocols, templates or kinds of training texts that do not exist or would give no text."""
     for name in request.protocols or ():
         find_protocol(name)
     for asked, known, what in (
@@ -107,8 +106,8 @@ _GIVEN = ("self", "captioner", "cells")
 
 
 class TextPreset(Declared):
-    """The options of `gen describe` of these names, and `options`: keyword options of protocols, by the protocol's
-    name."""
+    """A preset of texts: values for the options of `gen describe` with these names, and `options`: keyword options of
+    protocols, by the protocol's name."""
 
     about: str
     protocols: Annotated[tuple[str, ...], Field(min_length=1)]
@@ -125,7 +124,7 @@ def text_preset_names() -> list[str]:
 
 
 def read_text_preset(name: str) -> TextPreset:
-    """The preset of that name, or of the TOML file at that path. Raises UserError where it is missing or has a
+    """Read the preset of that name, or the TOML file at that path. Raises UserError if it is missing or has a
     mistake."""
     path = resource(_FOLDER) / f"{name}.toml" if name in text_preset_names() else Path(name)
     if path.suffix != ".toml":
@@ -142,7 +141,7 @@ def read_text_preset(name: str) -> TextPreset:
 
 
 def check_options(name: str, options: Mapping[str, Any]) -> None:
-    """Raises UserError for an option that the protocol `name` lacks, or a value that the option cannot have."""
+    """Raises UserError for an option that the protocol `name` lacks, or for a value that the option does not allow."""
     known = {
         option: parameter.annotation
         for option, parameter in inspect.signature(find_protocol(name)).parameters.items()

@@ -20,7 +20,7 @@ from generator.vocabulary.schema import parse_vocabulary
 
 
 class RenderedScene(NamedTuple):
-    """A rendered scene and the salience of its objects (empty where it was not asked for)."""
+    """A rendered scene and the salience of its objects (empty unless requested)."""
 
     scene_id: str
     twin_of: str | None
@@ -39,8 +39,8 @@ def rendered_scenes(world: World, with_salience: bool) -> Iterator[RenderedScene
 
 
 def most_objects(world: World) -> int:
-    """The largest number of objects in a rendered scene; 1 if no scene is rendered, as the check of splits says
-    then."""
+    """The largest number of objects in a rendered scene; 1 if no scene is rendered (the check of splits reports
+    that)."""
     return max(
         (
             len(row["objects"])
@@ -66,7 +66,7 @@ def _salience(row: Mapping[str, Any]) -> tuple[float, ...]:
 
 
 class PlacedScene(NamedTuple):
-    """A scene as a rule sees it: its bindings, left object first, the relations that hold, and where it goes."""
+    """A scene and its split: its bindings (left object first), its facts, the relations that hold, and its placing."""
 
     arrangement: Arrangement
     facts: Facts
@@ -90,7 +90,7 @@ def place_scene(scene: Scene, scene_id: str, rule: Rule) -> PlacedScene:
 
 
 class Trained(NamedTuple):
-    """The bindings, the relation triples, and the names by their kind that training scenes show."""
+    """What training scenes show: bindings, relation triples, and names as (kind, name)."""
 
     bindings: frozenset[Binding]
     triples: frozenset[Triple]
@@ -98,7 +98,8 @@ class Trained(NamedTuple):
 
     @classmethod
     def of(cls, world: World, rule: Rule, assigned: Mapping[str, Assigned] | None) -> "Trained":
-        """Those of a world's scenes that train by the rule, or that were made for `train`."""
+        """Collect the content of the scenes that the rule assigns to `train`, or with `assigned` that were made for
+        `train`."""
         bindings, triples, names = set[Binding](), set[Triple](), set[tuple[str, str]]()
         for scene_id, _, scene, _ in rendered_scenes(world, with_salience=False):
             if assigned is not None and not ((made_for := assigned.get(scene_id)) and made_for.split == "train"):
@@ -114,7 +115,7 @@ class Trained(NamedTuple):
 
 @dataclass
 class DescribedScene:
-    """A scene of a benchmark. Objects are numbered from 0, left one first."""
+    """A scene of a benchmark. Objects are numbered from 0, from left to right."""
 
     scene_id: str
     facts: Facts
@@ -132,9 +133,9 @@ class DescribedScene:
     """The objects in the order of the label that the scene was made for (design gzsl)."""
     cluster: str = ""
     subgraph: Subgraph | None = None
-    """What all captions of the scene are parts of, for protocols that ask for that (COMPASS, section 3.1)."""
+    """The subgraph that contains all captions of the scene, for protocols that request this (COMPASS, section 3.1)."""
     truths: dict[Form, Truth] = field(default_factory=dict)
-    """Forms that have been decided; many items share their captions."""
+    """Cache of `decide`: many items share their captions."""
 
     @cached_property
     def unique_objects(self) -> tuple[int, ...]:
@@ -153,7 +154,7 @@ class DescribedScene:
     def objects_fit_split(self, objects: Sequence[int]) -> bool:
         """Whether a caption about these objects is as familiar as the scene's split.
 
-        Only `partial` constrains them: some of the objects must be held out and some not.
+        Only `partial` restricts objects: some of them must be held out and some not.
         """
         if self.split != "partial" or not any(self.held_out):
             return True
@@ -161,7 +162,7 @@ class DescribedScene:
 
 
 def rendered_size(world: World, holdout: Holdout) -> SplitSize:
-    """Of the split whose accuracy is the claim (`told_split`), the scenes that a holdout gives it over a world."""
+    """The size of the split whose accuracy is the claim (`told_split`), over a world's rendered scenes."""
     vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
     rule = design_of(holdout).rule(vocabulary, holdout)
     split = told_split(rule)

@@ -1,4 +1,4 @@
-"""Training captions of known statistics: how much they mention of what their scenes show."""
+"""Training captions with requested statistics: shares of a scene's objects and attributes that captions mention."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _DEFAULTS = {"density": 1.0, "completeness": 1.0, "saliency": 0.0}
 
 @dataclass(frozen=True)
 class Statistics:
-    """What training captions shall mention; all values are from 0 to 1.
+    """Requested statistics of training captions, each from 0 to 1.
 
     `density` is the share of a mentioned object's attributes, `completeness` the share of a scene's objects. `saliency`
     is how far the choice of objects follows their salience (large in the image, near its middle): 0 not at all, 1
@@ -48,15 +48,15 @@ def parse_statistics(spec: str | None) -> Statistics | None:
 
 
 class MeasuredCaptions:
-    """Draws captions that have the statistics asked for, and counts what they mention."""
+    """Draws captions with the requested statistics, and counts the objects and attributes that they mention."""
 
     def __init__(self, asked: Statistics, vocabulary: Vocabulary):
         self._asked, self._kinds = asked, list(vocabulary.attributes)
         self._shown, self._mentioned, self._by_kind = Counter[str](), Counter[str](), Counter[str]()
 
     def report(self) -> dict[str, Any]:
-        """Number of captions, density, completeness overall and by half of each scene's objects (more salient, others),
-        and mentioned attributes by kind."""
+        """Number of captions, density, completeness (overall, and for the more and less salient half of each scene's
+        objects), and mentioned attributes by kind."""
         share = {
             what: round(self._mentioned[what] / shown, 4) if (shown := self._shown[what]) else None
             for what in ("attributes", "objects", "salient", "others")

@@ -1,4 +1,4 @@
-"""The tables of a benchmark while it is described: one scene after the other, each distinct text once."""
+"""Writes the tables of a benchmark, scene by scene; each distinct text gets one row."""
 
 import hashlib
 from collections import Counter, defaultdict
@@ -20,11 +20,11 @@ TRAIN = "train"
 class Tables:
     """Writes the rows of a benchmark and counts them.
 
-    Scenes belong to the splits that `rule` gives them; with `assigned`, by scene_id, to those that they were made for;
-    to none where training lacks one of their bindings that is not held out.
-    Items whose id would be in `without` are left out and counted as dropped; the others are numbered without them.
-    `scenes` counts scenes by split, `asked` items by split, `items` items by "protocol kind"; `left_out` are the items
-    that were left out.
+    `rule` assigns scenes to splits; with `assigned` (by scene_id), scenes are in the splits that they were made for. A
+    scene of FAMILIAR splits is in no split if training lacks one of its bindings that is not held out. Items whose id
+    is in `without` are left out and counted as dropped; the remaining items are numbered without gaps. `scenes` counts
+    scenes by split, `asked` items by split, `items` items by "protocol kind"; `left_out` are the ids of items that were
+    left out.
     """
 
     def __init__(
@@ -49,8 +49,7 @@ class Tables:
         self._words: defaultdict[str, set[str]] = defaultdict(set)
 
     def unknown_words(self) -> dict[str, list[str]]:
-        """The words of each protocol's texts that no training text has, sorted, in lower case and without
-        punctuation."""
+        """The words in each protocol's texts that no training text has; sorted, in lower case, without punctuation."""
         if TRAIN not in self._rule.splits:
             return {}
         words = {name: {token.strip(".,").lower() for token in tokens} for name, tokens in self._words.items()}
@@ -86,7 +85,7 @@ class Tables:
         return Stream("texts", self._seed, protocol.name, scene.scene_id)
 
     def _described(self, row: RenderedScene) -> tuple[DescribedScene | None, Placing]:
-        """A scene with all that its items need, None if it is in no split; and where it goes."""
+        """The scene with the data that its items need (None if it is in no split), and its placing."""
         captioner, (scene_id, twin_of, scene, salience) = self._captioner, row
         holdout = captioner.holdout
         arrangement, facts, relations, placing = place_scene(scene, scene_id, self._rule)
@@ -117,8 +116,8 @@ class Tables:
                     self._writer.add("pools", (pool_id, self._text_id(text, protocol)))
 
     def _kept(self, items: Iterable[Item], of: str, scene: DescribedScene) -> Iterator[Item]:
-        """The items of a protocol whose captions name relations as familiar as the split, and that are not to be left
-        out; others are counted as dropped."""
+        """Filters items. Drops and counts those in `without`, and those whose captions name relations that are not as
+        familiar as the split."""
         fitting = 0
         for item in items:
             captions = [candidate.text.form for candidate in item.candidates if candidate.slot in ("c", "p")]

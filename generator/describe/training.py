@@ -1,8 +1,9 @@
-"""Training texts: the items of the protocol `train`, over the scenes of the split `train` (docs/language.md), and what
-they are contrasted with: negatives, denials, and positives of the same meaning.
+"""Training texts: the items of the protocol `train` over the scenes of the split `train` (docs/language.md), with
+negatives, denials, and positives of the same meaning.
 
-"Not" is as frequent in true texts as in false ones: a caption without a denial has a negative with one, and a caption
-with a denial has a negative that takes it back, of one atom or of the whole. Each of the four is as frequent.
+"Not" is equally frequent in true and in false texts: a caption without a denial has a negative with a denial, and a
+caption with a denial has a negative without it. The denial is of one atom or of the whole caption. All four cases are
+equally frequent.
 """
 
 from collections import Counter
@@ -35,10 +36,10 @@ def swaps(draft: Draft, form: Form) -> Iterator[Foil]:
 
 
 def replacements(draft: Draft, form: Form) -> Iterator[Foil]:
-    """HN-ATOM: one atom replaced; a relation by others than its opposite, which is a flip.
+    """HN-ATOM: one atom replaced; a relation never by its opposite, which is a flip.
 
-    A category that several objects have stays: its substitute is not in the scene, so negatives would repeat fewer
-    categories.
+    A category that several objects have is not replaced: its substitute is not in the scene, so negatives would repeat
+    fewer categories than captions.
     """
     for atom in draft.stream.shuffled(draft.substitutes.atoms(form)):
         own = draft.substitutes.value(form, atom)
@@ -56,11 +57,11 @@ def flips(draft: Draft, form: Form) -> Iterator[Foil]:
 
 
 MAKE: dict[str, Callable[[Draft, Form], Iterator[Foil]]] = {"swap": swaps, "replace": replacements, "flip": flips}
-"""The candidates for a negative of each kind, in random order."""
+"""By kind of negative, the function that yields candidates in random order."""
 
 
 class Caption(NamedTuple):
-    """A caption, and the negative that differs from it by a denial; None where it has none."""
+    """A caption, and the negative that differs from it by a denial, or None."""
 
     form: Form
     neg: Foil | None = None
@@ -74,7 +75,7 @@ def asserted(draft: Draft, form: Form) -> Iterator[Caption]:
 
 
 def denied(draft: Draft, form: Form) -> Iterator[Caption]:
-    """A false atom denied; the negative asserts it."""
+    """The form with a false atom that is denied; the negative asserts this atom."""
     for atom, value, false in _falsified(draft, form, _deniable(draft, form)):
         yield Caption(draft.foils.deny(false, atom), Foil(false, (denial_of(atom, value, True),), "neg"))
 
@@ -85,7 +86,7 @@ def asserted_whole(draft: Draft, form: Form) -> Iterator[Caption]:
 
 
 def denied_whole(draft: Draft, form: Form) -> Iterator[Caption]:
-    """The form with a false atom, denied as a whole; the negative asserts it."""
+    """The form with a false atom, denied as a whole; the negative asserts the whole."""
     for _, _, false in _falsified(draft, form, draft.substitutes.atoms(form)):
         yield Caption(false._replace(negated=True), Foil(false, (WHOLE,), "neg"))
 
@@ -97,7 +98,7 @@ def _deniable(draft: Draft, form: Form) -> list[Atom]:
 
 
 def _falsified(draft: Draft, form: Form, atoms: list[Atom]) -> Iterator[tuple[Atom, str, Form]]:
-    """Atoms in random order, each with a false value and the form that has it."""
+    """Atoms in random order, each with a false value and the form with this value."""
     for atom in draft.stream.shuffled(atoms):
         if value := draft.false_value(form, atom):
             yield atom, value, draft.foils.replace_atom(form, atom, value).form
@@ -106,10 +107,10 @@ def _falsified(draft: Draft, form: Form, atoms: list[Atom]) -> Iterator[tuple[At
 def positive(
     kind: str, caption: Text, vocabulary: Vocabulary, dialect: Dialect | None, used: LeastUsed, stream: Stream
 ) -> Text | None:
-    """The caption said otherwise in its template: two phrases exchanged (`swap`), a word replaced by a synonym
-    (`replace`), or a relation said from its other end (`converse`); None where that cannot be.
+    """Paraphrase a caption in its template: exchange two phrases (`swap`), replace a word by a synonym (`replace`), or
+    replace a relation by its converse (`converse`); None if that is not possible.
 
-    `dialect` is that of the caption; `used` counts synonyms.
+    `dialect` is the dialect of the caption; `used` counts synonyms.
     """
     form = caption.form
     if kind == "replace":
@@ -131,9 +132,9 @@ def positive(
 KINDS = ("plain", "relations", "graded", "synonyms")
 """The kinds of training captions that are written by default."""
 STATISTICS = "statistics"
-"""The kind of captions of known density, completeness and saliency."""
+"""The kind of captions with requested density, completeness and saliency."""
 _FIXED = ("a-and-a", "there-is", "clauses", "that-is", "photo", "this-photo", "in-image")
-"""Templates that evaluation uses whichever is requested, beside that of a caption denied as a whole."""
+"""Templates that evaluation uses regardless of the requested template, in addition to NEGATED."""
 _WAYS: dict[str, Callable[[Draft, Form], Iterator[Caption]]] = {
     "asserted": asserted,
     "denied": denied,
@@ -147,8 +148,8 @@ class TrainingTexts(Protocol):
 
     `plain`: all objects with their tested values, in both orders. `relations`: two objects and a relation between them.
     `graded`: a random walk of the least filled complexity, asserted, or with a true denial of an atom or of the whole.
-    `synonyms`: one of these without denials, said in synonyms. Nothing that is held out is named in any of them, in any
-    words; negatives may with `exposed_negatives`.
+    `synonyms`: a caption of these kinds without denials, with synonyms. No text names anything that is held out, not
+    even by synonyms; with `exposed_negatives`, negatives may.
     """
 
     name = "train"
@@ -163,8 +164,8 @@ class TrainingTexts(Protocol):
         positives: Sequence[str] = POSITIVES,
         exposed_negatives: bool = False,
     ):
-        """`cells` are the complexities of graded captions. With `statistics` captions that have them are written
-        too."""
+        """`cells` are the complexities of graded captions. With `statistics`, captions with these statistics are
+        written too."""
         own = replace(captioner, equal_familiarity=True, training=True, exposed=exposed_negatives, refused=Counter())
         super().__init__(own)
         self.kinds = (*kinds, *((STATISTICS,) if statistics else ()))
@@ -192,9 +193,9 @@ class TrainingTexts(Protocol):
         return [Caption(form) for form in dict.fromkeys(map(merge_equal_mentions, forms))]
 
     def _relation(self, draft: Draft) -> list[Caption]:
-        """Every relation of the family about equally often.
+        """Two objects and a relation that holds between them, the least used of the family.
 
-        A relation is left out where its opposite is impossible between the two, since its text alone would tell the
+        Skips a relation if its opposite is impossible between the two objects, because the text alone would reveal the
         truth.
         """
         holding: dict[str, list[tuple[int, int]]] = {}
@@ -221,8 +222,8 @@ class TrainingTexts(Protocol):
         return self._quota.fill(len(draft.scene.unique_objects), make)
 
     def _graded(self, draft: Draft) -> list[Caption]:
-        """Each way is as frequent as the others, and half of the captions without a denial of the whole name the
-        environment. Each environment is named as soon as it is shown."""
+        """All four ways are equally frequent. Half of the captions `asserted` and `denied` name the environment; a new
+        environment is always named."""
         walked = self._walk(draft)
         if not walked:
             return []
@@ -237,7 +238,7 @@ class TrainingTexts(Protocol):
         return [next((caption for caption in captions if self._may_stand(draft, caption)), Caption(form))]
 
     def _may_stand(self, draft: Draft, caption: Caption) -> bool:
-        """Whether a caption is true, its negative false, and both may be shown."""
+        """Whether a caption is true, its negative false, and training may show both."""
         form, neg = caption
         return (
             neg is not None
@@ -284,9 +285,10 @@ class TrainingTexts(Protocol):
         return Item(self.name, kind, None, tuple(candidates))
 
     def _template(self, kind: str, forms: Sequence[Form], stream: Stream) -> str:
-        """The template of an item: the requested one, else for graded captions the least used, else a random one.
+        """The template of an item: the requested one or one of NATURAL, for graded captions also one of _FIXED.
 
-        Where the requested one cannot say the forms, another is drawn.
+        Graded captions take the least used template that can say all forms, others a random one. If the requested
+        template cannot say them, NATURAL is used.
         """
         requested = (self.captioner.template,) if self.captioner.template else ()
         among = (*(requested or NATURAL), *(_FIXED if kind == "graded" else ()))

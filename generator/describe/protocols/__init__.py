@@ -1,5 +1,5 @@
-"""The protocols, from a scene to its items, a file each. To add one, write a file with a class that derives from
-`Protocol`, and enter it here. The order is that in which benchmarks hold them."""
+"""Registry of the protocols, which make items from scenes. To add a protocol, write a file with a subclass of
+`Protocol`, and enter it here. Benchmarks hold the protocols in this order."""
 
 from typing import TYPE_CHECKING
 

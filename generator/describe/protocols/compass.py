@@ -19,21 +19,20 @@ _TEMPLATES = {"object": "in-image", "attribute": "there-is", "relation": "clause
 class Integration(Protocol):
     """A caption of N atoms with N foils, one per atom, and N decomposed captions d1 … dN, each with the same change.
 
-    The substitute of an object or attribute occurs nowhere in the scene, and the replaced value occurs once; a
-    relation becomes its opposite. So the composed and the decomposed foil are both false, and nothing else changes.
+    The substitute of an object or attribute occurs nowhere in the scene, and the replaced value occurs once; a relation
+    becomes its opposite. So the composed and the decomposed foil are both false, and nothing else changes.
 
-    By default every caption is a walk of its own, one for each level. With `one_subgraph` all captions of a scene are
-    parts
-    of one walk, and each level has one for each N that the walk has enough atoms for (COMPASS, section 3.1). With
-    `shared_values` other objects may have the replaced value too, so that sizes and materials are asked wherever the
-    scene lacks one (section 3.2).
+    By default each level has one caption, from a separate walk. With `one_subgraph` all captions of a scene are parts
+    of one walk, and each level has a caption for each N for which the walk has enough atoms (COMPASS, section 3.1).
+    With `shared_values` other objects may have the replaced value too, so that items about sizes and materials are
+    possible whenever the scene lacks one value (section 3.2).
     """
 
     name = "integration"
     kinds = ("composed",)
     needs = (
-        "a caption's categories and values must occur once in the scene and leave others unused: more categories, or "
-        "fewer objects"
+        "a caption's categories and values must occur once in the scene and leave others unused; use more categories "
+        "or fewer objects"
     )
     graded = True
 
@@ -67,7 +66,7 @@ def _composed(draft: Draft, form: Form) -> Iterator[Item | None]:
 
 
 def _atom_changes(draft: Draft, form: Form, atom: Atom) -> Iterator[Foil]:
-    """The form with one atom replaced, so that the decomposed caption is false too; a few values are tried."""
+    """Foils with one atom replaced whose decomposed caption is false too; tries a few values."""
     if atom.type == "relation":
         values = [draft.vocabulary.relations[form.relations[atom.place].relation].opposite]
     else:
@@ -79,7 +78,7 @@ def _atom_changes(draft: Draft, form: Form, atom: Atom) -> Iterator[Foil]:
 
 
 def _absent_values(draft: Draft, form: Form, atom: Atom) -> list[str]:
-    """The values that may replace an atom: of an attribute those that no object of the scene has."""
+    """The values that may replace an atom; for an attribute, only values that no object of the scene has."""
     values = draft.substitutes.of(form, atom, draft.facts)
     if atom.type != "attribute":
         return values
@@ -107,28 +106,24 @@ def _primitive(form: Form, atom: Atom) -> Form:
 
 
 SKILLS = {"object": ("L1", "OA", "OR", "OAR"), "attribute": ("OA", "OAR"), "relation": ("OR", "OAR")}
-"""The levels of captions that each skill has."""
+"""The levels of the captions of each skill."""
 _K, _DRAWS = 4, 10
 _FALSE_OF_A_PAIR = 2
-"""Of the relations that are as likely as a true one, two are false of the same pair: its opposite, and one of the two
-directions of the other axis."""
+"""For each true relation two equally likely alternatives are false: its opposite and one of the other axis's
+directions."""
 
 
 class Skill(Protocol):
     """For each skill and level, a caption of the least filled cell and four foils that change only the skill's atoms.
 
-    The relations of a relation item join different pairs where the cell has enough objects, because each relation then
-    has foils of its own.
+    In relation items the relations join different pairs if the cell has enough objects, so that each relation has its
+    own foils.
 
     With `absent_values` the value of an attribute foil is on no object of the scene (COMPASS, section 3.2); by default
-    it
-    may be another object's. With `any_relation` a foil may have any other relation (section 6.1), so that a caption
-    needs
-    fewer of them; by default only those that are as likely. Stacking relations hold of few pairs, so the text alone
-    tells
-    that a foil has one; they stand for others only where the caption has one relation and lacks four foils without
-    them.
-    `one_subgraph` and `shared_values` are those of `Integration`.
+    another object may have it. With `any_relation` a foil may have any other relation (section 6.1), so that a caption
+    needs fewer relations; by default only equally likely relations. Stacking relations hold for few pairs, so the text
+    alone would reveal such foils; they replace other relations only in captions with a single relation, which would
+    lack four foils without them. `one_subgraph` and `shared_values` are as in `Integration`.
     """
 
     name = "skill"

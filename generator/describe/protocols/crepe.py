@@ -23,12 +23,13 @@ _ATOM, _COMP, _TRIES = 4, 6, 8
 
 
 class Systematicity(Protocol):
-    """Captions of one to three compounds of the tested kind where bindings are held out, and of one relation where
-    relations are. All of them are held out in `unseen`, and shown by training in `seen`.
+    """Captions of one to three compounds or of one relation: held out in `unseen`, shown by training in `seen`.
 
-    Sets `atom` of 1 + 4 HN-ATOM, `comp` of 1 + 6 HN-COMP, and `both`. `raw` is a caption alone, for raw retrieval: it
-    needs no foils (CREPE, appendix A.5). Captions that name unseen atoms have nothing else. The splits have as many
-    captions with each number of compounds, so that their difference is not one of length.
+    Compounds of the tested kind are used if bindings are held out, relations if relations are. All compounds of a
+    caption are held out, or training shows all of them. `atom` has 1 + 4 HN-ATOM texts, `comp` 1 + 6 HN-COMP texts,
+    `both` all of them. `raw` is a caption alone, for raw retrieval (CREPE, appendix A.5); captions that name unseen
+    atoms have only `raw`. For each number of compounds all splits have equally many captions, so that splits do not
+    differ in length.
     """
 
     name = "systematicity"
@@ -43,14 +44,14 @@ class Systematicity(Protocol):
         self._chosen: dict[str, dict[str, int]] = {}
 
     def survey(self, scene: DescribedScene, stream: Stream) -> None:
-        """Note what a scene can be asked."""
+        """Record the numbers of compounds for which a scene gives items."""
         for about, n, items in self._questions(scene, stream, self._uncounted):
             of_split = self._options.setdefault(about, {}).setdefault(scene.split, {})
             if items():
                 of_split.setdefault(scene.scene_id, set()).add(n)
 
     def items(self, scene: DescribedScene, stream: Stream) -> Iterator[Item]:
-        """The items that were chosen for a scene among those of all that were surveyed."""
+        """The items of a scene that were chosen from the items of all surveyed scenes."""
         if not self._chosen:
             self._chosen = {about: matched(found, Stream(self.name, about)) for about, found in self._options.items()}
         for about, n, items in self._questions(scene, stream, self.captioner):
@@ -62,7 +63,7 @@ class Systematicity(Protocol):
     def _questions(
         self, scene: DescribedScene, stream: Stream, captioner: Captioner
     ) -> Iterator[tuple[str, int, Callable[[], list[Item]]]]:
-        """What a scene may be asked: what about, the number of compounds, and what makes the items."""
+        """The possible questions about a scene: subject, number of compounds, and a function that makes the items."""
         holdout = captioner.holdout
         bound = holdout.bindings or scene.split == UNSEEN_ATOMS
         draws: list[tuple[str, int, Callable[[Draft], Form | None]]] = [
@@ -77,7 +78,7 @@ class Systematicity(Protocol):
                     yield f"{skill} {kinds}", n, partial(_made, captioner, scene, own, draw, write, skill)
 
     def report(self) -> Mapping[str, Any]:
-        """How many captions of each number of compounds each split has, by what they are about."""
+        """Number of captions by subject, split and number of compounds."""
         return {
             about: {
                 split: dict(sorted(Counter(chosen[each] for each in ids if each in chosen).items()))
@@ -151,13 +152,13 @@ _FEWEST_ATOMS = 4
 
 
 class Productivity(Protocol):
-    """Sets 1 + 5 of each kind, and 1 + 15 where a caption has all three.
+    """A caption with 5 foils of each kind (`atom`, `swap`, `neg`), and with all 15 (`all`) if it has every kind.
 
-    `denials` says which texts of the sets `neg` and `all` deny something. "foils": foils alone, each a single atom or
-    the whole caption, or some atoms where a caption has fewer than five (CREPE, table 1). "both": captions contain true
-    denials. Up to five atoms are each denied with probability 1/2 (a
-    false value is denied, so that the denial is true), and a foil inverts one of them; two or three where there are
-    few. So "not" is as frequent in true texts as in false ones.
+    `denials` sets which texts of `neg` and `all` deny something. "foils": only the foils; each denies one atom or the
+    whole caption, or two or three atoms if that gives fewer than five foils (CREPE, table 1). "both": captions have
+    true denials too. Up to five atoms are each denied with probability 1/2 (of a false value, so that the denial is
+    true), and a foil inverts one of these atoms, or two or three if that gives too few foils. So "not" is equally
+    frequent in true and in false texts.
     """
 
     name = "productivity"
@@ -197,7 +198,7 @@ def _swaps(draft: Draft, form: Form) -> list[Foil]:
 
 
 def _denials(draft: Draft, form: Form) -> tuple[Form, list[Foil]] | None:
-    """The form with some of its atoms denied, and foils that deny or assert others; None if there are too few."""
+    """The form with random atoms denied, and foils that invert one to three of these choices; None if too few."""
     foils = draft.foils
     atoms = _one_per_object(draft, foils.deniable(form))[:_K]
     sets = [{*chosen} for size in (1, 2, 3) for chosen in combinations(range(len(atoms)), size)]
@@ -233,7 +234,7 @@ def _denials(draft: Draft, form: Form) -> tuple[Form, list[Foil]] | None:
 
 
 def _negations(draft: Draft, form: Form) -> tuple[Form, list[Foil]] | None:
-    """The form itself, and foils that deny it as a whole or single atoms of it; some atoms where there are too few."""
+    """The form itself, and foils that deny the whole or one atom, or two or three atoms if these are too few."""
     foils = draft.foils
     atoms = _one_per_object(draft, foils.deniable(form))
 
@@ -263,14 +264,14 @@ def _one_per_object(draft: Draft, atoms: Sequence[Atom]) -> list[Atom]:
 
 
 Options = Mapping[str, Set[int]]
-"""By scene_id the sizes of the questions that a scene can be asked."""
+"""The possible sizes of a scene's question, by scene_id."""
 
 
 def matched(options: Mapping[str, Options], stream: Stream) -> dict[str, int]:
-    """By scene_id the size of the question that a scene is asked; scenes that would make a split differ are missing.
+    """The size of each scene's question, by scene_id. Scenes that would make the splits differ are left out.
 
-    `options` has the scenes of each split. All splits get the same number of questions of each size: as many in all as
-    the split with fewest allows, and as even over the sizes as can be.
+    `options` has the scenes of each split. All splits get the same number of questions of each size: as many as every
+    split allows, and as even over the sizes as possible.
 
     >>> found = matched({"seen": {"a": {1, 2}, "b": {1, 2}, "c": {2}}, "unseen": {"d": {1}, "e": {1, 2}}}, Stream(0))
     >>> sorted(found.values())
@@ -284,7 +285,7 @@ def matched(options: Mapping[str, Options], stream: Stream) -> dict[str, int]:
     }
     counts = dict.fromkeys(sizes, 0)
     growing = list(sizes)
-    while growing:  # Hall's theorem: scenes for all questions exist if they do for the questions of any sizes together
+    while growing:  # Hall's theorem: the scenes suffice if they suffice for every subset of sizes
         size = min(growing, key=counts.__getitem__)
         counts[size] += 1
         if any(sum(counts[each] for each in group) > room[group] for group in groups if size in group):
@@ -294,7 +295,7 @@ def matched(options: Mapping[str, Options], stream: Stream) -> dict[str, int]:
 
 
 def _assigned(scenes: Options, counts: Mapping[int, int], stream: Stream) -> list[tuple[str, int]]:
-    """Scenes for `counts` of questions of each size, which exist."""
+    """Assigns scenes to `counts` questions of each size; the caller ensures that enough scenes exist."""
     kinds = Counter(frozenset(each) for each in scenes.values())
     graph = nx.DiGraph()
     for kind, n in kinds.items():

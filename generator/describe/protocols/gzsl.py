@@ -26,8 +26,8 @@ def _related(triple: Sequence[str]) -> Form:
 
 
 def _hard_of_bindings(draft: Draft, target: Sequence[str], others: Sequence[Sequence[str]]) -> Hard:
-    """For each other object its value on the target's category, named after the tested kind such as `color`, and the
-    target's value on its category (`shape`)."""
+    """Per other object: its value on the target's category (kind: the tested kind, such as `color`), and the target's
+    value on its category (kind: the category word, such as `shape`)."""
     kind = draft.tested
     return [
         *((kind, _bound(kind, (value, target[1]))) for value, _ in others),
@@ -36,16 +36,16 @@ def _hard_of_bindings(draft: Draft, target: Sequence[str], others: Sequence[Sequ
 
 
 def _hard_of_relation(draft: Draft, caption: Form) -> Hard:
-    """The flipped relation and the exchanged ends."""
+    """The caption with its relation flipped, and the caption with its ends exchanged."""
     turned = caption._replace(objects=caption.objects[::-1])
     return [("flip", draft.foils.flip_relation(caption, 0).form), ("order", turned)]
 
 
 def _question(draft: Draft, kind: str, caption: Form, hard: Hard, drawn: Iterator[Form]) -> Iterator[Item]:
-    """The item of a label (slot c), and as wrong labels (slot n) its hard negatives and two of those that are `drawn`.
+    """The item of a label (slot c), with its hard negatives and two distractors from `drawn` as wrong labels (slot n).
 
-    The zero-shot question about a relation has the first two that are drawn, be they hard negatives or not; they are in
-    the slot `zsl`, with the right label.
+    No item if `drawn` has fewer than two distractors. A label with a relation also has a zero-shot question (slot
+    `zsl`): the right label and the first two labels of `drawn`, even if these are hard negatives.
     """
     zero_shot, distractors = list[Form](), list[Form]()
     for form in drawn:
@@ -75,7 +75,7 @@ def _label_item(draft: Draft, kind: str, caption: Form, foils: Hard) -> Item:
 
 
 def _drawn_binding(draft: Draft, pair: Form) -> Iterator[Item]:
-    """The label of the first of two objects."""
+    """The item about the first of two objects."""
     kind = draft.tested
     own, other = ((mention.values[kind], str(mention.category)) for mention in pair.objects)
     values, categories = draft.substitutes.values(kind, own[0]), draft.substitutes.categories(own[1])
@@ -85,7 +85,7 @@ def _drawn_binding(draft: Draft, pair: Form) -> Iterator[Item]:
 
 
 def _drawn_relation(draft: Draft, caption: Form) -> Iterator[Item]:
-    """Two related objects."""
+    """The item about two related objects."""
     name = caption.relations[0].relation
     one, other = (draft.substitutes.categories(str(mention.category)) for mention in caption.objects)
     relations = (name, draft.vocabulary.relations[name].opposite)
@@ -118,12 +118,12 @@ def _choice(draft: Draft, names: Sequence[str]) -> str:
 class ClassLabels:
     """The label of each image and its wrong labels, from the holdout's class lists as published.
 
-    `single`: wrong labels are all others of every list. `two-object`, `three-object`: two distractors from the split's
-    own list, and for each other object its value on the target's category, and the target's value on its category.
-    `relational`: the flipped relation, the exchanged ends, and two distractors from the list. No distractor of these
-    equals a hard negative. The zero-shot question about a relation has two labels drawn from the whole list, so they
-    may name the objects of the image (section 4.4 explains results by that). A wrong label is never true of the image
-    in any wording.
+    `single`: wrong labels are all other labels of every list. `two-object`, `three-object`: two distractors from the
+    split's list, and for each other object its value on the target's category, and the target's value on its category.
+    `relational`: the flipped relation, the exchanged ends, and two distractors from the split's list. These distractors
+    never equal a hard negative. The zero-shot question about a relation has two labels drawn from the whole list, so
+    they may name the objects of the image (section 4.4 explains results by that). A wrong label is never true of the
+    image in any wording.
     """
 
     def __init__(self, captioner: Captioner):
@@ -132,7 +132,7 @@ class ClassLabels:
         self.recipes = {self._task: Recipe(self.label, self._items)}
 
     def label(self, draft: Draft) -> Form | None:
-        """The label of the scene; of relations the one that a list has; None if no list has it."""
+        """The label of the scene; for relations, in the phrasing of the split's list. None if the list lacks it."""
         facts, order = draft.facts, self._order(draft)
         if self._task != "relational":
             return _bound(draft.tested, (facts.values[order[0]][draft.tested], facts.categories[order[0]]))

@@ -1,4 +1,4 @@
-"""Hard positives: another true way of saying a caption, and a foil (Hard Positives, 2024; protocols.md, section 5)."""
+"""Hard positives: a true paraphrase of a caption, and a foil (Hard Positives, 2024; protocols.md, section 5)."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -18,13 +18,13 @@ _TEMPLATES = ("a-and-a", "there-is", "there-is-each", "that-is", "clauses", "the
 class HardPositives(Protocol):
     """Triples of a caption c, a hard positive p and a foil n.
 
-    In `replace` a word becomes a synonym, of attributes that of each kind as often; in `swap` two phrases change
-    places; in `converse` a relation is said from its other end. The foil of `swap` and `converse` is the published one
-    (attributes exchanged, relation flipped). The foils of all other kinds are as many edits from the caption as the
-    hard positive is; a word or phrase of the vocabulary counts as one.
+    `replace`: a word becomes a synonym; attribute kinds are equally frequent. `swap`: two phrases change places.
+    `converse`: a relation becomes its converse. The foil of `swap` and `converse` is the published one (attributes
+    exchanged, relation flipped). Foils of all other kinds have the same number of edits from the caption as the hard
+    positive; a word or phrase of the vocabulary counts as one edit.
 
-    `synonym` says which of the two true texts has the synonym. "either": c or p by chance, and n may have one too, so
-    that a synonym says nothing about the truth. "positive": p alone, as published; c and n are in usual words.
+    `synonym` sets which true text has the synonym. "either": c or p at random, and n may have a synonym too, so that
+    synonyms do not reveal the truth. "positive": only p, as published; c and n have the usual words.
     """
 
     name = "hard_positives"
@@ -68,7 +68,7 @@ class HardPositives(Protocol):
         return self._with_attribute if (kind, skill) == ("replace", "attribute") and self._kinds else Draft.tested_pair
 
     def _with_attribute(self, draft: Draft) -> Form | None:
-        """Two objects with their tested values, one of which has a value of the kind that was used least too."""
+        """Two objects with their tested values; one of them also with its value of the least used kind."""
         form = draft.tested_pair()
         if form is None:
             return None
@@ -106,11 +106,11 @@ class HardPositives(Protocol):
             yield Item(self.name, kind, skill, candidates)
 
     def _matched(self, draft: Draft, caption: Text, positive: Text, wording: Wording) -> Candidate | None:
-        """The hard positive with one word replaced by a false one that the caption lacks, so that it is equally far
-        from the caption.
+        """A foil: the hard positive with one word replaced by a false word that the caption lacks.
 
-        If a synonym was used (`wording`), its word is the one that is replaced. Where either true text may have it, the
-        foil has a value with synonyms too, said in any of its words: in the changed scene the foil could be the truth.
+        It has as many edits from the caption as the hard positive. If a synonym was used (`wording`), the word with the
+        synonym is replaced. If either true text may have it, the false value has synonyms too and is said by any of its
+        words: in the changed scene the foil could be the true text.
         """
         form, places = positive.form, [place for place, _ in wording]
         reworded = bool(wording) and not self._published
@@ -134,13 +134,13 @@ class HardPositives(Protocol):
 
 
 def _turned(wording: Wording) -> Wording:
-    """The synonyms of two objects that are mentioned in the other order."""
+    """The wording of a form with two objects after these are mentioned in the other order."""
     return tuple(((1 - place, name), word) for (place, name), word in wording)
 
 
 def _synonym(draft: Draft, form: Form, skill: str) -> Wording:
-    """A synonym for one random word of the form; empty if no word has one. Of attributes one of the kind that is not
-    tested, where the form has it."""
+    """A synonym for one random word of the form; empty if no word has a synonym. If the form has attributes of another
+    kind than the tested one, tested values get none."""
     types = {draft.vocabulary.category: "object", "relation": "relation"}
     told = {kind for mention in form.objects for kind, _ in mention.attributes}
     if len(told) > 1:
@@ -167,7 +167,7 @@ def _usual_foil(draft: Draft, caption: Text, kind: str) -> Candidate | None:
 
 
 def _values(draft: Draft, atom: Atom, form: Form, with_synonyms: bool) -> list[str]:
-    """False values for an atom, without those of other objects of the caption, because captions repeat none."""
+    """False values for an atom, without values of the caption's other objects, because captions repeat no value."""
     taken = {mention.values.get(atom.kind) for i, mention in enumerate(form.objects) if i != atom.place}
     return [
         value

@@ -1,4 +1,4 @@
-"""Two images, two captions (protocols.md, section 6): a scene and its twin, each with the caption that is true of it
+"""The protocol `pairs` (protocols.md, section 6): a scene and its twin, each with the caption that is true of it
 alone."""
 
 from collections.abc import Iterator, Mapping
@@ -26,7 +26,7 @@ class Pairs(Protocol):
     needs = "it needs scenes with a twin (gen render --pairs), both in one split of this block"
 
     def __init__(self, captioner: Captioner, fallback_template: str | None = None):
-        """`fallback_template` says captions that the requested template cannot say."""
+        """`fallback_template` is used for captions that the requested template cannot say."""
         super().__init__(captioner)
         self.recipes = {"twins": Recipe(_caption, partial(_both_captions, fallback_template))}
 
@@ -35,15 +35,15 @@ class Pairs(Protocol):
         return {"fallback_template": "that-is"}
 
     def recipes_of(self, scene: DescribedScene) -> Mapping[str, Recipe]:
-        """Items are about a twin and its scene; none about any other scene."""
+        """The recipes if the scene is a twin, else none."""
         return self.recipes if scene.twin else {}
 
 
 def _caption(draft: Draft) -> Form | None:
-    """The two objects that differ between a scene and its twin, in random order, with what they have exchanged.
+    """A caption of the two objects that differ between a scene and its twin, with the exchanged property.
 
-    That is their values of one kind, or a relation that holds in one direction only. None if the two scenes are in
-    different splits, or if captions cannot tell the exchange.
+    The objects are in random order. The property is their values of one kind, or a relation that holds in one direction
+    only. None if the two scenes are in different splits, or if no caption can express the exchange.
     """
     scene, twin = draft.scene, draft.scene.twin
     assert twin is not None

@@ -41,13 +41,13 @@ def _one_object(draft: Draft) -> Form | None:
 def _denial(draft: Draft, form: Form) -> Iterator[Item | None]:
     """A true statement against its denial, or the denial of a false statement against that statement.
 
-    Each by chance, so that "not true" is true as often as false.
+    Both cases have probability 1/2, so that "not true" is equally often true and false.
     """
     caption, foil = form, form._replace(negated=True)
     if draft.stream.below(2):
         own = form.objects[0].values[draft.tested]
         value = draft.pick([each for each in draft.substitutes.values(draft.tested, own) if each != own])
-        if value is None:  # a block that leaves one value free
+        if value is None:  # no other value is held out with the same objects
             return
         foil = draft.foils.replace_atom(form, Atom("attribute", 0, draft.tested), value).form
         caption = foil._replace(negated=True)
@@ -72,7 +72,7 @@ class Binary(Protocol):
         self.select(kinds)
 
     def describes(self, split: str) -> bool:
-        """Whether it describes the scenes of a split; those of asymmetric ones by swaps alone."""
+        """Whether it describes the scenes of a split; asymmetric splits get swaps only."""
         return super().describes(split) or split in ASYMMETRIC
 
     def recipes_of(self, scene: DescribedScene) -> Mapping[str, Recipe]:
@@ -159,9 +159,8 @@ def _in_context(draft: Draft, form: Form) -> Iterator[Item | None]:
 
 
 class Context(Protocol):
-    """A caption and its attribute swap (slots c, n), and the same two with the environment named (slot context), so
-    that
-    the effect of naming it is a paired difference."""
+    """A caption and its attribute swap (slots c, n), and the same two texts with the environment named (slot context).
+    The effect of naming the environment is then a paired difference."""
 
     name = "context"
     kinds = ("environment",)

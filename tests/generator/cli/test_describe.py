@@ -47,7 +47,7 @@ def test_texts_that_are_there_are_kept_unless_they_are_to_be_replaced(copied: Pa
     succeed("gen verify --benchmark texts", copied)
     before = contents(copied)
     again = succeed(command)
-    assert "The benchmark texts is there already, made by the same request; nothing is written." in again.stderr
+    assert "The benchmark texts already exists, made by the same request; nothing is written." in again.stderr
     refuse("has another benchmark texts: it has seed = 0, not 1; choose another --name", command + " --seed 1")
     assert contents(copied) == before
     succeed(command + " --seed 1 --replace")

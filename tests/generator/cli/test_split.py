@@ -29,7 +29,7 @@ def test_a_benchmark_that_is_there_is_kept_unless_it_is_to_be_replaced(copied: P
     before = contents(copied)
     refuse(
         f"{copied} has another benchmark {NAME}: its splits differ; choose another --name, or add --replace, "
-        "which removes that one and its certificate.",
+        "which removes that benchmark and its certificate.",
         f"gen split --name {NAME}",
         copied,
     )
@@ -44,7 +44,7 @@ def test_the_same_request_again_changes_nothing_and_says_so(copied: Path) -> Non
     succeed("gen verify --benchmark mine", copied)
     before = contents(copied)
     again = succeed(command + "1 --json")
-    assert "The benchmark mine is there already, made by the same request; nothing is written." in again.stderr
+    assert "The benchmark mine already exists, made by the same request; nothing is written." in again.stderr
     assert again.stdout == first.stdout
     refuse("another benchmark mine: its holdout differs", command + "2")
     refuse("another benchmark mine", command + "1 --exposed-negatives")

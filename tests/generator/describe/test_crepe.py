@@ -117,7 +117,7 @@ def test_foils_of_known_words_name_what_training_shows(known: bool, tmp_path: Pa
 def test_worlds_without_training_have_no_known_words(tmp_path: Path) -> None:
     prepared = prepare(Job("clevr", "none", "20", 64, 48))
     write_planned(tmp_path, prepared)
-    with pytest.raises(UserError, match="--known-words needs training scenes"):
+    with pytest.raises(UserError, match="--known-words limits foils to words of training scenes"):
         describe(
             tmp_path, Dataset.open(tmp_path).world, prepared.holdout, "texts", Request(("binary",), known_words=True)
         )
