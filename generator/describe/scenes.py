@@ -53,7 +53,7 @@ def most_objects(world: World) -> int:
 
 
 def _salience(row: Mapping[str, Any]) -> tuple[float, ...]:
-    """How much each object stands out: the square root of its visible share of the image, minus its distance from the
+    """The salience of each object: the square root of its visible share of the image, minus its distance from the
     middle (1 in a corner)."""
     width, height = row["width"], row["height"]
     found = []
@@ -123,9 +123,9 @@ class DescribedScene:
     held_out: tuple[bool, ...]
     """For each object, whether its binding is held out."""
     salience: tuple[float, ...] = ()
-    """For each object, how much it stands out; empty if no protocol needs it."""
+    """The salience of each object; empty if no protocol needs it."""
     twin: "DescribedScene | None" = None
-    """The scene of which this one is the twin."""
+    """The scene whose twin this scene is."""
     held_out_relations: frozenset[tuple[int, str, int]] | None = None
     """The held-out relations that the scene shows, as (object, relation, object). None if the holdout has no relations
     or the scene shows none of them."""

@@ -116,7 +116,7 @@ class Tables:
                     self._writer.add("pools", (pool_id, self._text_id(text, protocol)))
 
     def _kept(self, items: Iterable[Item], of: str, scene: DescribedScene) -> Iterator[Item]:
-        """Filters items. Drops and counts those in `without`, and those whose captions name relations that are not as
+        """Filters items: drops and counts items in `without`, and items whose captions name relations that are not as
         familiar as the split."""
         fitting = 0
         for item in items:

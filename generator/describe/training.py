@@ -92,7 +92,7 @@ def denied_whole(draft: Draft, form: Form) -> Iterator[Caption]:
 
 
 def _deniable(draft: Draft, form: Form) -> list[Atom]:
-    """The atoms that can be denied; an object only at the end, where "and no cube" has one reading."""
+    """The atoms that can be denied; an object only if it is the last, because elsewhere "and no cube" is ambiguous."""
     last = len(form.objects) - 1
     return [atom for atom in draft.foils.deniable(form) if atom.type != "object" or atom.place == last]
 

@@ -69,7 +69,9 @@ def _add_bindings(holdout: Holdout, spec: str, vocabulary: Vocabulary) -> Holdou
             f"relations x pairs such as relation:pair=2x3, or a holdout.json, got '{spec}'."
         )
     if holdout.bindings:
-        raise UserError(f"--holdout {spec}: a second block of bindings; give one, and relation:pair=2x3 beside it.")
+        raise UserError(
+            f"--holdout {spec}: a second block of bindings is not possible; give one, and relation:pair=2x3 beside it."
+        )
     kind = check_kind(spec, match["kind"], match["category"], vocabulary)
     values, objects = vocabulary.values(kind), list(vocabulary.objects)
     rows, columns = int(match["rows"]), int(match["columns"])
@@ -117,7 +119,7 @@ def _add_relations(holdout: Holdout, spec: str, vocabulary: Vocabulary) -> Holdo
     if not match or (match["kind"], match["category"]) != RELATION_BLOCK:
         raise UserError(f"Expected a block of relations to be like relation:pair=2x3, got '{spec}'.")
     if holdout.triples:
-        raise UserError(f"--holdout {spec}: a second block of relations; give one.")
+        raise UserError(f"--holdout {spec}: a second block of relations is not possible; give one block.")
     if vocabulary.placement.orders == "free":
         raise UserError(
             f"--holdout {spec}: the family '{vocabulary.name}' leaves front and behind to chance (orders = \"free\"), "
@@ -145,8 +147,8 @@ def _add_relations(holdout: Holdout, spec: str, vocabulary: Vocabulary) -> Holdo
     ]
     if len(possible) < columns:
         raise UserError(
-            f"--holdout {spec}: only {len(possible)} ordered pairs of objects can stand in {' and '.join(chosen)} to "
-            "one another; hold out fewer pairs, take another --block-seed, or give more objects a flat top."
+            f"--holdout {spec}: only {len(possible)} ordered pairs of objects allow {' and '.join(chosen)}; hold out "
+            "fewer pairs, take another --block-seed, or give more objects a flat top."
         )
     # if bindings are held out too, prefer their objects; otherwise no scene has both
     possible.sort(key=lambda pair: not {*pair} <= {*holdout.objects})
@@ -159,7 +161,7 @@ def _add_atoms(holdout: Holdout, spec: str, vocabulary: Vocabulary) -> Holdout:
     if not match:
         raise UserError(f"Expected unseen atoms to be values x objects such as {ATOMS}=1x2, got '{spec}'.")
     if holdout.absent_values or holdout.absent_objects:
-        raise UserError(f"--holdout {spec}: a second number of unseen atoms; give one.")
+        raise UserError(f"--holdout {spec}: a second number of unseen atoms is not possible; give one number.")
     kind = holdout.kind
     values = [value for value in vocabulary.values(kind) if value not in holdout.values]
     taken = {*holdout.objects, *(end for subject, _, thing in holdout.triples for end in (subject, thing))}

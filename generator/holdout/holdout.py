@@ -18,7 +18,7 @@ Triple = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Holdout:
-    """What is held out of training, and how scenes are split by it.
+    """A holdout: everything that training never shows, and how it was drawn.
 
     `kind` is the attribute kind under test. `bindings` are pairs (value, object), e.g. ("red", "cube"); `triples` are
     (subject, relation, object), closed under converse, and with `opposites` under opposite. `values` and `objects` are

@@ -89,7 +89,7 @@ class Grammar:
         return f"the {noun} {self.predicate(kind, word)}" if kind in self._phrases else f"the {word} {noun}"
 
     def denied_predicate(self, kind: str, value: str) -> str:
-        """What follows "is not": "red", "made of wood", or a category with its article, "a cube"."""
+        """A value as it follows "is not": "red", "made of wood", or a category with its article ("a cube")."""
         return f"{self.article(value)} {value}" if kind == self.category_kind else self.predicate(kind, value)
 
     def article(self, word: str) -> str:
@@ -330,7 +330,7 @@ class _Clauses:
         return " ".join(f"{sentence}." for sentence in self._sentences)
 
     def _prepare(self, link: Link) -> None:
-        """Introduce the objects that the form mentions before those of this relation."""
+        """Introduce the objects that the form mentions before the objects of this relation."""
         both_new = link.subject >= self._introduced and link.object == link.subject + 1
         self._introduce(link.subject if both_new else max(link.subject, link.object))
 

@@ -96,7 +96,7 @@ def _in_both_orders(draft: Draft, form: Form) -> Iterator[Item]:
 
 
 class Retrieval(Protocol):
-    """A scene's two captions, one for each order of mention, against every caption of the world's two-object grid (R@1,
+    """A scene's caption in both orders of mention, against every caption of the world's two-object grid (R@1,
     protocols.md, section 1)."""
 
     name = "retrieval"

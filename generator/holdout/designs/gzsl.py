@@ -29,7 +29,7 @@ class Gzsl(Design):
 
     def draw(self, asked: Sequence[str], vocabulary: Vocabulary, block_seed: int, opposites: bool) -> list[Holdout]:
         """One holdout per dataset, from drawn class lists (`classes`, `classes=17/4/11`; `objects=3` adds a dataset of
-        three objects) or from those of a preset."""
+        three objects) or from the lists of a preset."""
         if len(asked) == 1 and asked[0] in preset_names():
             return published_classes(asked[0], vocabulary)
         return draw_classes(asked, vocabulary, block_seed)
