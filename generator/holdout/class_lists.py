@@ -60,8 +60,8 @@ def draw_classes(asked: Sequence[str], vocabulary: Vocabulary, block_seed: int) 
     least = max(OBJECTS[task] for task in tasks) + _DISTRACTORS
     if min(len(values), len(objects)) < least:
         raise UserError(
-            f"The design gzsl needs at least {least} values of {kind} and {least} "
-            f"objects{f' with {THREE_OBJECTS}' * (least > 4)}; '{vocabulary.name}' has {len(values)} and {len(objects)}."
+            f"The design gzsl needs at least {least} values of {kind} and {least} objects"
+            f"{f' with {THREE_OBJECTS}' * (least > 4)}; '{vocabulary.name}' has {len(values)} and {len(objects)}."
         )
     total = len(values) * len(objects)
     sizes = _sizes(asked[0], match, total, least, min(len(values), len(objects)), max(len(values), len(objects)))
