@@ -1,4 +1,4 @@
-"""Reads PNG images and NumPy arrays, and refuses those that cost more than they should (docs/security.md)."""
+"""Reads PNG images and NumPy arrays; refuses files that would take too much memory (docs/security.md)."""
 
 import io
 import struct
@@ -19,9 +19,9 @@ MOST_SIDE = 4096
 
 
 def read_png(data: bytes, most: tuple[int, int] = (MOST_SIDE, MOST_SIDE)) -> Image.Image:
-    """The image in the bytes of a PNG file, in its own mode. No other format is decoded, whatever the file is called.
+    """Decode the bytes of a PNG file to an image, in the mode of the file. Other formats are refused.
 
-    Raises ValueError where the file is damaged, or has more than `most` pixels across or down.
+    Raises ValueError if the file is damaged, or is wider or higher than `most` pixels (width, height).
     """
     if not data.startswith(_SIGNATURE):
         raise ValueError("it is no PNG file")
@@ -37,13 +37,13 @@ def read_png(data: bytes, most: tuple[int, int] = (MOST_SIDE, MOST_SIDE)) -> Ima
 
 
 def read_npy(data: bytes) -> np.ndarray:
-    """The array of numbers in the bytes of a .npy file. Raises ValueError where it is damaged, or has other bytes
-    too."""
+    """Read the numeric array in the bytes of a .npy file. Raises ValueError if it is damaged, not numeric, or has
+    trailing bytes."""
     file = io.BytesIO(data)
     try:
-        with bounded_memory(2 * len(data) + _ARRAY):  # NumPy makes room for what the header states
+        with bounded_memory(2 * len(data) + _ARRAY):  # NumPy allocates the size that the header states
             array: np.ndarray = np.lib.format.read_array(file, allow_pickle=False)
-    except Exception as error:  # NumPy parses the header as Python, with all the errors that this has
+    except Exception as error:  # NumPy parses the header as Python, which can raise many errors
         raise ValueError(f"it is no array ({type(error).__name__})") from None
     if array.dtype.kind not in "biuf" or file.tell() != len(data):
         raise ValueError(f"it has {len(data):,} bytes, and states an array of {array.shape} of {array.dtype}")
@@ -51,9 +51,9 @@ def read_npy(data: bytes) -> np.ndarray:
 
 
 def map_npy(path: Path, shape: tuple[int | None, ...], kind: type[np.generic]) -> np.ndarray:
-    """The array of a .npy file, read from disk as it is used. A side of the shape that is None may have any length.
+    """Memory-map the array of a .npy file. A side that is None in `shape` may have any length.
 
-    Raises UserError or ValueError unless it is as expected.
+    Raises UserError as `check_file`, and ValueError if it is damaged or has another shape or dtype.
     """
     check_file(path)
     try:
@@ -69,8 +69,8 @@ def map_npy(path: Path, shape: tuple[int | None, ...], kind: type[np.generic]) -
 
 
 def read_npz(path: Path, names: Sequence[str]) -> list[np.ndarray]:
-    """Arrays of a .npz file by name. Raises UserError where it is no regular file, OSError where it cannot be read, and
-    ValueError where it is damaged or an array takes more than 256 MiB."""
+    """Read arrays of a .npz file by name. Raises UserError as `check_file`, OSError if the file cannot be read, and
+    ValueError if it is damaged or an array takes more than 256 MiB."""
     check_file(path, MOST_IN_SCENE)
     try:
         with zipfile.ZipFile(path) as archive:

@@ -1,7 +1,7 @@
-"""Reads files of strangers in a process of its own, which has limits of memory and processor time and sees no other
-folder than theirs (confinement.py). A file that crashes, fills or stalls a parser costs nothing else.
+"""Reads untrusted files in a sandboxed child process: memory and CPU time are limited, and it sees only the folders
+that it needs (confinement.py). A file that crashes or stalls a parser, or fills memory, harms nothing else.
 
-It is also the program of that process.
+Run as a program, this module is that child process.
 """
 
 import json
@@ -23,7 +23,7 @@ _SILENCE = 600.0  # seconds without an answer
 
 @dataclass(frozen=True)
 class Bounds:
-    """What reading a file may take: bytes of memory, and seconds of one processor, in all and for each of its bytes."""
+    """Limits for reading a file: bytes of memory, and CPU seconds: `seconds` + `seconds_a_byte` × its bytes."""
 
     memory: int
     seconds: float
@@ -38,11 +38,11 @@ def read_bounded(
     writes: Sequence[Path] = (),
     **arguments: Any,
 ) -> Iterator[tuple[Path, Any]]:
-    """What `function` yields for each file, in order, each with its file.
+    """Yields (file, item) for each item that `function` yields, file by file.
 
-    `function`: module:name of a function of a path, and of `arguments`, that yields what JSON can hold. `sees`,
-    `writes`: the folders or files that its process may read, and the folders that it may write to. Raises UserError for
-    what the function refuses, and for a file that takes more than its bounds.
+    `function`: "module:name" of a function of a path and of `arguments` that yields JSON values. `sees`: folders or
+    files that its process may read. `writes`: folders that it may write to. Raises UserError if the function raises
+    one, if its process ends, and if a file exceeds its bounds.
     """
     process: AnsweringProcess | None = None
     try:
@@ -73,7 +73,7 @@ def _answer(process: AnsweringProcess, file: Path) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Answer requests on stdin: {"item": …} for all that a file gives, then {}, or {"refused": sentence}."""
+    """Answer each request on stdin: {"item": …} for each item of the file, then {} or {"refused": sentence}."""
     end_with_parent()
     answer = answer_with()
     own = json.loads(sys.stdin.readline())
@@ -94,7 +94,7 @@ def main() -> None:
 
 
 def _limit(memory: int, seconds: float) -> None:
-    """Bound what this process takes from now on."""
+    """Limit the memory and the CPU seconds that this process may take from now on."""
     limits = {resource.RLIMIT_CPU: int(time.process_time() + seconds) + 1}
     if sys.platform == "linux":  # elsewhere this limit counts other memory too
         limits[resource.RLIMIT_DATA] = memory_of_data() + memory

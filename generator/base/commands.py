@@ -1,4 +1,4 @@
-"""What the command lines `gen` and `score` share: how mistakes, full disks and Ctrl-C end, and what is printed where.
+"""Shared parts of the command lines `gen` and `score`: parameter types, help, errors, output and progress bars.
 
 Library code does not import this: it logs, raises UserError and takes a Progress (progress.py).
 """
@@ -28,14 +28,14 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 WORDS = "generator.words"
-"""Where a context of click keeps the words of its command."""
+"""Key of the command's arguments, as typed, in `click.Context.meta`."""
 
 
 class LocalFolder(click.Path):
-    """A folder of this machine. The readers of tables take a relative name such as exp:1 for a URL, so it is made
-    absolute.
+    """A folder of this machine. A name with a colon, such as exp:1, is made absolute: readers of tables would take it
+    for a URL.
 
-    `written`: a folder to write. Raises UserError where nothing can be written.
+    `written`: a folder to write. Raises UserError if nothing can be written there.
     """
 
     def __init__(self, written: bool = False) -> None:
@@ -53,10 +53,10 @@ class LocalFolder(click.Path):
 
 
 class DatasetFolder(LocalFolder):
-    """The folder of a dataset. A URL, and the name of the shipped dataset, become the folder that stands for them.
+    """The folder of a dataset. A URL becomes its local folder; to read, `example` becomes the shipped dataset.
 
-    Raises UserError when a URL cannot be reached or, unless it is `written`, has no dataset to read; and for a folder
-    to write whose name begins like a URL, such as s3:/bucket or exp:1.
+    Raises UserError if a URL cannot be reached, if a URL to read has no dataset, and if the name of a folder to write
+    begins like a URL, such as s3:/bucket or exp:1.
     """
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
@@ -73,8 +73,7 @@ class DatasetFolder(LocalFolder):
 
 
 class OutFile(click.Path):
-    """A file to write, with a name that ends in `suffix` if there is one. Raises UserError where it cannot be
-    written."""
+    """A file to write, whose name must end in `suffix` if that is given. Raises UserError if it cannot be written."""
 
     def __init__(self, suffix: str = "") -> None:
         super().__init__(path_type=Path, dir_okay=False)
@@ -92,7 +91,7 @@ class OutFile(click.Path):
 
 
 class Number(click.FloatRange):
-    """A number in a range; NaN, which click lets through, is in none."""
+    """A number in a range. NaN is refused, which click would allow."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """The number."""
@@ -103,9 +102,9 @@ class Number(click.FloatRange):
 
 
 class Command(click.Command):
-    """A command whose help has examples, and of many options the common ones first.
+    """A command whose help lists common options first and ends with examples.
 
-    common: names of parameters. examples: command lines as they are typed, without the name of the program.
+    common: names of the parameters to list first. examples: command lines without the name of the program.
     """
 
     def __init__(self, *args: Any, common: Sequence[str] = (), examples: Sequence[str] = (), **more: Any) -> None:
@@ -113,12 +112,12 @@ class Command(click.Command):
         self.common, self.examples = common, examples
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Keeps the words of the command line, for a command that runs itself as a job (WORDS)."""
+        """Store the arguments as typed under WORDS, for commands that run themselves as a job."""
         ctx.meta[WORDS] = [*args]
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The options, in two sections where some are common."""
+        """Write the options; in two sections if some are common."""
         options = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
         records = [(each.name in self.common, each.get_help_record(ctx)) for each in options]
         for title, wanted in (("Common options", True), ("More options" if self.common else "Options", False)):
@@ -127,7 +126,7 @@ class Command(click.Command):
                     formatter.write_dl(rows)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The examples."""
+        """Write the examples."""
         if self.examples:
             program = ctx.find_root().info_name
             with formatter.section("Examples"):
@@ -136,20 +135,20 @@ class Command(click.Command):
 
 
 class Commands(click.Group):
-    """A group of commands that shows what library code logs, and ends foreseeable failures with one sentence.
+    """A group of commands that prints log messages of the library, and reports expected errors in one sentence.
 
-    Exit code 2 after a mistake, where a file cannot be read or written, and where memory is short; 130 after Ctrl-C.
-    Its help lists the commands whole, in the order in which they were added.
+    Exit code: 2 after a user's mistake, an error of a file, or too little memory; 130 after Ctrl-C. Its help lists the
+    commands in the order in which they were added.
     """
 
     command_class = Command
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of the commands, in their order."""
+        """Names of the commands, in the order in which they were added."""
         return list(self.commands)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The commands, each with the first sentence of its help."""
+        """Write the commands, each with the first sentence of its help."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, each.get_short_help_str(1_000)) for name, each in self.commands.items()])
 
@@ -165,7 +164,7 @@ class Commands(click.Group):
             except UserError as error:
                 raise _Mistake(visible(error.message)) from error
             except click.ClickException as error:
-                vars(error)["message"] = visible(error.message)  # final for type checkers alone
+                vars(error)["message"] = visible(error.message)  # type checkers see a final attribute
                 raise
             except MemoryError as error:
                 raise _Mistake(
@@ -201,7 +200,7 @@ class _Mistake(click.ClickException):
 
 @contextmanager
 def _logs_shown() -> Iterator[None]:
-    """While this lasts, what the packages log from level INFO on is written to stderr, the message alone."""
+    """Context in which log messages of the packages from level INFO on go to stderr, without a prefix."""
     handler = _Stderr()
     loggers = [logging.getLogger(name) for name in ("generator", "evaluator")]
     for logger in loggers:
@@ -223,10 +222,10 @@ class _Stderr(logging.Handler):
 
 
 def slurm_options(command: Any) -> Any:
-    """Decorator: the options of a command for what a job of Slurm takes (generator.base.slurm)."""
+    """Decorator that adds the options for the resources of Slurm jobs (generator.base.slurm)."""
     for name, said in {
         "--memory": "Slurm: memory of a job, such as 16GB.",
-        "--time": "Slurm: time of a job, such as 2:00:00; one that needs more continues.  [default: a day]",
+        "--time": "Slurm: time of a job, such as 2:00:00; a longer job is requeued and continues.  [default: a day]",
         "--account": "Slurm: account of the jobs.",
         "--partition": "Slurm: partition of the jobs.",
     }.items():
@@ -235,17 +234,17 @@ def slurm_options(command: Any) -> Any:
 
 
 def say(message: str) -> None:
-    """Tell the person at the terminal something (stderr)."""
+    """Print a message for the user (stderr)."""
     click.echo(visible(message), err=True)
 
 
 def result(data: dict[str, Any], as_json: bool, line: str) -> None:
-    """Print the result of a command (stdout): JSON for machines, or a line."""
+    """Print the result of a command (stdout): `data` as JSON if `as_json`, else `line`."""
     click.echo(json.dumps(data, sort_keys=True) if as_json else visible(line))
 
 
 class Bar(Progress):
-    """Shows progress as a bar on stderr with the remaining time; shows nothing where stderr is no terminal."""
+    """Shows progress as a bar on stderr with the remaining time; shows nothing if stderr is no terminal."""
 
     @contextmanager
     def track(self, name: str, total: int | None, done: int = 0) -> Iterator[Advance]:

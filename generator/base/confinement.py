@@ -1,7 +1,7 @@
-"""What a process gives up before it reads a file of a stranger: other folders, the network, and its parent's death.
+"""Sandbox for a process that reads untrusted files (Landlock): no other folders, no network, no life after its parent.
 
-It imports nothing else of ours and no NumPy: the kernel confines a thread and those that it starts later, so a process
-is confined before any library starts threads.
+The kernel confines only the calling thread and threads that it starts later, so a process must be confined before any
+library starts threads. So this module imports no NumPy and no other module of the project.
 """
 
 import ctypes
@@ -17,15 +17,15 @@ from threading import Thread
 from time import sleep
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
-_READ, _READ_FILE = 0b1101, 0b0101  # run, read files, list folders; what a rule about a file may have of it
-_ALL = ((1 << 13) - 1, (1 << 14) - 1, (1 << 15) - 1)  # rights over files that versions 1, 2 and 3 of Landlock know
+_READ, _READ_FILE = 0b1101, 0b0101  # rights to run, read and list; those of them that apply to a file
+_ALL = ((1 << 13) - 1, (1 << 14) - 1, (1 << 15) - 1)  # all file rights of Landlock 1, 2 and 3
 _CONNECT = 0b11  # bind and connect, from version 4 on
 _SET_DEATH_SIGNAL, _NO_NEW_PRIVILEGES = 1, 38
 _SYSTEM = ("/usr", "/lib", "/lib64", "/nix/store", "/dev/null", "/dev/urandom")
 
 
 def end_with_parent() -> None:
-    """End this process when its parent ends, whatever it does then; elsewhere than on Linux, once Python runs again."""
+    """End this process when its parent ends: on Linux at once, elsewhere when a thread of Python next runs (each 1 s)."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
         return
@@ -40,7 +40,7 @@ def end_with_parent() -> None:
 
 
 def memory_of_data() -> int:
-    """Bytes of this process that count for RLIMIT_DATA. Linux alone tells, also a process that is confined."""
+    """Bytes of this process that count for RLIMIT_DATA. Linux only; works in a confined process too."""
     return int(os.pread(_statm(os.getpid()), 256, 0).split()[5]) * resource.getpagesize()
 
 
@@ -50,20 +50,20 @@ def _statm(process: int) -> int:
 
 
 def can_confine() -> bool:
-    """Whether this system can confine a process: Linux from 5.13 on, where Landlock is not switched off."""
+    """Whether this system can confine a process: Linux from 5.13 on, with Landlock enabled."""
     return _version() > 0
 
 
 def confine(readable: Iterable[Path], writable: Iterable[Path]) -> None:
-    """From now on this process reads only below `readable`, `writable`, and where Python and the system keep their
-    code; it writes only below `writable`, and connects to nothing. Nothing undoes it.
+    """Restrict this process until it ends: it reads only below `readable`, `writable` and the folders of the code of
+    Python and the system; it writes only below `writable`; from Landlock 4 on it opens no TCP connections.
 
-    Where the system cannot (`can_confine`), nothing happens. Raises OSError if the kernel refuses.
+    Does nothing where `can_confine` is false. Raises OSError if the kernel refuses.
     """
     version = _version()
     if version <= 0:
         return
-    memory_of_data()  # which opens what it reads
+    memory_of_data()  # opens its file, which cannot be opened later
     everything = _ALL[min(version, 3) - 1]
     ruleset = _call(_CREATE_RULESET, struct.pack("=QQ", everything, _CONNECT if version >= 4 else 0), 16, 0)
     own = (*_SYSTEM, sys.prefix, sys.base_prefix, *sys.path, *os.environ.get("LD_LIBRARY_PATH", "").split(":"))

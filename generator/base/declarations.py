@@ -1,4 +1,4 @@
-"""The base of models that validate declarations in TOML: unknown keys are refused; numbers, sizes and times in text."""
+"""Base model and field types for declarations in TOML; parsers of numbers, sizes and times in text."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,7 +11,7 @@ from generator.base.errors import UserError
 Positive = Annotated[float, Field(ge=1e-6, le=1e6)]
 Amount = Annotated[float, Field(ge=0, le=1e6)]
 Finite = Annotated[float, Field(ge=-1e6, le=1e6)]
-"""Numbers as worlds have them; products of larger ones would overflow."""
+"""Numbers of worlds, bounded so that their products do not overflow."""
 Share = Annotated[float, Field(ge=0, le=1)]
 Words = Annotated[str, Field(pattern=r"^[a-z][a-z' -]*[a-z]$")]
 
@@ -27,7 +27,7 @@ class Declared(BaseModel):
 
 
 def whole_number(text: str) -> int | None:
-    """The number that up to twelve of the digits 0 to 9 spell; None for any other text.
+    """Parse a text of 1 to 12 digits 0 to 9; returns None for any other text.
 
     >>> whole_number("300"), whole_number("-5"), whole_number("²"), whole_number("9" * 5000)
     (300, None, None, None)
@@ -36,13 +36,13 @@ def whole_number(text: str) -> int | None:
 
 
 def refuse(mistakes: Iterable[str]) -> None:
-    """Raise a ValueError with all mistakes, one a line, if there are any."""
+    """Raise a ValueError with one line for each mistake, if there are any."""
     if lines := "\n".join(mistakes):
         raise ValueError(lines)
 
 
 def caught(check: Callable[[], None]) -> list[str]:
-    """The mistakes that a check raises as a ValueError, one a line; empty where it raises none."""
+    """Run a check and return the lines of the ValueError that it raises; empty if it raises none."""
     try:
         check()
     except ValueError as error:
@@ -51,8 +51,7 @@ def caught(check: Callable[[], None]) -> list[str]:
 
 
 def sentence_of(mistake: Mapping[str, Any]) -> str:
-    """One of the mistakes that pydantic found in a declaration, as a sentence that says what was expected and what
-    came."""
+    """Returns an error that pydantic found in a declaration as a sentence: what was expected, and what came."""
     place = ".".join(str(part) for part in mistake["loc"])
     given = mistake["input"]
     if mistake["type"] == "missing":
@@ -69,7 +68,7 @@ def sentence_of(mistake: Mapping[str, Any]) -> str:
 
 def table_of(model: type[BaseModel], place: Sequence[str | int]) -> type[BaseModel]:
     """The model of the table at a place such as ("environments", "desert", "sky") in a declaration of `model`."""
-    names = 0  # how many of the next steps are names that the user gave, not keys
+    names = 0  # number of next parts that are the user's names, not keys
     for part in place:
         if names:
             names -= 1
@@ -79,8 +78,7 @@ def table_of(model: type[BaseModel], place: Sequence[str | int]) -> type[BaseMod
 
 
 def _within(annotation: Any) -> tuple[type[BaseModel], int] | None:
-    """The model inside a type such as dict[str, Model] | None, and how many dicts it is in; None where there is no
-    model."""
+    """The model inside a type such as dict[str, Model] | None, and how many dicts enclose it; None without a model."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation, 0
     for inner in get_args(annotation):

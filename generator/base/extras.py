@@ -1,4 +1,4 @@
-"""The packages of the extras (pyproject.toml): the sentence for a missing one, and connecting to Ray."""
+"""Packages of the extras (pyproject.toml): the error for a missing package, and connecting to Ray."""
 
 import socket
 import sys
@@ -41,8 +41,8 @@ _BLENDER = ((3, 11), (3, 13))
 
 @contextmanager
 def extras_named() -> Iterator[None]:
-    """Context, or decorator, of code that may import packages of an extra. Raises UserError, with the pip command, for
-    one that is missing; another missing module stays a ModuleNotFoundError."""
+    """Context, or decorator, of code that may import packages of an extra. If such a package is missing, raises UserError
+    with the pip command; any other missing module stays a ModuleNotFoundError."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -59,7 +59,7 @@ def check_installed(package: str) -> None:
 
 
 def missing(package: str) -> str:
-    """What is said of a missing package of an extra.
+    """Returns the error message for a missing package of an extra.
 
     >>> missing("torch")
     "This needs the package torch, which is not installed; install it with: pip install 'jackalope[score]'."
@@ -82,13 +82,13 @@ _TIMEOUT = 10.0  # seconds
 
 @contextmanager
 def connecting(address: str | None) -> Iterator[None]:
-    """Context of `ray.init(address)`, None for a cluster that starts here. Raises UserError soon if none answers:
+    """Context of `ray.init(address)`; None starts a cluster here. Raises UserError if no cluster answers within 10 s:
     Ray would wait long."""
     host, colon, port = (address or "").rpartition("//")[2].rpartition(":")
     try:
         if colon:
             socket.create_connection((host, int(port)), timeout=_TIMEOUT).close()
-        with chdir("/"):  # workers import from the directory in which this is, which may be someone else's dataset
+        with chdir("/"):  # workers import from the current directory, which may be an untrusted dataset
             yield
     except (OSError, ValueError) as error:
         raise UserError(

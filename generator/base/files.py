@@ -1,4 +1,4 @@
-"""Writes files whole or not at all, and the SHA256SUMS that prove them whole; reads JSON, TOML and sums."""
+"""Writes files atomically (whole or not at all), and SHA256SUMS to check them; reads JSON, TOML and SHA256SUMS."""
 
 import hashlib
 import json
@@ -18,21 +18,21 @@ _MOST_DOTS = 200
 
 
 def sha256(path: Path) -> str:
-    """Hex digest of a file's bytes. Raises UserError for what is no regular file, or sparse."""
+    """Hex digest of a file's bytes. Raises UserError as `check_file`."""
     check_file(path)
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write UTF-8 text, whole or not at all."""
+    """Write UTF-8 text atomically."""
     write_bytes(path, text.encode("utf-8"))
 
 
 @contextmanager
 def draft_of(path: Path) -> Iterator[Path]:
-    """Context that gives a name beside `path` to write to, and renames it at the end, so that no reader finds half a
-    file. After an error nothing is left of it. What stands there is removed, since a link would be followed."""
+    """Context that yields a temporary path beside `path` and renames it to `path` at the end, so no reader sees a partial
+    file. After an error it is deleted. An old temporary file is deleted first: it could be a link."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     draft.unlink(missing_ok=True)
     try:
@@ -43,13 +43,13 @@ def draft_of(path: Path) -> Iterator[Path]:
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file, whole or not at all."""
+    """Write a file atomically."""
     with draft_of(path) as draft:
         draft.write_bytes(data)
 
 
 def write_json(path: Path, data: Mapping[str, Any]) -> None:
-    """Write JSON with sorted keys, so that equal data are equal bytes."""
+    """Write JSON with sorted keys, so that equal data give equal bytes."""
     write_text(path, json_text(data))
 
 
@@ -61,8 +61,8 @@ def json_text(data: Mapping[str, Any]) -> str:
 def write_sums(folder: Path, known: Mapping[str, str]) -> str:
     """Write SHA256SUMS of every file below `folder` (`sha256sum -c SHA256SUMS` checks it); returns its own digest.
 
-    `known` gives digests by relative path that need not be computed again; these files need not exist. Hidden files,
-    manifest.json and verify.json are left out.
+    `known`: digests by relative path. They are not computed again, and these files need not exist. Skips hidden files,
+    and manifest.json and verify.json of the folder itself.
     """
     there = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     names = {name for name in there if not name.rpartition("/")[2].startswith(".")} | known.keys()
@@ -74,9 +74,9 @@ def write_sums(folder: Path, known: Mapping[str, str]) -> str:
 
 
 def read_sums(folder: Path) -> dict[str, str]:
-    """Digest by relative path, from a folder's SHA256SUMS; a line without a path has the path "".
+    """Returns digests by relative path from a folder's SHA256SUMS; a line without a path has the path "".
 
-    Raises UserError when the file is no text, or as `limits.read_text`.
+    Raises UserError if the file is not UTF-8, or as `limits.read_text`.
     """
     try:
         lines = read_text(folder / SUMS, MOST_LIST).splitlines()
@@ -87,9 +87,9 @@ def read_sums(folder: Path) -> dict[str, str]:
 
 @contextmanager
 def locked(path: Path, busy: str | None = None) -> Iterator[None]:
-    """Context that holds the lock file `path`. Where another process holds it, wait for it.
+    """Context that holds the lock file `path`. If another process holds it, waits for it.
 
-    `busy`: what to say in a UserError instead of waiting.
+    `busy`: message of a UserError to raise instead of waiting.
     """
     from filelock import FileLock, Timeout
 
@@ -102,13 +102,12 @@ def locked(path: Path, busy: str | None = None) -> Iterator[None]:
     try:
         yield
     finally:
-        path.unlink(missing_ok=True)  # while it is held: who waits for it finds that it is gone and makes a new one
+        path.unlink(missing_ok=True)  # while held: a waiting process sees that it is gone and makes a new file
         lock.release()
 
 
 class Record(dict[str, Any]):
-    """An object of a JSON file. A key that it lacks is a UserError that names the file, so no reader has to look for
-    it."""
+    """An object of a JSON file. Reading a missing key raises a UserError that names the file, so readers need no check."""
 
     def __init__(self, pairs: Iterable[tuple[str, Any]], where: object):
         super().__init__(pairs)
@@ -121,8 +120,8 @@ class Record(dict[str, Any]):
 def parse_json(text: str | bytes, where: object = "This JSON") -> Any:
     """Parse JSON; its objects are Records of the file `where`.
 
-    Raises ValueError for JSON that is malformed or nested too deeply, and for repeated keys, of which two readers may
-    take two values.
+    Raises ValueError for JSON that is malformed or nested too deeply, and for repeated keys, for
+    which two readers may take different values.
     """
 
     def distinct(pairs: list[tuple[str, Any]]) -> Record:
@@ -139,7 +138,7 @@ def parse_json(text: str | bytes, where: object = "This JSON") -> Any:
 
 
 def read_ids(path: Path) -> frozenset[str]:
-    """The ids in a text file, one a line. Raises UserError where it cannot be read."""
+    """Returns the ids in a text file with one id a line. Raises UserError if it cannot be read."""
     try:
         return frozenset(read_text(path, MOST_LIST).split())
     except OSError as error:
@@ -149,8 +148,8 @@ def read_ids(path: Path) -> frozenset[str]:
 
 
 def read_toml(path: Path, what: str) -> dict[str, Any]:
-    """The TOML file at `path`; `what` it declares, such as "animal". Raises UserError where it cannot be read or is
-    no TOML."""
+    """Read the TOML file at `path`. `what`: what it declares, such as "animal", for messages. Raises UserError if it
+    cannot be read or is no TOML."""
     try:
         return parse_toml(read_text(path, MOST_TOML))
     except OSError as error:
@@ -165,14 +164,14 @@ def parse_toml(text: str) -> dict[str, Any]:
     if max((line.count(".") for line in text.splitlines()), default=0) > _MOST_DOTS:
         raise tomllib.TOMLDecodeError(
             f"a line has more than {_MOST_DOTS} dots"
-        )  # a dotted key takes their square in memory
+        )  # a dotted key takes memory quadratic in its dots
     try:
         return tomllib.loads(text)
     except RecursionError:
         raise tomllib.TOMLDecodeError("it is nested too deeply") from None
     except tomllib.TOMLDecodeError:
         raise
-    except ValueError:  # of Python's numbers
+    except ValueError:  # Python limits the digits of an integer
         raise tomllib.TOMLDecodeError("it has a number of thousands of digits") from None
 
 
@@ -183,7 +182,7 @@ def read_json(path: Path, shape: Any = None, most: int = MOST_JSON) -> Record:
     """
     try:
         data = parse_json(read_text(path, most), path)
-    except ValueError as error:  # of JSON and of UTF-8
+    except ValueError as error:  # of JSON or UTF-8
         raise UserError(f"{path} is damaged ({error}); make it again or restore it.") from None
     if not isinstance(data, Record):
         raise UserError(f"{path} is damaged: expected a JSON object; make it again or restore it.")
@@ -196,9 +195,9 @@ _SHAPES: dict[Any, Any] = {}
 
 
 def check_shape(data: Mapping[str, Any], shape: Any, path: Path) -> None:
-    """Raise UserError where the record in the file `path` has a value of another type than `shape`, a TypedDict, says.
+    """Raise UserError if a value of the record in the file `path` has another type than in `shape`, a TypedDict.
 
-    Keys that it lacks are told where they are needed (`generator.base.files.Record`); others are let through.
+    Missing keys of a `shape` with total=False raise when they are read (`Record`). Extra keys are allowed.
     """
     from pydantic import TypeAdapter, ValidationError
 
@@ -214,8 +213,7 @@ def check_shape(data: Mapping[str, Any], shape: Any, path: Path) -> None:
 
 
 def check_output(path: Path, mend: str = "choose another place") -> None:
-    """Raise UserError where no file can be made at `path` or below it: before the work, not after it. Leaves nothing
-    there."""
+    """Raise UserError if no file can be made at `path` or below it. Call it before long work; it leaves no file there."""
     places = (path.absolute(), *path.absolute().parents)
     folder = next(each for each in places if each.is_dir() or (each != places[0] and os.path.lexists(each)))
     try:

@@ -1,7 +1,7 @@
-"""Refuses files that cost more than they should: pipes and devices, sparse files, and files larger than any honest one.
+"""Refuses files that would exhaust time or memory: pipes and devices, sparse files, and files above a size limit.
 
-Every reader of files asks here first (docs/security.md). Tables are held to a limit of memory (tables.py), PNG images
-and NumPy arrays to limits of their own (arrays.py).
+Every reader of files calls this first (docs/security.md). Tables have a memory limit (tables.py); PNG images and NumPy
+arrays have further limits (arrays.py).
 """
 
 import os
@@ -18,7 +18,7 @@ from generator.base.errors import UserError
 
 MOST_TOML = 1 << 20
 MOST_JSON = 32 << 20
-"""Bytes of a file that describes: a manifest, a run, a holdout. Python holds JSON in up to 25 times its size."""
+"""Bytes of a JSON file such as a manifest, a run or a holdout. Parsed JSON takes up to 25 times its size."""
 MOST_LIST = 1 << 30
 """Bytes of a text file with a line for each file, row or label."""
 MOST_IN_SCENE = 256 << 20
@@ -29,7 +29,7 @@ _SPARSE_FROM, _SPARSE = 64 << 20, 8
 def check_file(path: Path, most: int | None = None) -> None:
     """Raise UserError where `path` is no regular file, is sparse, or has more than `most` bytes. It need not exist.
 
-    A sparse file stores less than an eighth of what reading it gives, zeros for the rest; up to 64 MiB that is allowed.
+    A sparse file stores less than an eighth of its bytes; the rest reads as zeros. Up to 64 MiB it is allowed.
     """
     try:
         found = path.stat()
@@ -49,13 +49,13 @@ def check_file(path: Path, most: int | None = None) -> None:
         )
 
 
-_BOUND = RLock()  # the limit is that of the process
+_BOUND = RLock()  # the limit applies to the whole process
 
 
 @contextmanager
 def bounded_memory(most: int) -> Iterator[None]:
-    """Context in which this process may take at most `most` bytes more than it has; what asks for more raises
-    MemoryError. Only Linux keeps this limit."""
+    """Context in which this process may allocate at most `most` more bytes; beyond that, allocations raise MemoryError.
+    Only Linux enforces the limit."""
     if sys.platform != "linux":
         yield
         return
@@ -87,6 +87,6 @@ def _kind(mode: int) -> str:
 
 
 def _has_hole(path: Path) -> bool:
-    """Whether the file system says that a part of a file is not stored. Some give no number of blocks."""
+    """Whether the file system reports a hole in a file. Block counts alone prove none: some file systems report none."""
     with path.open("rb") as file:
         return os.lseek(file.fileno(), 0, os.SEEK_HOLE) < path.stat().st_size

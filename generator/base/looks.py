@@ -1,5 +1,5 @@
-"""What of a vocabulary could be taken for something else: words with letters that look like others, values of a kind
-that look the same, objects of one mesh. Under two names one thing can be held out and shown in training.
+"""Finds ambiguous names in a vocabulary: words with look-alike letters, values of a kind that look the same, objects
+with the same mesh. A thing with two names can be held out under one name and shown in training under the other.
 """
 
 import re
@@ -11,10 +11,10 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 _PLAIN = re.compile(r"[A-Za-z0-9 .,'/_-]*")
-_CLOSE = 2.0  # CIEDE2000 of two colours that only a trained eye tells apart, side by side
-_FAR = 0.35  # of a channel of sRGB, 0..1, by which closer colours never differ
-_LIGHTER = 3.5  # of L*, 0..100, by which closer colours never differ: CIEDE2000 divides it by 1.75 at most
-_NUMBERS = 0.02  # of a share, or metres
+_CLOSE = 2.0  # CIEDE2000 below which only a trained eye tells two colours apart, side by side
+_FAR = 0.35  # difference of an sRGB channel, 0..1, that closer colours never reach
+_LIGHTER = 3.5  # difference of L*, 0..100, that closer colours never reach: CIEDE2000 divides it by 1.75 at most
+_NUMBERS = 0.02  # tolerance of numbers: shares, or metres
 _WORDS = ("synonyms", "article")
 
 
@@ -27,7 +27,7 @@ class Color(NamedTuple):
 
 
 def look_alikes(vocabulary: Mapping[str, Any]) -> Iterator[str]:
-    """A sentence for each word, pair of values, and pair of objects of a family, given as its TOML file holds it."""
+    """Yields a sentence for each ambiguous word, pair of values and mesh of a family. `vocabulary`: its parsed TOML."""
     kinds, objects = vocabulary["attributes"], vocabulary["objects"]
     for word in _words(kinds, objects):
         if strange := strange_letters(word):
@@ -49,7 +49,7 @@ def look_alikes(vocabulary: Mapping[str, Any]) -> Iterator[str]:
 
 
 def strange_letters(word: str) -> str | None:
-    """The letters of a word that are none of English, with or without accents, by their names; None for none.
+    """Unicode names of the letters of a word that are not English; None if there are none. Accents are allowed.
 
     >>> strange_letters("café"), strange_letters("gr\\u0430y"), strange_letters("gr\\u200bay")
     (None, 'CYRILLIC SMALL LETTER A', 'ZERO WIDTH SPACE')
@@ -67,7 +67,7 @@ def _words(kinds: Mapping[str, Any], objects: Mapping[str, Any]) -> Iterator[str
 
 
 def _look(value: Any) -> Any:
-    """What a value sets, with each colour as a Color."""
+    """The settings of a value, with each colour as a Color."""
     if isinstance(value, Mapping):
         known = {key: _look(given) for key, given in value.items() if key not in ("linear", "srgb", "albedo")}
         if light := value.get("linear") or value.get("srgb"):

@@ -1,5 +1,5 @@
-"""The checks of paths and names that come from a file, so that a dataset or run of someone else reaches nothing
-outside its folder."""
+"""Checks of paths and names that were read from files: an untrusted dataset or run must reach nothing outside its
+folder."""
 
 import os
 import re
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 _BENCHMARK = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_-]*")
 _PLAIN = "[A-Za-z0-9_-]+"
 _NUMBER = "[0-9]+"
-# How the names are spelt that stand in tables and become names of files. Candidates of a benchmark made elsewhere name
-# images as they like: an image is read only where its world lists it.
+# Patterns of names in tables that become file names. Candidates of a benchmark made elsewhere may name images freely:
+# an image is read only if its world lists it.
 _SPELT = {
     "scenes.parquet": {"scene_id": _NUMBER},
     "splits.parquet": {"scene_id": _NUMBER, "split": _PLAIN},
@@ -28,10 +28,10 @@ _SPELT = {
 
 
 def file_in(root: Path, name: object) -> Path:
-    """The path of a file below `root` that another file names as `name`; the file need not exist.
+    """Returns the path below `root` of a file that another file names as `name`; it need not exist.
 
-    Raises UserError unless `name` is a relative path without `..`, no part of it is a link, and what it leads to is a
-    regular file in folders.
+    Raises UserError unless `name` is a relative path without `..`, no part of it is a link, all its parents are folders
+    and it is a regular file.
     """
     return _below(root, name, stat.S_ISREG, "file")
 
@@ -61,10 +61,10 @@ def _below(root: Path, name: object, is_wanted: Callable[[int], bool], wanted: s
 
 
 def check_own_files(root: Path) -> None:
-    """Raise UserError where a folder holds anything but regular files and folders. It need not exist.
+    """Raise UserError if a folder holds anything except regular files and folders. It need not exist.
 
-    Whatever writes into a folder asks this first: a link would take what is written elsewhere, and reading a pipe or a
-    device does not end.
+    Call it before writing into a folder: a link would redirect files elsewhere, and reading a pipe or a device may
+    never end.
     """
     folders = [str(root)] if root.is_dir() else []
     while folders:
@@ -83,9 +83,9 @@ def _refused(path: str, mode: int, wanted: str) -> str:
 
 
 def check_names(table: "pa.Table | pa.RecordBatch", path: Path) -> None:
-    """Raise UserError where the table at `path` has a name that could leave a folder.
+    """Raise UserError if the table at `path` has a name that could lead out of its folder.
 
-    Splits, protocols and pools are named by letters, digits, `_` and `-`; the scenes of a world by digits alone.
+    Names of splits, protocols and pools have only letters, digits, `_` and `-`; names of scenes of a world, only digits.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -102,15 +102,15 @@ def check_names(table: "pa.Table | pa.RecordBatch", path: Path) -> None:
 
 
 def check_name(name: object, what: str) -> str:
-    """A name that becomes part of a file's name, such as a pool's or a channel's. Raises UserError unless it is
-    plain."""
+    """Returns a name that becomes part of a file's name, such as a pool's or a channel's. Raises UserError if it has
+    other characters than letters, digits, `_` and `-`."""
     if not isinstance(name, str) or not re.fullmatch(_PLAIN, name):
         raise UserError(f"Expected the {what} to be letters, digits, '_' and '-', got {name!r}.")
     return name
 
 
 def check_benchmark_name(name: object) -> str:
-    """The name of a benchmark, if it can name a folder. Raises UserError."""
+    """Returns the name of a benchmark. Raises UserError if it cannot name a folder."""
     if not isinstance(name, str) or not _BENCHMARK.fullmatch(name):
         raise UserError(
             f"Expected the benchmark's name to be letters, digits, '.', '+', '_' and '-', got {str(name)!r}."
@@ -119,6 +119,6 @@ def check_benchmark_name(name: object) -> str:
 
 
 def split_name(source: str) -> tuple[str, Path]:
-    """The name, "" for none, and the path of NAME=PATH. A path may hold "=" itself."""
+    """Split NAME=PATH into name ("" if none) and path. The path of an existing file may contain "="."""
     name, equals, rest = source.partition("=")
     return ("", Path(source)) if not equals or Path(source).exists() else (name, Path(rest))

@@ -1,4 +1,4 @@
-"""Processes of ours that answer lines of JSON; one that crashes or hangs ends nothing else."""
+"""Child processes that answer lines of JSON. If one crashes or hangs, its parent goes on."""
 
 import json
 import os
@@ -25,9 +25,9 @@ class ProcessEndError(Exception):
 
 
 class AnsweringProcess:
-    """Runs a module of ours in a process that answers each line of JSON on its stdin by a line on its stdout.
+    """Runs a module of this project in a child process that answers lines of JSON on stdin with lines on stdout.
 
-    The working directory may be a dataset of someone else's, so nothing is imported from it (`-P`).
+    Nothing is imported from the working directory (`-P`): it may be an untrusted dataset.
     """
 
     def __init__(self, module: str):
@@ -70,7 +70,7 @@ class AnsweringProcess:
         try:
             watch.start()
             line = self._output.readline()
-        finally:  # on Ctrl-C too, since Python ends after its threads
+        finally:  # on Ctrl-C too: Python waits for its threads before it ends
             watch.cancel()
         if not line.endswith(b"\n"):
             raise self._end(timeout)
@@ -84,7 +84,7 @@ class AnsweringProcess:
         return answer
 
     def close(self) -> None:
-        """End the process: at once, unless `ask` has had its answer."""
+        """End the process. Unless the last `ask` was answered, it is killed at once; else after 60 s at most."""
         with self._ending:  # two threads may close it
             with suppress(BrokenPipeError):
                 self._input.close()
@@ -117,8 +117,8 @@ class AnsweringProcess:
 
 
 def answer_with() -> Callable[..., None]:
-    """For such a process: a function that writes its named arguments to stdout as a line of JSON. All else printed goes
-    to stderr."""
+    """In the child process: returns a function that writes its keyword arguments to stdout as a line of JSON. All other
+    output goes to stderr."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
 

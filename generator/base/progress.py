@@ -1,4 +1,4 @@
-"""How long work tells its caller how far it is. Nothing is shown unless the caller shows it."""
+"""Progress of long work. Nothing is shown unless the caller passes a Progress that shows it."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 class Advance(Protocol):
-    """Call it after each step, or each few steps. A `note`, such as a loss, replaces the last one."""
+    """Call it after each step, or each few steps. A `note`, such as a loss, replaces the previous note."""
 
     def __call__(self, steps: int = 1, note: str = "") -> None: ...
 
@@ -22,7 +22,7 @@ class Progress:
         return nullcontext(_ignore)
 
     def each(self, rows: Iterable[T], name: str, total: int, every: int = 1) -> Iterator[T]:
-        """Yield the rows and follow them; `every` so many rows count as one update."""
+        """Yield the rows and report progress after every `every` rows."""
         with self.track(name, total) as advance:
             n = 0
             for n, row in enumerate(rows, 1):
@@ -33,7 +33,7 @@ class Progress:
 
 
 class Callback(Progress):
-    """Calls `call(name, done, total)` after each step; total is None where it is not known."""
+    """Calls `call(name, done, total)` after each step; total is None if unknown."""
 
     def __init__(self, call: Callable[[str, int, int | None], object]):
         self._call = call
@@ -69,7 +69,7 @@ class NotebookBar(Progress):
 
 
 def shown_here() -> Progress:
-    """What follows long work where the caller says nothing: a bar in a notebook, else nothing."""
+    """The default Progress: a bar in a notebook, else SILENT."""
     return NotebookBar() if "ipykernel" in sys.modules else SILENT
 
 

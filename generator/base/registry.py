@@ -1,5 +1,4 @@
-"""Finds things by name: objects of a registry, loaded when first asked for, and data files that ship with the
-package."""
+"""Finds objects by name in a registry, which imports them on first use, and data files that ship with the package."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -15,14 +15,14 @@ from generator.base.declarations import parse_size, parse_time
 from generator.base.errors import UserError
 
 _POLL = 2.0  # seconds
-_UNKNOWN = "UNKNOWN"  # what submitit says of a job that Slurm has forgotten
+_UNKNOWN = "UNKNOWN"  # submitit's state of a job that Slurm no longer knows
 
 
 @dataclass(frozen=True)
 class Slurm:
-    """What a job of a Slurm cluster takes: `cores`, `gpus`, time and memory (`minutes`, `gigabytes`).
+    """Resources of a job on a Slurm cluster: `cores`, `gpus`, time and memory (`minutes`, `gigabytes`).
 
-    `partition`, `account`: None takes the cluster's own. `cluster`: an executor of submitit; None takes Slurm.
+    `partition`, `account`: None takes the cluster's default. `cluster`: an executor of submitit; None takes Slurm.
     """
 
     cores: int = 8
@@ -34,7 +34,7 @@ class Slurm:
     cluster: str | None = None
 
     def executor(self, logs: Path) -> submitit.AutoExecutor:
-        """What submits the jobs. Raises UserError where the programs of Slurm are missing."""
+        """Returns the executor that submits the jobs. Raises UserError if `sbatch` is missing."""
         if self.cluster is None and shutil.which("sbatch") is None:
             raise UserError("--farm slurm needs the command sbatch: run it on a login node of the cluster.")
         executor = submitit.AutoExecutor(logs, cluster=self.cluster or "slurm")
@@ -60,16 +60,16 @@ class Slurm:
 def slurm_of(
     cores: int, gpus: int, partition: str | None, account: str | None, time: str | None, memory: str | None
 ) -> Slurm:
-    """What the options of a command say: `time` such as "2:00:00", `memory` such as "16GB". Raises UserError."""
+    """Returns the Slurm for a command's options: `time` such as "2:00:00", `memory` such as "16GB". Raises UserError."""
     minutes = parse_time(time) if time else Slurm.minutes
     return Slurm(cores, gpus, partition, account, minutes, parse_size(memory) / 1e9 if memory else None)
 
 
 class _Command:
-    """Runs Python with some arguments on a node, in the folder where this was made, and appends what it says to a file.
+    """Runs Python with `arguments` on a node, in the folder where this object was made; appends its output to `log`.
 
-    `printed`: the file for its standard output; None takes `log`. A job that is preempted or out of time is queued
-    again, and the command continues.
+    `printed`: the file for its standard output; None takes `log`. A job that is preempted or runs out of time is
+    requeued, and runs the command again.
     """
 
     def __init__(self, arguments: Sequence[str], log: Path, printed: Path | None):
@@ -89,15 +89,15 @@ class _Command:
             ).returncode
 
     def checkpoint(self) -> submitit.helpers.DelayedSubmission:
-        """What submitit queues again."""
+        """Returns the job that submitit requeues."""
         return submitit.helpers.DelayedSubmission(self)
 
 
 def run_job(arguments: Sequence[str], log: Path, slurm: Slurm, printed: Path | None = None) -> int:
-    """Run Python with some arguments in a job, and wait; returns its exit code, and 1 for a job that was killed.
+    """Run Python with `arguments` in a job and wait; returns its exit code, or 1 if the job failed.
 
-    What it says is appended to `log`; its standard output to `printed`, or to `log` if that is None. A job for the same
-    log that waits or runs already is waited for instead. It goes on if this is interrupted.
+    Its errors are appended to `log`, its standard output to `printed` (None: `log`). If a job for the same log is
+    already queued or running, waits for that job instead. Interrupting this function does not stop the job.
     """
     note, logs = log.with_name("job"), log.with_name("jobs")
     job = slurm.running(logs, note.read_text(encoding="utf-8") if note.is_file() else None)

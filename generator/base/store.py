@@ -1,10 +1,10 @@
-"""Datasets at a URL (s3://, gs://, file:// … through fsspec), each made and read in a folder of the user's cache, and
-the dataset that comes with the package.
+"""Datasets at a URL (s3://, gs://, file:// … through fsspec), each with a local folder in the user's cache; and the
+example dataset of the package.
 
-A dataset is made in its folder and copied to the URL when a component is finished. A URL has no renames, so manifests
-are copied last: a component there is finished when its manifest exists. The file `.origin` of a folder names its URL,
-and counts only where this module made that folder for that URL; `.origin.json` is the URL's dataset.json when the
-folder last held the same, so a folder whose own differs has newer components.
+A dataset is made in its local folder, and each finished component is copied to the URL. Stores cannot rename files, so
+manifests are copied last: a component at the URL is finished if its manifest exists. The file `.origin` of a local
+folder holds its URL; it is ignored in a folder that this module did not make for that URL. `.origin.json` is a copy of
+the URL's dataset.json at the last sync: if dataset.json differs from it, the local folder has newer components.
 """
 
 import hashlib
@@ -43,9 +43,8 @@ def is_url(path: str) -> bool:
 
 
 def local_folder(path: str) -> Path:
-    """The folder of a dataset to read: of a URL, of `example` where there is no such folder, or `path` itself.
-
-    Raises UserError where a URL cannot be reached.
+    """Returns the folder of a dataset to read: the local folder of a URL, the shipped dataset for `example` unless a folder
+    has that name, else `path` itself. Raises UserError if a URL cannot be reached or has no dataset.
     """
     if is_url(path):
         return mirror(path)
@@ -53,7 +52,7 @@ def local_folder(path: str) -> Path:
 
 
 def _example() -> Path:
-    """The dataset of the package in a folder of the cache, unpacked when it is first asked for."""
+    """Returns the folder of the shipped dataset in the user's cache, where it is unpacked on first use."""
     packed = resource("blender_assets/example.zip")
     root = user_cache_path("jackalope") / hashlib.sha256(packed.read_bytes()).hexdigest()[:16] / EXAMPLE
     if not root.exists():
@@ -67,7 +66,8 @@ def _example() -> Path:
 
 @contextmanager
 def _store(url: str) -> Iterator[Any]:
-    """The files below a URL, as a file system of fsspec. Errors become UserErrors that name the URL and quote it."""
+    """Context of the files below a URL, as an fsspec file system. Errors become UserErrors that name the URL and quote
+    the error."""
     import fsspec  # few datasets are at a URL
     from fsspec.implementations.dirfs import DirFileSystem
 
@@ -84,7 +84,7 @@ def _store(url: str) -> Iterator[Any]:
 
 
 def _get(files: Any, root: Path, paths: Iterable[str]) -> None:
-    """Copy files to the same paths below `root`. Raises UserError when one leaves it."""
+    """Copy files to the same paths below `root`. Raises UserError if a path leads out of `root`."""
     goals = {path: file_in(root, path) for path in paths}
     for folder in {goal.parent for goal in goals.values()}:
         folder.mkdir(parents=True, exist_ok=True)
@@ -105,11 +105,11 @@ def shown(root: Path) -> str:
 
 
 def _url_of(root: Path) -> str | None:
-    """The URL whose local folder `root` is. A folder that came from elsewhere may hold any `.origin`; it has no URL."""
+    """The URL whose local folder is `root`, or None. `.origin` is ignored in a folder that came from elsewhere."""
     try:
         url = read_text(root / ORIGIN, _LONGEST_URL) if (root / ORIGIN).is_file() else ""
         own = is_url(url) and _folder_of(url).resolve() == root.resolve()
-    except (UserError, ValueError):  # no text, too much of it, or no name that a folder can have
+    except (UserError, ValueError):  # no text, too long, or no valid name of a folder
         return None
     return url if own else None
 
@@ -121,8 +121,8 @@ def _folder_of(url: str) -> Path:
 
 
 def staging(url: str) -> Path:
-    """The local folder in which the dataset for a URL is made or read, with all files of finished components that are
-    there but those of scenes. Raises UserError where the URL holds something else, or its dataset is gone."""
+    """Returns the local folder of the dataset at a URL, after fetching all files of its finished components except files of
+    scenes. Raises UserError if the URL holds something else, or its dataset was deleted."""
     url = url.rstrip("/")
     root = _folder_of(url)
     check_output(root, "set XDG_CACHE_HOME to another folder")
@@ -131,7 +131,7 @@ def staging(url: str) -> Path:
     seen = root / _SEEN
     with _store(url) as files:
         if not files.exists(_INDEX):
-            if seen.exists():  # without its images, the world here is not to be published again
+            if seen.exists():  # the local world lacks its images: do not publish it
                 raise UserError(f"{url} has no dataset any more; remove {root} to make another there.")
             (root / _INDEX).unlink(missing_ok=True)
             if any(not path.startswith(_OTHERS) for path in files.find("")):
@@ -142,7 +142,7 @@ def staging(url: str) -> Path:
             for path in finished:
                 if (here := file_in(root, path)).exists() and here.read_bytes() != files.cat_file(path):
                     shutil.rmtree(here.parent)
-            whole = {"", *map(_folder, finished)}  # what is not finished there may be finished here
+            whole = {"", *map(_folder, finished)}  # components unfinished there may be finished here
             _get(files, root, [path for path in there if _folder(path) in whole])
             _get(files, root, [_INDEX])
             write_bytes(seen, (root / _INDEX).read_bytes())
@@ -152,7 +152,7 @@ def staging(url: str) -> Path:
 def mirror(url: str) -> Path:
     """The local folder of the dataset at a URL; images are fetched when they are read.
 
-    Raises UserError when there is no finished world.
+    Raises UserError if the URL has no finished world.
     """
     root = staging(url)
     if not (root / _INDEX).exists():
@@ -165,7 +165,7 @@ def mirror(url: str) -> Path:
 def settle(root: Path) -> str:
     """Remove the local folder of a dataset that is complete at its URL; returns the dataset's name for messages.
 
-    Raises UserError where not all was copied there.
+    Raises UserError if the URL lacks components.
     """
     name = shown(root)
     if _url_of(root) is not None:
@@ -176,16 +176,16 @@ def settle(root: Path) -> str:
 
 
 def _published(root: Path) -> bool:
-    """Whether the URL has all components that dataset.json lists here."""
+    """Whether the URL has all components that the local dataset.json lists."""
     index, seen = root / _INDEX, root / _SEEN
     return index.exists() and seen.exists() and index.read_bytes() == seen.read_bytes()
 
 
 def fetch(root: Path, path: str | None = None) -> None:
-    """Fetch a file of a dataset, or all its files, from its URL; does nothing for a dataset without a URL. Of a folder
-    with newer components, all files of scenes.
+    """Fetch a file of a dataset, or all its files, from its URL; does nothing for a dataset without a URL.
 
-    Raises UserError when a path leaves the dataset.
+    If the local folder has newer components, "all" means all files of scenes. Raises UserError if a path leads out of
+    the dataset.
     """
     if (url := _url_of(root)) is not None:
         published = _published(root)
@@ -200,8 +200,8 @@ def fetch(root: Path, path: str | None = None) -> None:
 def publish(root: Path) -> None:
     """Copy new files to the dataset's URL, manifests last; does nothing for a dataset without a URL.
 
-    Images that exist there in the same size, and components that have the same manifest there, are skipped but for
-    certificates. Other benchmarks are replaced. Hidden files and links are not copied.
+    Skips files of scenes that have the same size there, and components that have the same manifest there (except their
+    certificates). Benchmarks with another manifest are replaced. Hidden files and links are not copied.
     """
     url = _url_of(root)
     if url is None:
@@ -217,7 +217,7 @@ def publish(root: Path) -> None:
         }
         mine = {_folder(name) for name in manifests if name.startswith("benchmarks/")}
         old = [name for name in there if _folder(name) in mine and (_folder(name) not in same or name not in own)]
-        for name in sorted(old, key=lambda name: not name.endswith("manifest.json")):  # none seems finished meanwhile
+        for name in sorted(old, key=lambda name: not name.endswith("manifest.json")):  # manifests first: no partial benchmark looks finished
             files.rm_file(name)
         new = [name for name in own if _folder(name) not in same or name.endswith("/verify.json")]
         last = [name for name in new if name in manifests] + [name for name in own if name == _INDEX]

@@ -26,7 +26,7 @@ class Stream:
         return low + (high - low) * self._random.random()
 
     def below(self, n: int) -> int:
-        """A whole number in 0..n-1; n at most 2**32, because a double has too few bits for more."""
+        """A whole number in 0..n-1; n is at most 2**32, because a double has too few bits for larger n."""
         return int(self._random.random() * n)
 
     def shuffled(self, items: Sequence[T]) -> list[T]:

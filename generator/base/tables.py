@@ -1,5 +1,5 @@
-"""Tables in files. Parquet tables that take far more memory than they have bytes are refused, and written row by row;
-no spreadsheet takes a cell of a CSV table for a formula."""
+"""Reads and writes tables. Refuses Parquet files that would take far more memory than their size, and writes them row
+by row; escapes CSV cells that a spreadsheet would run as formulas."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -20,19 +20,19 @@ T = TypeVar("T", pa.Table, pa.RecordBatch)
 
 FREE = 256 << 20
 TIMES = 100
-"""A table of n bytes may take FREE + TIMES * n bytes of memory. Those that we write take up to 30 times their size."""
+"""A table of n bytes may take FREE + TIMES * n bytes of memory. Our own tables take up to 30 times their size."""
 _ROWS = 65_536
 _BATCH, _GROUP_BYTES = 100, 8 << 20
-_METADATA = 100_000  # members of a list in a footer
-_LEAST = 4  # bytes of a row: the place of a text, or a number
+_METADATA = 100_000  # most members of a list in a Parquet footer
+_LEAST = 4  # fewest bytes of a row: the offset of a text, or a number
 
 
 def read_table(path: Path, schema: pa.Schema | None = None, columns: Sequence[str] | None = None) -> pa.Table:
-    """A table, or some columns of it, in the given schema: what it lacks of the schema is null, what it has more left
-    out.
+    """Read a table in the given schema: missing columns are null, extra columns are dropped. Without a schema, read
+    `columns` (None: all).
 
-    Raises UserError where it is damaged, not of the schema, lacks one of `columns`, or would take more memory than a
-    table of its size may.
+    Raises UserError if it is damaged, does not fit the schema, lacks one of `columns`, or would take more memory than
+    its size allows.
     """
     with _refused(path), _opened(path) as file:
         wanted = file.schema_arrow.names if columns is None else list(columns)
@@ -55,7 +55,7 @@ def _completed(table: pa.Table, schema: pa.Schema) -> pa.Table:
 def read_batches(
     path: Path, columns: Sequence[str], rows: int = _ROWS, schema: pa.Schema | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Some columns of a table, in the types of `schema` if it is given, at most `rows` rows at a time.
+    """Yields batches of some columns of a table, at most `rows` rows each, in the types of `schema` if it is given.
 
     Raises UserError as `read_table`.
     """
@@ -80,13 +80,13 @@ def read_batches(
 
 
 def read_schema(path: Path) -> pa.Schema:
-    """The schema of a table. Raises UserError where it is damaged."""
+    """The schema of a table. Raises UserError if it is damaged."""
     with _refused(path), _opened(path) as file:
         return file.schema_arrow
 
 
 def count_rows(path: Path) -> int:
-    """How many rows a table says that it has. Raises UserError where it is damaged, or they would take too much."""
+    """The number of rows that a table states. Raises UserError if it is damaged or they would take too much memory."""
     with _refused(path), _opened(path) as file:
         return int(file.metadata.num_rows)
 
@@ -97,11 +97,11 @@ def _allowed(path: Path) -> int:
 
 @contextmanager
 def _refused(path: Path) -> Iterator[None]:
-    """Context that reads a table: it bounds the memory, and raises as a UserError what is wrong with the table."""
+    """Context that reads a table: it limits memory, and raises errors of the table as UserErrors."""
     usual = pa.default_memory_pool()
     try:
         with bounded_memory(_allowed(path)):
-            pa.set_memory_pool(pa.system_memory_pool())  # the usual one holds a GiB in reserve, which no limit sees
+            pa.set_memory_pool(pa.system_memory_pool())  # the usual pool reserves a GiB, which no limit sees
             yield
     except FileNotFoundError:
         raise UserError(f"{path} is missing; restore it or make it again.") from None
@@ -133,7 +133,7 @@ def _check_columns(file: pq.ParquetFile, columns: Sequence[str]) -> None:
 
 
 def _written_out(table: T) -> T:
-    """A table whose dictionaries are written out, so that a value takes memory wherever it stands."""
+    """Decode the dictionary columns of a table, so that every repeated value counts as memory."""
     table.validate(full=True)
     types = pa.schema(
         [(each.name, each.type.value_type if pa.types.is_dictionary(each.type) else each.type) for each in table.schema]
@@ -144,9 +144,9 @@ def _written_out(table: T) -> T:
 
 
 def write_table(path: Path, rows: Iterable[Mapping[str, Any]] | pa.Table, schema: pa.Schema) -> None:
-    """Write rows as Parquet of the given schema, whole or not at all, with few rows in memory at a time.
+    """Write rows as Parquet of the given schema, atomically, with few rows in memory at a time.
 
-    Raises pyarrow.ArrowInvalid when a row does not fit the schema.
+    Raises pyarrow.ArrowInvalid if a row does not fit the schema.
     """
     with draft_of(path) as draft, closing(TableWriter(draft, schema)) as writer:
         writer.add_all(rows)
@@ -213,13 +213,13 @@ _NUMBER = r"\A[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\z"
 
 
 def write_csv(path: Path, table: pa.Table | Iterable[pa.Table]) -> None:
-    """Write a table, or tables of the same columns one below the other, as CSV, whole or not at all.
+    """Write a table, or tables with the same columns one below the other, as CSV, atomically.
 
-    Tables are written as they come, so that no more than one need be in memory. Without columns the file is empty.
+    Tables are written one by one, so only one must be in memory. Without columns the file is empty.
 
     A text that begins with `=`, `+`, `-`, `@`, a tab or a carriage return and is no number gets a leading apostrophe
-    (OWASP, CSV Injection). So does one that begins with apostrophes and one of these, so that `read_csv` gives every
-    text as it was.
+    (OWASP, CSV Injection). So does a text that begins with apostrophes and one of these characters, so that `read_csv`
+    restores every text.
     """
     tables = iter([table] if isinstance(table, pa.Table) else table)
     first = next(tables, pa.table({}))
@@ -233,7 +233,7 @@ def write_csv(path: Path, table: pa.Table | Iterable[pa.Table]) -> None:
 
 
 def read_csv(path: Path, columns: Mapping[str, pa.DataType]) -> pa.Table:
-    """Columns of a file that `write_csv` wrote, by their types. Raises UserError where it is missing or damaged."""
+    """Read columns of a file that `write_csv` wrote. `columns`: types by name. Raises UserError if it is damaged."""
     check_file(path, MOST_LIST)
     options = pa.csv.ConvertOptions(column_types=dict(columns), include_columns=list(columns))
     try:

@@ -15,17 +15,17 @@ from PIL import Image
 from generator.base.errors import visible
 
 _SIDES = (192, 128, 96, 64, 48)
-"""Widths and heights of thumbnails, in pixels: the largest at which all fit in _ROOM."""
+"""Largest widths and heights of thumbnails, in pixels. A page uses the largest at which all fit in _ROOM."""
 _INLINE = 512
 _ROOM = 4_500_000
-"""Bytes of all thumbnails of a page, about."""
+"""Approximate bytes of all thumbnails of a page."""
 _BYTES_A_PIXEL = 0.16
 
 
 def page_environment(package: str, folder: str) -> Environment:
-    """Templates of a folder of a package. What they print is escaped, and characters that nothing shows are named.
+    """Returns the Jinja environment of a folder of templates. It escapes HTML, and writes control characters as escapes.
 
-    They have `css`, `common` and `gallery`, the files of the same names here.
+    Templates can use `css`, `common` and `gallery`: the texts of page.css, common.js and gallery.js.
     """
     environment = Environment(
         loader=PackageLoader(package, folder), autoescape=True, trim_blocks=True, lstrip_blocks=True, finalize=_shown
@@ -40,18 +40,18 @@ def _shown(value: Any) -> Any:
 
 
 def asset(package: str, name: str) -> str:
-    """The text of a file that pages contain."""
+    """The text of a file that pages include."""
     return (files(package) / name).read_text(encoding="utf-8")
 
 
 def as_json(data: Any) -> str:
-    """JSON as it can stand in a script element of a page: no text of it ends the element or begins another."""
+    """JSON that is safe in a script element of a page: no text in it can end the element or begin another."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", r"\u003c")
 
 
 def coded(values: Iterable[str]) -> dict[str, Any]:
-    """Labels as the gallery reads them: the different names, and for each value its number among them."""
+    """Labels as the gallery reads them: `names`, the distinct values; `codes`, the index in `names` of each value."""
     numbers: dict[str, int] = {}
     codes = [numbers.setdefault(value, len(numbers)) for value in values]
     return {"names": [visible(name) for name in numbers], "codes": codes}
@@ -66,7 +66,7 @@ def data_url(image: Image.Image, side: int) -> str:
 
 
 def thumbnails(image: Callable[[str], Image.Image], names: Sequence[str], inline: bool = False) -> list[str]:
-    """The image of each name as a data URL, made smaller where there are many; inline: of 512 pixels at most."""
+    """The image of each name as a data URL, of 192 to 48 pixels, the smaller the more there are; inline: 512 pixels."""
     fitting = (side for side in _SIDES if len(names) * side**2 * _BYTES_A_PIXEL <= _ROOM)
     side = _INLINE if inline else next(fitting, _SIDES[-1])
     with ThreadPoolExecutor() as pool:
@@ -74,7 +74,7 @@ def thumbnails(image: Callable[[str], Image.Image], names: Sequence[str], inline
 
 
 def image_row(shown: Sequence[tuple[Image.Image, str]], side: int = 192) -> str:
-    """Images beside one another, each with its words below."""
+    """HTML of images side by side, each with its caption below."""
     figures = (
         f'<figure style="margin:0;max-width:{side}px"><img src="{data_url(image, side)}" alt="{html.escape(words)}">'
         f"<figcaption>{html.escape(words)}</figcaption></figure>"

@@ -1,4 +1,4 @@
-// What every script of a page uses. Everything that is shown is set as text, never as HTML.
+// Helpers of all scripts of a page. All that is shown is set as text, never as HTML.
 "use strict";
 const read = id => JSON.parse(document.getElementById(id).textContent);
 const make = (tag, properties = {}, ...children) => {

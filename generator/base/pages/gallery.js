@@ -1,5 +1,5 @@
-// The gallery: filters in the address, a list that makes only the cards in view, and an item with all its scores.
-// An item has labels, images, texts and, of each run, an outcome; a world alone is shown as items without runs.
+// The gallery: filters in the URL, a list that makes only the cards in view, and an item with all its scores.
+// An item has labels, images, texts and an outcome for each run; a world alone is shown as items without runs.
 "use strict";
 if (document.getElementById("gallery")) (() => {
   const list = document.getElementById("list"), cards = document.getElementById("cards");
@@ -10,7 +10,7 @@ if (document.getElementById("gallery")) (() => {
   let sets, set, found = [], columns = 1;
   const made = new Map();
 
-  // What the address says, such as #gallery?split=unseen&run=a&outcome=wrong&item=binary-000001
+  // Parameters of the URL, such as #gallery?split=unseen&run=a&outcome=wrong&item=binary-000001
   const asked = () => new URLSearchParams(location.hash.startsWith("#gallery?") ? location.hash.slice(9) : "");
   const address = changes => {
     const now = asked();
@@ -166,7 +166,7 @@ if (document.getElementById("gallery")) (() => {
     if (!dialog.open) dialog.showModal();
   }
 
-  // The whole answers of a model that answers in words, each under its question.
+  // The complete answers of a model that answers in words, each under its question.
   function said(i, each) {
     return (each.answers?.[i] ?? []).map(([shown, says, answer]) => {
       const options = shown.length > 1 ? shown.map(each => each.join(". ")).join("  ") : shown[0][1];
@@ -174,7 +174,7 @@ if (document.getElementById("gallery")) (() => {
     });
   }
 
-  // An image under what was recorded of it: a box around each object, and the pixels that show one.
+  // An image with overlays of its record: a box around each object, and the mask of all objects.
   function framed(scene, image) {
     const parts = [image];
     if (set.masks?.[scene]) parts.push(make("img", { src: set.masks[scene], alt: "", className: "mask", hidden: !shownParts.masks }));
