@@ -25,7 +25,7 @@ _SYSTEM = ("/usr", "/lib", "/lib64", "/nix/store", "/dev/null", "/dev/urandom")
 
 
 def end_with_parent() -> None:
-    """End this process when its parent ends: on Linux at once, elsewhere when a thread of Python next runs (each 1 s)."""
+    """End this process when its parent ends: on Linux at once, elsewhere when a Python thread sees it (each 1 s)."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
         return

@@ -31,7 +31,7 @@ def write_text(path: Path, text: str) -> None:
 
 @contextmanager
 def draft_of(path: Path) -> Iterator[Path]:
-    """Context that yields a temporary path beside `path` and renames it to `path` at the end, so no reader sees a partial
+    """Context that yields a temporary path beside `path` and renames it to `path` at the end, so no reader sees half a
     file. After an error it is deleted. An old temporary file is deleted first: it could be a link."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     draft.unlink(missing_ok=True)
@@ -107,7 +107,7 @@ def locked(path: Path, busy: str | None = None) -> Iterator[None]:
 
 
 class Record(dict[str, Any]):
-    """An object of a JSON file. Reading a missing key raises a UserError that names the file, so readers need no check."""
+    """An object of a JSON file. Reading a missing key raises a UserError that names the file; readers need no check."""
 
     def __init__(self, pairs: Iterable[tuple[str, Any]], where: object):
         super().__init__(pairs)
@@ -213,7 +213,7 @@ def check_shape(data: Mapping[str, Any], shape: Any, path: Path) -> None:
 
 
 def check_output(path: Path, mend: str = "choose another place") -> None:
-    """Raise UserError if no file can be made at `path` or below it. Call it before long work; it leaves no file there."""
+    """Raise UserError if no file can be made at `path` or below it. For use before long work; leaves no file there."""
     places = (path.absolute(), *path.absolute().parents)
     folder = next(each for each in places if each.is_dir() or (each != places[0] and os.path.lexists(each)))
     try:

@@ -85,7 +85,7 @@ def _refused(path: str, mode: int, wanted: str) -> str:
 def check_names(table: "pa.Table | pa.RecordBatch", path: Path) -> None:
     """Raise UserError if the table at `path` has a name that could lead out of its folder.
 
-    Names of splits, protocols and pools have only letters, digits, `_` and `-`; names of scenes of a world, only digits.
+    Names of splits, protocols and pools have only letters, digits, `_` and `-`; ids of a world's scenes, only digits.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -60,7 +60,7 @@ class Slurm:
 def slurm_of(
     cores: int, gpus: int, partition: str | None, account: str | None, time: str | None, memory: str | None
 ) -> Slurm:
-    """Returns the Slurm for a command's options: `time` such as "2:00:00", `memory` such as "16GB". Raises UserError."""
+    """The Slurm of a command's options: `time` such as "2:00:00", `memory` such as "16GB". Raises UserError."""
     minutes = parse_time(time) if time else Slurm.minutes
     return Slurm(cores, gpus, partition, account, minutes, parse_size(memory) / 1e9 if memory else None)
 

@@ -43,8 +43,8 @@ def is_url(path: str) -> bool:
 
 
 def local_folder(path: str) -> Path:
-    """Returns the folder of a dataset to read: the local folder of a URL, the shipped dataset for `example` unless a folder
-    has that name, else `path` itself. Raises UserError if a URL cannot be reached or has no dataset.
+    """Returns the folder of a dataset to read: the local folder of a URL, the shipped dataset for `example` unless a
+    folder has that name, else `path` itself. Raises UserError if a URL cannot be reached or has no dataset.
     """
     if is_url(path):
         return mirror(path)
@@ -121,8 +121,8 @@ def _folder_of(url: str) -> Path:
 
 
 def staging(url: str) -> Path:
-    """Returns the local folder of the dataset at a URL, after fetching all files of its finished components except files of
-    scenes. Raises UserError if the URL holds something else, or its dataset was deleted."""
+    """Returns the local folder of the dataset at a URL, after fetching all files of finished components except
+    files of scenes. Raises UserError if the URL holds something else, or its dataset was deleted."""
     url = url.rstrip("/")
     root = _folder_of(url)
     check_output(root, "set XDG_CACHE_HOME to another folder")
@@ -217,7 +217,7 @@ def publish(root: Path) -> None:
         }
         mine = {_folder(name) for name in manifests if name.startswith("benchmarks/")}
         old = [name for name in there if _folder(name) in mine and (_folder(name) not in same or name not in own)]
-        for name in sorted(old, key=lambda name: not name.endswith("manifest.json")):  # manifests first: no partial benchmark looks finished
+        for name in sorted(old, key=lambda name: not name.endswith("manifest.json")):  # manifests first
             files.rm_file(name)
         new = [name for name in own if _folder(name) not in same or name.endswith("/verify.json")]
         last = [name for name in new if name in manifests] + [name for name in own if name == _INDEX]

@@ -23,7 +23,7 @@ _BYTES_A_PIXEL = 0.16
 
 
 def page_environment(package: str, folder: str) -> Environment:
-    """Returns the Jinja environment of a folder of templates. It escapes HTML, and writes control characters as escapes.
+    """Returns the Jinja environment of a folder of templates. It escapes HTML and control characters.
 
     Templates can use `css`, `common` and `gallery`: the texts of page.css, common.js and gallery.js.
     """
