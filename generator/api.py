@@ -1,11 +1,11 @@
-"""What `gen plan`, `gen render` and `gen describe` do, as functions for notebooks; the commands call them.
+"""The Python API of `gen plan`, `gen render` and `gen describe`, for notebooks; the commands call it.
 
     from generator.api import plan, render, describe
     dataset = render(holdout="3x3", scenes=200, resolution="128x128", out="world")
     benchmark = describe("world", protocols=["binary"], name="binary")
 
-Mistakes raise `generator.base.errors.UserError`, one sentence that says how to mend them. What the commands print is
-logged under the name `generator` at level INFO.
+Mistakes raise `generator.base.errors.UserError`, with one sentence that says how to correct them. The messages that the
+commands print are logged under the name `generator` at level INFO.
 """
 
 import logging
@@ -45,14 +45,14 @@ from generator.vocabulary.schema import parse_vocabulary
 
 logger = logging.getLogger(__name__)
 _OPEN: Mapping[str, int] = MappingProxyType({})
-"""Of scenes whose splits each benchmark decides."""
+"""Planned numbers of scenes by split: none, where each benchmark decides the splits."""
 
 
 def plan(out: str | Path | None = None, **content: Any) -> StoredPlan:
     """Plan a world: what each scene holds, and what training never shows. Takes seconds and needs no Blender.
 
-    `out`: the folder to write; by default one named after the options. `content`: as `prepare_world`. Planning the same
-    again changes nothing. Returns the plan; its `root` is the folder for `render`.
+    `out`: the folder to write; by default named after the options. `content`: as `prepare_world`. Planning the same
+    content again changes nothing. Returns the plan; its `root` is the folder for `render`.
     """
     prepared, name = prepare_world(**content)
     return plan_world(prepared, Path(out or name))
@@ -74,12 +74,12 @@ def prepare_world(
     block_seed: str | int | None = None,
     opposites: bool | None = None,
 ) -> tuple[Prepared, str]:
-    """Check what a world shall hold; nothing is written. Returns the job and a name for its folder.
+    """Check the options of a world to plan; write nothing. Returns the checked job and a name for its folder.
 
     The arguments are the options of `gen plan` and mean the same: `holdout` is "3x3", "relation:pair=2x3", several of
     these, or a holdout.json; `objects` is 2 or "3..10"; `scenes` a number, "train=2000,seen=300" or "grid";
-    `block_seed` 0 or "0..2". None is the default of the preset or the design. Raises UserError for what is impossible,
-    and for what a preset settles.
+    `block_seed` 0 or "0..2". None is the default of the preset or the design. Raises UserError for impossible options,
+    and for options that the preset itself sets.
     """
     if preset is not None:
         settled = {
@@ -133,7 +133,7 @@ def render(
     progress: Progress = SILENT,
     **content: Any,
 ) -> Dataset:
-    """Render a world and write a benchmark for each holdout. Stopped, it continues when it is called again.
+    """Render a world and write a benchmark for each holdout. If it was stopped, call it again to continue.
 
     `planned`: a folder made by `plan`; without it, a world is planned from `content` (as `prepare_world`). `out`: a
     folder or a URL; by default `planned`, or a folder named after the options. The other arguments are options of
@@ -175,11 +175,11 @@ def render_on_slurm(
     progress: Progress = SILENT,
     **content: Any,
 ) -> Dataset | None:
-    """Render a world as an array of `jobs` jobs of a Slurm cluster, each with `workers` cores; the files are the same.
+    """Render a world as an array of `jobs` jobs of a Slurm cluster, each with `workers` cores.
 
-    `partition`, `account`, `time` ("2:00:00") and `memory` ("16GB") are those of a job. Without `wait`, returns None
-    once the jobs are submitted; called again, it continues. The other arguments are those of `render`. Every node has
-    to reach the folder.
+    The files equal those of `render`. `partition`, `account`, `time` ("2:00:00") and `memory` ("16GB") apply to each
+    job. Without `wait`, returns None once the jobs are submitted; call it again to continue. Other arguments are as for
+    `render`. Every node must have access to the folder.
     """
     with extras_named():
         from generator.base.slurm import slurm_of
@@ -215,9 +215,10 @@ def render_again(
     shards: str | None = None,
     progress: Progress = SILENT,
 ) -> Dataset:
-    """Render the recorded scenes of a dataset again and copy its benchmarks. What is not given stays as it was.
+    """Render the recorded scenes of a dataset again and copy its benchmarks.
 
-    `out`: a folder or a URL; by default a folder named after what changes. The rest is as for `render`.
+    `out`: a folder or a URL; by default a folder named after the changes. `resolution`, `quality`, `outputs`: None keeps
+    those of the dataset. Other arguments are as for `render`; without `shards`, images are separate files.
     """
     opened = Dataset.open(source)
     changes = Changes(
@@ -238,7 +239,7 @@ def describe(dataset: str | Path, *, name: str | None = None, progress: Progress
     """Write new texts for a dataset: another benchmark over the same images, holdout and splits. Nothing is rendered.
 
     `dataset`: a folder or a URL. `name`: of the new benchmark; by default it is named after what is held out. `texts`:
-    as `describe_texts`. A benchmark of that name that the same request made is left as it is.
+    as `describe_texts`. If a benchmark of that name was made by the same request, it is kept.
     """
     root = _local(dataset)
     name, _ = describe_texts(root, name=name, progress=progress, **texts)
@@ -268,7 +269,7 @@ def describe_texts(
     replace_old: bool = False,
     progress: Progress = SILENT,
 ) -> tuple[str, Summary]:
-    """The work of `describe`, on a local folder. Returns the benchmark's name and what it holds.
+    """`describe` for a local folder. Returns the benchmark's name and a summary of what it holds.
 
     The arguments are the options of `gen describe` and mean the same; None is the default, or what the preset says.
     """
@@ -328,7 +329,7 @@ def write_first_benchmarks(root: Path, exposed_negatives: bool = False, progress
 
 
 def log_held_out(planned: StoredPlan) -> None:
-    """Log what each benchmark of a plan holds out, and how much each design of one block seed will be able to tell."""
+    """Log what each benchmark of a plan holds out, and the precision to expect for the first block seed."""
     holdouts = [Holdout.from_dict(saved) for saved in planned.request["holdouts"]]
     for holdout in holdouts:
         logger.info(f"Held out: {design_of(holdout).summary(holdout)}.")
@@ -345,7 +346,7 @@ def _planned(
     content: Mapping[str, Any],
     exposed_negatives: bool,
 ) -> tuple[StoredPlan, Path]:
-    """The plan to render, which is made if it is not there, and the folder for it. `rendering`: of a Rendering."""
+    """Returns the plan to render (made if it is missing) and the folder to render into. `rendering`: of a Rendering."""
     if planned is not None and content:
         option = next(iter(content)).replace("_", "-")
         raise UserError(f"{planned} is planned already, so --{option} has no effect; leave it out.")
@@ -388,14 +389,14 @@ def _log_work(work: Work, root: Path, device: str, farm: Farm, planned_for: Mapp
 
 
 def _local(place: str | Path) -> Path:
-    """A folder, or the local one for a URL."""
+    """The folder `place`, or the local folder of a URL."""
     return staging(place) if isinstance(place, str) and is_url(place) else Path(place)
 
 
 def _finished(root: Path, out: str | Path | None) -> Dataset:
-    """The dataset in `root`; for a URL its images are now there, and no longer here.
+    """Write the index and return the dataset; for a URL, remove the local folder, whose files are now at the URL.
 
-    A run that was stopped may have finished all but the index and the copying.
+    An earlier run may have been stopped after everything except the index and the copying.
     """
     write_index(root)
     if isinstance(out, str) and is_url(out):

@@ -41,8 +41,8 @@ _BLENDER = ((3, 11), (3, 13))
 
 @contextmanager
 def extras_named() -> Iterator[None]:
-    """Context, or decorator, of code that may import packages of an extra. If one is missing, raises UserError with the pip
-    command; any other missing module stays a ModuleNotFoundError."""
+    """Context, or decorator, of code that may import packages of an extra. If one is missing, raises UserError with the
+    pip command; any other missing module stays a ModuleNotFoundError."""
     try:
         yield
     except ModuleNotFoundError as error:

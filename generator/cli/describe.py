@@ -1,4 +1,4 @@
-"""The commands `gen split` and `gen describe`: other benchmarks and other texts of images that there are."""
+"""The commands `gen split` and `gen describe`: new benchmarks and new texts for existing images."""
 
 from pathlib import Path
 from typing import Any
@@ -45,8 +45,7 @@ from generator.describe.protocols import protocol_names
 @click.option(
     "--preset",
     metavar="NAME|FILE",
-    help="Texts as a paper asks for them: compass2026, crepe2023 or hard-positives2024, or a TOML file of yours "
-    "(docs/language.md).",
+    help="Texts of a paper: compass2026, crepe2023 or hard-positives2024; or a TOML file of yours (docs/language.md).",
 )
 @click.option(
     "--protocol",
@@ -74,8 +73,8 @@ from generator.describe.protocols import protocol_names
     "--train",
     "training",
     multiple=True,
-    help="Kind of training captions: plain, relations, graded or synonyms. Repeat for several.  [default: all; labels "
-    "alone "
+    help="Kind of training captions: plain, relations, graded or synonyms. Repeat for several.  [default: all; only "
+    "labels "
     "for class lists]",
 )
 @click.option(
@@ -88,18 +87,18 @@ from generator.describe.protocols import protocol_names
     "--positive",
     "positives",
     multiple=True,
-    help="Kind of training positives, captions said otherwise: swap, replace or converse. Repeat for several.  "
+    help="Kind of training positives (captions in other words): swap, replace or converse. Repeat for several.  "
     "[default: all]",
 )
 @click.option(
     "--captions",
-    help="Training captions that mention so much, such as density=0.5,completeness=0.7,saliency=1.0; instead of the "
+    help="Training captions with these statistics, such as density=0.5,completeness=0.7,saliency=1.0. They replace the "
     "other kinds "
     "unless --train names some.",
 )
 @click.option(
     "--template",
-    help="Template for all texts, such as there-is; training captions that it cannot say have another.  [default: "
+    help="Template for all texts, such as there-is; training captions that it cannot express use another.  [default: "
     "drawn at "
     "random, the same for a caption and its foils]",
 )
@@ -112,12 +111,12 @@ from generator.describe.protocols import protocol_names
 @click.option(
     "--known-words",
     is_flag=True,
-    help="Let foils name only values and categories that training shows. Results name the benchmark so.",
+    help="Let foils name only values and categories that training shows. Results say so after the benchmark's name.",
 )
 @click.option(
     "--without",
     type=FILE,
-    help="File of item ids to leave out, one a line, such as score audit --similar writes.",
+    help="File with ids of items to leave out, one a line; score audit --similar writes such a file.",
 )
 @click.option("--seed", type=SEED, default=0, help="Seed of the texts.")
 @REPLACE
@@ -135,7 +134,7 @@ def describe(context: click.Context, dataset: Path, replace: bool, as_json: bool
     for what, n in done.items.items():
         say(f"{what:30} {n:>9,} items")
     for protocol, words in done.unknown_words.items():
-        say(f"{protocol} asks words that no training text has: {', '.join(words)}")
+        say(f"{protocol} uses words that no training text has: {', '.join(words)}")
     dropped, refused = sum(done.dropped.values()), sum(done.refused.values())
     say(
         f"{done.texts:,} texts, each decided on its scene; {refused:,} foils refused ({done.refused.get('true', 0):,} "

@@ -106,7 +106,7 @@ def _questions(tool: str, title: str, help_: str) -> None:
     @export.command(
         tool,
         help=f"Write the questions of `score ask` for {title}: {help_}\n\n`score measure --items LOG --dataset "
-        "DATASET` reads what the tool logs.",
+        "DATASET` reads the tool's logs.",
         examples=[f"export {tool} small --out small-{tool}", f"export {tool} small --split unseen --out small-{tool}"],
     )
     @DATASET
@@ -123,7 +123,7 @@ def _questions(tool: str, title: str, help_: str) -> None:
     @click.option(
         "--orders",
         type=click.IntRange(min=1),
-        help="Ask a choice in so many cyclic orders of its options.  [default: all]",
+        help="Number of cyclic orders of its options in which to ask a choice.  [default: all]",
     )
     @JSON
     def command_of(
@@ -147,9 +147,9 @@ def _questions(tool: str, title: str, help_: str) -> None:
 
 
 _questions("lmms-eval", "lmms-eval", "a task (YAML and its functions) and images.")
-_questions("vlmevalkit", "VLMEvalKit", "a TSV, which its CircularEval scores.")
+_questions("vlmevalkit", "VLMEvalKit", "a TSV for its CircularEval.")
 _questions("inspect", "Inspect", "a task for `inspect eval` and images.")
-_questions("clip-benchmark", "CLIP_benchmark", "captions with a negative each, as it reads SugarCrepe.")
+_questions("clip-benchmark", "CLIP_benchmark", "pairs of a caption and a negative, in SugarCrepe's layout.")
 
 
 def _tell(scenes: dict[str, int], out: Path, as_json: bool) -> None:

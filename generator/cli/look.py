@@ -1,4 +1,4 @@
-"""The commands that look at what there is: `gen list`, `gen info`, `gen count`, `gen preview`."""
+"""The commands that show datasets and available names: `gen list`, `gen info`, `gen count`, `gen preview`."""
 
 import re
 from collections import Counter
@@ -20,7 +20,7 @@ WHAT = ("families", "designs", "presets", "texts", "protocols", "datasets")
 @click.argument("what", type=click.Choice(WHAT), required=False)
 @JSON
 def listing(what: str | None, as_json: bool) -> None:
-    """List WHAT there is: families, designs, presets, presets of texts, protocols, and datasets in this folder.
+    """List the available families, designs, presets, presets of texts, protocols, or datasets in this folder.
 
     Without WHAT, list all."""
     found = {each: _FOUND[each]() for each in ([what] if what else WHAT)}
@@ -73,7 +73,7 @@ def _datasets() -> dict[str, str]:
     for world in sorted(Path().glob("*/world")):
         summary = _summary(world.parent)
         found[world.parent.name] = f"{summary['images']}; {', '.join(summary['benchmarks']) or 'no benchmark'}"
-    return {EXAMPLE: "comes with the package, 990 images of 64x64; a folder of that name comes first", **found}
+    return {EXAMPLE: "comes with the package, 990 images of 64x64; a folder of that name takes precedence", **found}
 
 
 _FOUND = {
@@ -90,7 +90,7 @@ _FOUND = {
 @DATASET
 @JSON
 def info(dataset: Path, as_json: bool) -> None:
-    """Say what DATASET holds: images, held-out combinations, scenes by split, questions by protocol, certificates."""
+    """Show what DATASET holds: images, held-out combinations, scenes by split, questions by protocol, certificates."""
     found = _summary(dataset)
     lines = [found["images"]]
     for name, each in found["benchmarks"].items():
@@ -184,7 +184,7 @@ def _table(rows: Sequence[Mapping[str, Any]], labels: Sequence[str], numbers: Se
     "number",
     type=click.IntRange(min=1),
     default=6,
-    help="Images of each split; the page has all where --n is not given.",
+    help="Number of images of each split. Without --n, the page has all images.",
 )
 @click.option("--seed", type=SEED, default=0, help="Seed that chooses the images.")
 @click.option(

@@ -1,4 +1,4 @@
-"""The command `gen`: its subcommands, a file for those that belong together."""
+"""The command `gen` and its subcommands; each other file here has related subcommands."""
 
 import click
 

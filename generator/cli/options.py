@@ -1,4 +1,4 @@
-"""Options that several commands of `gen` share, and which of them the user gave."""
+"""Options that several commands of `gen` share; functions for the options that the user gave, and for tables."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -53,13 +53,12 @@ EXPOSED = click.option(
 REPLACE = click.option(
     "--replace",
     is_flag=True,
-    help="Write the benchmark anew where DATASET has one of that name, and remove the old one and its certificate.",
+    help="If DATASET has a benchmark of that name, replace it and remove its certificate.",
 )
 
 
 def given(context: click.Context) -> dict[str, str]:
-    """The parameters that stand on the command line: their name and their option, such as {"block_seed":
-    "--block-seed"}."""
+    """Returns the parameters given on the command line: option by name, such as {"block_seed": "--block-seed"}."""
     return {
         each.name: each.opts[0] if isinstance(each, click.Option) else each.name.upper()
         for each in context.command.params
@@ -68,14 +67,13 @@ def given(context: click.Context) -> dict[str, str]:
 
 
 def given_values(context: click.Context, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the values of parameters that stand on the command line, as keyword arguments; the API has the
-    defaults."""
+    """Keep only the values of parameters given on the command line, as keyword arguments; the API has the defaults."""
     options = given(context)
     return {name: value for name, value in values.items() if name in options}
 
 
 def table(rows: Sequence[Sequence[str]], labels: int = 1) -> list[str]:
-    """The lines of a table. The first row is the head; the first `labels` columns stand to the left, others right."""
+    """The lines of a table. The first row is the header; the first `labels` columns are left-aligned, others right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     aligned = (
         [cell.ljust(n) if i < labels else cell.rjust(n) for i, (cell, n) in enumerate(zip(row, widths, strict=True))]

@@ -48,7 +48,7 @@ _CONTENT_OPTIONS = (
         "--scenes",
         help="Number of scenes: in all, by split as train=2000,seen=300,..., or grid for every arrangement of two "
         "objects once.  "
-        "[default: train=2000, val=100, seen, partial, unseen=300; 1000 where nothing is held out]",
+        "[default: train=2000, val=100, seen, partial, unseen=300; 1000 if nothing is held out]",
     ),
     click.option(
         "--resolution", default="320x240", help="Width x height in pixels. Objects are placed to fit into this image."
@@ -69,14 +69,14 @@ _CONTENT_OPTIONS = (
 POWER = click.option(
     "--power",
     is_flag=True,
-    help="Write nothing. Print how wide intervals will be, and the smallest difference between two models that will "
-    "show, by "
+    help="Write nothing. Print the expected width of intervals and the smallest detectable difference between two "
+    "models, by "
     "accuracy and number of block seeds (docs/splits.md).",
 )
 
 
 COMMON = ("preset", "holdout", "family", "objects", "scenes", "resolution", "block_seed", "out")
-"""Parameters that most who plan a world give."""
+"""Parameters that the help lists as common options."""
 
 
 def content_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -121,19 +121,19 @@ def plan(context: click.Context, out: Path | None, power: bool, as_json: bool, *
 
 
 def check_power(context: click.Context, *parameters: str) -> None:
-    """Raise UserError where one of these parameters is given, which concern what is written."""
+    """Raise UserError if one of these parameters is given: they have no effect, because --power writes nothing."""
     for name, option in given(context).items():
         if name in parameters:
             raise UserError(f"--power writes nothing, so {option} has no effect; leave it out.")
 
 
 def of_first_seed(holdouts: "Sequence[Holdout]") -> "list[Holdout]":
-    """Those that the first block seed drew: other seeds draw others of the same size."""
+    """The holdouts of the first block seed; other seeds draw holdouts of the same size."""
     return [holdout for holdout in holdouts if holdout.block_seed == holdouts[0].block_seed]
 
 
 def print_power(holdouts: "Sequence[Holdout]", sizes: "Sequence[SplitSize]", as_json: bool) -> None:
-    """Print what holdouts tell by the sizes of their splits. Raises UserError where one has no scene."""
+    """Print the precision to expect of each holdout for the size of its split. Raises UserError if one has no scene."""
     from generator.holdout.request import design_of
     from generator.plan.power import BINDING_EFFECT, CLUSTER_EFFECT, LEVEL, MAIN_EFFECT, POWER, expected
 
@@ -141,7 +141,7 @@ def print_power(holdouts: "Sequence[Holdout]", sizes: "Sequence[SplitSize]", as_
     for holdout, size in zip(holdouts, sizes, strict=True):
         name = design_of(holdout).benchmark_name(holdout)
         if not size.scenes:
-            raise UserError(f"{name} has no scene of the split {size.split}, so it tells nothing; hold out more.")
+            raise UserError(f"{name} has no scene of the split {size.split}, so it measures nothing; hold out more.")
         rows = expected(size, [1]) if holdout.is_empty else expected(size)
         designs.append({"benchmark": name, **asdict(size), "rows": [asdict(row) for row in rows]})
     assumed = {
@@ -154,8 +154,8 @@ def print_power(holdouts: "Sequence[Holdout]", sizes: "Sequence[SplitSize]", as_
     lines = [
         *(line for design in designs for line in _table(design)),
         f"±: half the expected {LEVEL:.0%} interval of an accuracy, in points. Δ: the smallest difference between two "
-        f"models of that accuracy that shows in {POWER:.0%} of cases.",
-        "One seed speaks of its own values and objects where it has fewer than six of them, several of others too.",
+        f"models of that accuracy that is detected in {POWER:.0%} of cases.",
+        "With fewer than six values or objects, one seed covers only its own; several seeds generalize to others.",
         f"Assumed: effects of values and of objects of {MAIN_EFFECT:g} logits, of bindings of {BINDING_EFFECT:g} and "
         f"of groups of {CLUSTER_EFFECT:g}; models whose errors are independent (docs/splits.md).",
     ]
@@ -163,7 +163,7 @@ def print_power(holdouts: "Sequence[Holdout]", sizes: "Sequence[SplitSize]", as_
 
 
 def _table(design: Mapping[str, Any]) -> list[str]:
-    """The lines of a design: an accuracy each, a column for each number of block seeds."""
+    """The lines of a design: a row for each accuracy, a column for each number of block seeds."""
     seeds = list(dict.fromkeys(row["block_seeds"] for row in design["rows"]))
     cells = [["accuracy", *(f"{n} seed{'s' * (n > 1)}" for n in seeds)]]
     for accuracy in dict.fromkeys(row["accuracy"] for row in design["rows"]):

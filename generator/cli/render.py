@@ -50,8 +50,8 @@ _OF_SLURM = frozenset({"jobs", "partition", "account", "time", "memory", "wait"}
 @click.option(
     "--device",
     default="auto",
-    help="What to render on: auto (a GPU if there is one; not for --farm slurm, which takes cpu unless told), cpu, "
-    "optix, cuda, hip, metal or oneapi.",
+    help="Device to render on: auto (a GPU if there is one), cpu, optix, cuda, hip, metal or oneapi. With --farm slurm "
+    "the default is cpu, and auto is refused.",
 )
 @click.option(
     "--with",
@@ -69,7 +69,9 @@ _OF_SLURM = frozenset({"jobs", "partition", "account", "time", "memory", "wait"}
 )
 @click.option("--address", help="Address of the Ray cluster, such as 10.0.0.1:6379 or auto.  [default: start one here]")
 @click.option(
-    "--jobs", type=click.IntRange(min=1), help="Slurm: number of jobs, each with --workers cores.  [default: 8 of 8]"
+    "--jobs",
+    type=click.IntRange(min=1),
+    help="Slurm: number of jobs, each with --workers cores.  [default: 8 jobs of 8 cores]",
 )
 @slurm_options
 @click.option(
@@ -120,7 +122,7 @@ def render(
         del asked["farm"]
         dataset = api.render_on_slurm(planned, exposed_negatives=exposed_negatives, progress=Bar(), **asked)
         if dataset is None:
-            say("Run the same command again, with --wait, to follow the jobs and to merge what they rendered.")
+            say("Run the same command again, with --wait, to follow the jobs and to merge their scenes.")
             return
     else:
         dataset = api.render(planned, exposed_negatives=exposed_negatives, progress=Bar(), **asked)

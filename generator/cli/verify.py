@@ -23,12 +23,12 @@ _OF_LABELS = {"columns", "task", "train", "familiar"}
     "--splits",
     "labels",
     type=FILE,
-    help="Check the labels in this CSV or JSON file, which others made, instead of a DATASET.",
+    help="CSV or JSON file with splits made by others; check its labels instead of a DATASET.",
 )
 @click.option(
     "--columns",
     multiple=True,
-    help="Which column of the file has which role, as split=fold,label=caption or "
+    help="Columns of the file by role, such as split=fold,label=caption or "
     "first=animal,first.color=paint,second=...  "
     "[default: columns named like their role]",
 )
@@ -42,7 +42,7 @@ _OF_LABELS = {"columns", "task", "train", "familiar"}
 @click.option(
     "--images",
     metavar="N|all",
-    help="Compare N images, drawn from every split, or all of them with their records.  [default: none]",
+    help="Compare N images, drawn from every split, or all images with their records.  [default: none]",
 )
 @click.option(
     "--render/--no-render",
@@ -53,20 +53,20 @@ _OF_LABELS = {"columns", "task", "train", "familiar"}
 @click.option(
     "--reproduce/--no-reproduce",
     default=True,
-    help="Make everything but the images again and compare the bytes.",
+    help="Make all files except images again and compare their bytes.",
 )
-@click.option("--seed", type=SEED, help="With --images N, which are drawn.  [default: at random]")
+@click.option("--seed", type=SEED, help="Seed that draws the images of --images N.  [default: at random]")
 @JSON
 @click.pass_context
 def verify(context: click.Context, dataset: Path | None, labels: Path | None, as_json: bool, **options: Any) -> None:
     """Check DATASET: no leaks, every caption true, every foil false, equal familiarity, complete files.
 
     With --splits, check splits that others made. It finds arrangements or images that two splits share (in the same
-    words, in another order, or by converse), values that an object's position gives away, true negatives and unequal
+    words, in another order, or by converse), values that an object's position reveals, true negatives and unequal
     familiarity.
 
-    Plans, recorded relations, texts, items and cards are also made again, and every byte compared; a dataset that
-    another version of the code made, or other code, is judged alone. The certificate says which was done.
+    Plans, recorded relations, texts, items and cards are also made again, and every byte is compared; not for
+    a dataset that another version of the code, or other code, made. The certificate says whether this was done.
 
     With --images, also check that images show what their records say: the color, outline and box of every object.
     With Blender, render them again and compare. The certificate names the level that was reached: records, sampled
@@ -114,7 +114,7 @@ def _examination(spec: str, again: bool | None, seed: int | None) -> "Examinatio
 
 
 def report(found: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """The lines to print for each benchmark or task: findings, notes, tables of familiarity, the verdict's sentence."""
+    """Yields the lines to print for each benchmark or task: findings, notes, tables of familiarity and the verdict."""
     for name, each in found.items():
         for finding in each["findings"]:
             yield f"{name}: {finding['fault']}: {finding['what']}"

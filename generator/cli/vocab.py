@@ -21,7 +21,7 @@ def check(family: str, as_json: bool) -> None:
     """Check FAMILY, a name or the path of a TOML file, and list all its mistakes at once.
 
     Also warns of wrong English plurals and articles, of colours closer than a CIEDE2000 of 10, of objects whose masks
-    overlap by more than 95%, and of textures that can hardly be seen on an object, which it renders. Notes say which
+    overlap by more than 95%, and of textures that are hardly visible on an object (it renders them). Notes say which
     values and objects of a shipped family need larger images (docs/vocabularies.md).
 
     The exit code is 2 if the family cannot be used, 1 if there are only warnings.
@@ -162,7 +162,7 @@ def import_(
     "--from",
     "source",
     type=click.Path(path_type=Path),
-    help="The game's public.zip, or a folder of its .pmd files.  [default: the place of Debian's package 0ad-data]",
+    help="The game's public.zip, or a folder of its .pmd files.  [default: where Debian's package 0ad-data has it]",
 )
 @JSON
 def install(name: str, source: Path | None, as_json: bool) -> None:
