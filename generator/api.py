@@ -217,8 +217,8 @@ def render_again(
 ) -> Dataset:
     """Render the recorded scenes of a dataset again and copy its benchmarks.
 
-    `out`: a folder or a URL; by default a folder named after the changes. `resolution`, `quality`, `outputs`: None keeps
-    those of the dataset. Other arguments are as for `render`; without `shards`, images are separate files.
+    `out`: a folder or a URL; by default a folder named after the changes. `resolution`, `quality`, `outputs`: None
+    keeps the dataset's. Other arguments are as for `render`; without `shards`, images are separate files.
     """
     opened = Dataset.open(source)
     changes = Changes(

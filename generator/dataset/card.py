@@ -67,7 +67,7 @@ def card(root: Path) -> dict[str, str]:
 
 
 def _readme(title: str, world: Manifest, benchmarks: Mapping[str, Manifest]) -> str:
-    world, benchmarks = json.loads(json.dumps([world, benchmarks]))  # a template asks for keys that are not there
+    world, benchmarks = json.loads(json.dumps([world, benchmarks]))  # plain dicts: a template reads missing keys
     counted = {split for made in benchmarks.values() for split in made.get("scenes", {})}
     request = world["request"]
     return _template().render(
@@ -94,7 +94,7 @@ def _template() -> Template:
 
 
 def asset_sets_needed(request: Manifest) -> list[str]:
-    """The asset sets that must be installed to render again; none of those that come with the project."""
+    """The asset sets that must be installed to render again, without the sets that come with the project."""
     assets = request.get("assets", {"set": "builtin", "meshes": []})
     sets = {name.rpartition("/")[0] or assets["set"] for name in assets["meshes"]} - {*SHIPPED}
     return sorted(sets)
@@ -126,7 +126,7 @@ def _croissant(root: Path, name: str, request: Manifest, benchmarks: Mapping[str
 
 
 def _scene_files(world: Path, request: Manifest, images: Node) -> Iterator[Node]:
-    """The images and what is written beside them, in folders or in tars."""
+    """Yields the images and the pixel outputs, in folders or in tars."""
     within: Node = {}
     if "tar_bytes" in request:
         tars = {path: digest for path, digest in read_sums(world).items() if path.endswith(".tar")}
@@ -154,8 +154,8 @@ def _file(name: str, path: str, digest: str | None, kind: str) -> Node:
 
 
 def _field(column: Column, place: str, path: str, within: str = "") -> Node:
-    """A column, or with `within` a field of the structs in that column. Maps are left out, which Croissant cannot
-    describe."""
+    """A column, or with `within` a field of the structs in that column. Maps are left out: Croissant cannot
+    describe them."""
     name, kind = f"{place}/{column.name}", column.type
     field: Node = {"@type": "cr:Field", "@id": name, "name": name, "description": column.meaning}
     if pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind):

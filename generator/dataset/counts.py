@@ -1,5 +1,5 @@
-"""What a benchmark counts: questions and their texts, and the atoms and compounds that captions name (CREPE,
-appendix A)."""
+"""Counts of a benchmark: questions and their texts, and the atoms and compounds that captions name (CREPE, appendix
+A)."""
 
 import json
 from collections import Counter, defaultdict
@@ -25,11 +25,11 @@ _CONVERSES = {
 _COUNTS = ("n_objects", "n_attributes", "n_relations")
 Name = tuple[str, ...]
 """An atom: (kind, value), (category word, category) or ("relation", relation). A compound: (value, category) or
-(category, relation, category), of a relation and its converse the first in alphabetical order."""
+(category, relation, category); of a triple and its converse, the alphabetically first."""
 
 
 class Vocabulary(TypedDict):
-    """vocabulary.toml, as far as it is read here."""
+    """The key of vocabulary.toml that is read here."""
 
     category: str
 
@@ -45,9 +45,9 @@ def vocabulary_of(world: World) -> Vocabulary:
 def count_benchmark(benchmark: Benchmark, vocabulary: Vocabulary) -> dict[str, Any]:
     """Counts of a benchmark, ready for JSON.
 
-    `questions` (CREPE, tables 4 and 5): count_questions by protocol, kind and split. `names` (table 7): by split the
-    different atoms and compounds that captions name, and how many of them no training caption names. `atoms` (figure
-    4): of each atom the captions of each split that name it. Captions are counted once for each image.
+    `questions` (CREPE, tables 4 and 5): count_questions by protocol, kind and split. `names` (table 7): for each split
+    the numbers of distinct atoms and compounds that captions name, and of those that no training caption names. `atoms`
+    (figure 4): for each atom the number of captions of each split that name it. A caption counts once for each image.
     """
     texts = benchmark.texts
     names = {
@@ -68,12 +68,12 @@ def count_benchmark(benchmark: Benchmark, vocabulary: Vocabulary) -> dict[str, A
 
 
 def count_questions(benchmark: Benchmark, groupings: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
-    """How many questions a benchmark has. A grouping is some labels, and has a row for each of their values: protocol,
-    kind, skill, split, and level and n (the number of atoms) of the caption.
+    """Count the questions of a benchmark. For each grouping (a sequence of labels), returns a row for each combination
+    of their values. Labels: protocol, kind, skill, split, and level and n (the number of atoms) of the caption.
 
-    A row has its labels, `items`, their different `captions` (slot c, once for each image), their `false_texts`, and
-    `set_size`, the number of texts that an image is asked against; None where items differ. Training texts are no
-    questions.
+    A row has its labels and the numbers of `items`, of their distinct `captions` (once for each image) and of their
+    `false_texts`; and `set_size`, the number of candidates of an item, None if items differ. Only slots c and n count.
+    Items of training are skipped.
     """
     columns = ("item_id", "protocol", "kind", "skill", "split")
     items = {
@@ -104,7 +104,7 @@ def count_questions(benchmark: Benchmark, groupings: Sequence[Sequence[str]]) ->
 
 
 def _candidates(benchmark: Benchmark) -> Iterator[tuple[str, str, str, bool]]:
-    """Item, scene, text and truth of the captions of all items and of what they are compared with."""
+    """Yields item, scene, text and truth of all candidates in the slots c (captions) and n (foils)."""
     columns = ("item_id", "scene_id", "text_id", "truth", "slot")
     for *found, slot in zip(*(benchmark.candidates[name].to_pylist() for name in columns), strict=True):
         if slot in ("c", "n"):

@@ -15,7 +15,7 @@ from generator.base.limits import check_file
 
 Record = dict[str, Any]
 _SECONDS = 1.0
-"""Scenes of this many seconds are committed together: the most work that a kill or a power cut costs."""
+"""Seconds between commits: the most work that a kill or a power cut can lose."""
 _TABLES = """
 PRAGMA trusted_schema = OFF;
 CREATE TABLE IF NOT EXISTS scenes (scene_id TEXT PRIMARY KEY, record TEXT) WITHOUT ROWID;
@@ -47,7 +47,7 @@ class Journal:
 
     @contextmanager
     def _room(self) -> Iterator[None]:
-        """A disk that is full is an OSError, as it is for every other file."""
+        """Context that turns SQLite's error for a full disk into an OSError, as other files raise it."""
         try:
             yield
         except sqlite3.OperationalError as error:
@@ -62,7 +62,7 @@ class Journal:
         return int(self._database.execute("SELECT count(*) FROM scenes").fetchone()[0])
 
     def add(self, record: Mapping[str, Any]) -> None:
-        """Add a scene's record, which replaces an earlier one."""
+        """Add a scene's record; it replaces an earlier record of the scene."""
         row = (record["scene_id"], json.dumps(record, sort_keys=True))
         with self._room():
             self._database.execute("INSERT OR REPLACE INTO scenes VALUES (?, ?)", row)
@@ -89,7 +89,7 @@ class Journal:
                 yield {**json.loads(record), "scene_id": scene_id}
 
     def add_tar(self, tar: str, sha256: str, last: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Note a finished tar: its path and digest, its last scene, and the place of each file (records.PACKED)."""
+        """Record a finished tar: its path and digest, its last scene, and the place of each file (records.PACKED)."""
         with self._room():
             self._database.execute("INSERT INTO tars VALUES (?, ?, ?, ?)", (tar, sha256, last, json.dumps(rows)))
         self.commit()

@@ -1,4 +1,4 @@
-"""States what the licences of meshes require of whoever publishes images of them."""
+"""States what the licences of meshes require from the publisher of images that show them."""
 
 import re
 from collections.abc import Mapping
@@ -22,12 +22,12 @@ def requirement_of(licence: str) -> str:
     'Images of them are adaptations, which it lets nobody share.'
     """
     if licence == UNDECLARED:
-        return "Nobody said when they were imported what they stand under: find out before you share images of them."
+        return "No licence was given at import: find out the licence before you share images of them."
     if licence == OWN:
         return "It asks nothing of images."
     found = _CREATIVE_COMMONS.search(licence)
     if not found:
-        return "Whoever shares images of them sees whether it allows that, and does what it asks."
+        return "Before you share images of them, check whether it allows that, and do what it asks."
     if found[1] == "0":
         return "It asks nothing of images."
     parts = (found[2] or "").upper().split("-")

@@ -1,8 +1,8 @@
 """The pixel outputs of a world: masks, depth, normals and boxes beside its images, and the files that hold them.
 
-All come from one ray through the centre of each pixel (generator/render/blender/rays.py), so they do not depend on
-the engine, its quality or its device. Rows run from the top of the image, columns from the left; the pixel in row r and
-column c has its centre at (c + 0.5, r + 0.5) of `generator.scene.projection`.
+All outputs come from one ray through the centre of each pixel (generator/render/blender/rays.py), so they do not depend
+on the engine, its quality or its device. Rows run from the top of the image, columns from the left; the pixel in row r
+and column c has its centre at (c + 0.5, r + 0.5) of `generator.scene.projection`.
 """
 
 import io
@@ -18,7 +18,7 @@ from generator.base.arrays import read_npy, read_png
 from generator.base.errors import UserError, did_you_mean
 
 Box = tuple[int, int, int, int]
-_COMPRESSION = 4  # of 9; Pillow's own 6 takes three times as long for files that are a twentieth smaller
+_COMPRESSION = 4  # of 9; Pillow's default of 6 takes three times as long, for files that are 5% smaller
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class ObjectBoxes:
     height above the point it stands on; it may lie outside the image, or in a hole of the object. `amodal_box`: left,
     top, right, bottom of the object as if nothing hid it, clipped to the image, in whole pixels, right and bottom
     exclusive; it bounds the outline. `visible_box`: the same around the pixels whose centre shows the object, None
-    where no pixel does. `visible_pixels`: how many pixels show it. `visible_fraction`: that number over the number that
-    would show it if nothing hid it, 0..1.
+    where no pixel does. `visible_pixels`: how many pixels show it. `visible_fraction`: `visible_pixels` over the number
+    of pixels that would show it if nothing hid it, 0..1.
     """
 
     index: int
@@ -46,11 +46,11 @@ class ObjectBoxes:
 class PixelOutputs:
     """What the centre of each pixel of an image shows.
 
-    `mask`: uint8 [height, width], 0 where no object is, i + 1 where object i of the scene is. `depth`: float32 [height,
-    width], metres along the viewing axis (not along the ray), infinite where there is neither object nor floor.
-    `normals`: float32 [height, width, 3], unit vectors in the axes of the camera: x to the right, y up, z towards the
-    camera; smooth as the surface is shaded, so near an outline z can be slightly negative; 0 where depth is infinite.
-    `boxes`: one entry an object, in the scene's order.
+    `mask`: uint8 [height, width], 0 where there is no object, i + 1 for object i of the scene. `depth`: float32
+    [height, width], metres along the viewing axis (not along the ray), infinite where there is neither object nor
+    floor. `normals`: float32 [height, width, 3], unit vectors in the axes of the camera: x to the right, y up, z
+    towards the camera; smooth as the surface is shaded, so near an outline z can be slightly negative; 0 where depth is
+    infinite. `boxes`: one entry an object, in the scene's order.
     """
 
     mask: np.ndarray
@@ -82,12 +82,12 @@ def output_path(output: str, scene_id: str) -> str:
 
 
 def bytes_a_pixel(outputs: Sequence[str]) -> float:
-    """About how much the files of these outputs take for each pixel of an image."""
+    """Approximate bytes of the files of these outputs for each pixel of an image."""
     return sum(_FORMATS[output].bytes_a_pixel for output in outputs)
 
 
 def encode(output: str, pixels: PixelOutputs) -> bytes:
-    """The bytes of an output's file; equal outputs have equal bytes."""
+    """The bytes of an output's file; equal outputs give equal bytes."""
     return _FORMATS[output].encode(pixels)
 
 
@@ -100,7 +100,7 @@ def decode(output: str, data: bytes) -> Any:
 
 
 def png(image: Image.Image) -> bytes:
-    """An image as the bytes of a PNG file: its pixels and nothing else, so that equal images are equal bytes."""
+    """An image as the bytes of a PNG file: only its pixels, so that equal images give equal bytes."""
     file, bare = io.BytesIO(), Image.frombytes(image.mode, image.size, image.tobytes())
     bare.save(file, "PNG", compress_level=_COMPRESSION)
     return file.getvalue()
@@ -144,4 +144,4 @@ _FORMATS = {
     "boxes": _Format(".json", 0.02, _write_boxes, _read_boxes),
 }
 OUTPUTS = tuple(_FORMATS)
-"""What `gen render --with` takes."""
+"""The names that `gen render --with` accepts."""

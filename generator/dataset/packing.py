@@ -25,9 +25,9 @@ _BLOCK, _RECORD = tarfile.BLOCKSIZE, tarfile.RECORDSIZE
 class Packer:
     """Packs the files of a world's scenes into tars of at most `size` bytes, in order of scene_id.
 
-    A scene's files stay in one tar, which is larger than `size` only where one scene is. A finished tar is noted in the
-    journal and its files are removed, so packing can be stopped and continued, and needs little more room than the
-    images.
+    All files of a scene are in the same tar; a tar is larger than `size` only if a single scene is. A finished tar is
+    recorded in the journal and its files are deleted, so packing can be stopped and resumed, and needs little more disk
+    space than the images.
     """
 
     def __init__(self, folder: Path, size: int, journal: Journal):
@@ -63,7 +63,7 @@ class Packer:
     def _fill(
         self, tar: str, scene: Mapping[str, Any] | None, rest: Iterator[Mapping[str, Any]]
     ) -> Mapping[str, Any] | None:
-        """Write a tar of a scene and as many of the next scenes as fit; returns the first that does not."""
+        """Write a tar of `scene` and the next scenes that fit; returns the first scene that does not fit, or None."""
         rows: list[dict[str, Any]] = []
         last = ""
         with new_tar(self._folder / tar) as writer:
@@ -99,7 +99,7 @@ def scene_json(row: Mapping[str, Any]) -> bytes:
 
 @contextmanager
 def new_tar(path: Path) -> Iterator["TarWriter"]:
-    """Context that writes a tar, which gets its name only when it is finished."""
+    """Context that writes a tar atomically: it gets its name only when it is finished."""
     with draft_of(path) as draft, draft.open("wb") as file:
         with tarfile.open(fileobj=file, mode="w", format=tarfile.USTAR_FORMAT) as tar:
             yield TarWriter(tar)
@@ -108,7 +108,7 @@ def new_tar(path: Path) -> Iterator["TarWriter"]:
 
 
 class TarWriter:
-    """Writes files into a tar and says where each lies."""
+    """Writes files into a tar and returns their places."""
 
     def __init__(self, tar: tarfile.TarFile):
         self._tar, self._used = tar, 0

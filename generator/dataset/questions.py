@@ -1,6 +1,7 @@
-"""The questions in words that the items of a benchmark become.
+"""Turns the items of a benchmark into questions in words.
 
-An option of a question is a candidate, an image with a text, named by its row in the benchmark's table of candidates.
+An option of a question is a candidate, an image with a text. It is identified by its row in the benchmark's table of
+candidates.
 """
 
 import re
@@ -17,19 +18,19 @@ from generator.dataset.reader import Benchmark
 
 CHOICE, IMAGES, YES_NO = "choice", "images", "yes-no"
 MOST = 5
-"""Options of a choice."""
+"""The most options of a choice."""
 Form = Literal["choice", "yes-no"]
 PAIRS = "pairs"
 _TRUE = ("c", "p")
-"""Slots of captions that are true and are compared with those of slot n."""
+"""Slots of true captions that are compared with the foils of slot n."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question about an item: which of some options is true, or of one alone whether it is.
+    """A question about an item: which of several options is true, or whether a single option is true.
 
     form: CHOICE (captions of an image), IMAGES (images of a caption) or YES_NO. options: rows of candidates in the
-    order shown. true: the row of the true one, None of YES_NO. order: which of the orders it is.
+    order shown. true: the row of the true option, None for YES_NO. order: number of this cyclic order, from 0.
     """
 
     item: str
@@ -46,13 +47,13 @@ _ID = re.compile(
 
 def question_id(question: Question, number: int, whole: int, benchmark: Benchmark) -> str:
     """The id of the `number`-th of `whole` questions about an item: ITEM.1of4.ROWS.BENCHMARK, with the rows of its
-    options as they are shown and the begin of the benchmark's digest."""
+    options in the order shown and the first 8 characters of the benchmark's digest."""
     options = "-".join(map(str, question.options))
     return f"{question.item}.{number}of{whole}.{options}.{benchmark.digest[:8]}"
 
 
 class Named(NamedTuple):
-    """What a question's id says. benchmark: the begin of a digest."""
+    """The parts of a question's id. benchmark: the first 8 characters of its digest."""
 
     item: str
     number: int
@@ -62,7 +63,7 @@ class Named(NamedTuple):
 
 
 def read_id(name: str) -> Named | None:
-    """What a question's id says, None where it is no such id.
+    """Parse a question's id; returns None for any other text.
 
     >>> read_id("binary-000017-0.1of2.35-34.0a1b2c3d").options
     (35, 34)
@@ -87,11 +88,11 @@ class Candidates:
 def make_questions(
     benchmark: Benchmark, rows: Candidates, protocols: Sequence[str], form: Form, orders: int | None = None
 ) -> list[Question]:
-    """The questions of the items of some protocols. orders: how many cyclic orders of its options a choice is asked in;
-    None for all.
+    """Returns the questions of the items of some protocols. orders: number of cyclic orders of its options in which a
+    choice is asked; None for all.
 
-    A choice has a true caption and up to MOST - 1 false ones, drawn by the item's name, evenly over their kinds, where
-    there are more. The first order is drawn by the name too. Items against a pool have none.
+    A choice has a true caption and at most MOST - 1 false captions. If there are more, they are drawn evenly over their
+    kinds. This draw and the first order are seeded by the item's name. Items with a pool have no questions.
     """
     wanted = pc.field("protocol").isin(list(protocols)) & pc.field("pool_id").is_null()
     chosen = benchmark.items.filter(wanted).select(["item_id", "protocol"]).to_pydict()
@@ -113,11 +114,12 @@ def make_questions(
 
 
 Group = tuple[str, list[int]]
-"""The form of a question, and the rows of its options, the true one first."""
+"""The form of a question, and the rows of its options, the true option first."""
 
 
 def _choices(item: str, own: Sequence[int], rows: Candidates) -> list[Group]:
-    """A choice for each slot with false captions, and of slot n for each kind of true ones, if all have one image."""
+    """A choice for each slot with false captions, with the true caption of that slot; for slot n, one with c and one
+    with p. A slot without a true caption takes c. Choices with several images are left out."""
     groups: list[Group] = []
     for slot in dict.fromkeys(rows.slot[row] for row in own if not rows.truth[row]):
         of_kind: dict[str, list[int]] = defaultdict(list)
@@ -135,7 +137,8 @@ def _choices(item: str, own: Sequence[int], rows: Candidates) -> list[Group]:
 
 
 def _pairs(own: Sequence[int], rows: Candidates) -> list[Group]:
-    """Of two images and two captions: which caption is true of each image, and which image each caption is true of."""
+    """The questions of two images and two captions: the true caption of each image, and the true image of each
+    caption."""
     groups: list[Group] = []
     for form, names in ((CHOICE, rows.scene), (IMAGES, rows.slot)):
         for name in sorted({names[row] for row in own}):

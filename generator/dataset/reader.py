@@ -39,8 +39,8 @@ _SCHEMAS = {"scenes": SCENES, "packed": PACKED, **BENCHMARK_TABLES}
 class Component:
     """A finished folder of a dataset: its manifest, sums and tables.
 
-    Raises UserError when it is unfinished, of another format, when a table's bytes are not those of its sums, and when
-    a file is a link or a name in a table could leave the folder (generator.base.paths).
+    Raises UserError if it is unfinished or of another format, if a table does not match its checksum, and if a file is
+    a link or a name in a table could lead out of the folder (generator.base.paths).
     """
 
     def __init__(self, folder: Path, resume: str, shape: Any):
@@ -59,7 +59,7 @@ class Component:
         self.sums = read_sums(folder)
 
     def path(self, name: str) -> Path:
-        """The path of a file of this component, which need not exist. Raises UserError when it leaves the folder."""
+        """The path of a file of this component, which need not exist. Raises UserError if it leaves the folder."""
         return file_in(self.folder, name)
 
     @property
@@ -68,7 +68,7 @@ class Component:
         return str(self.manifest["sums"])
 
     def table(self, name: str, schema: pa.Schema) -> pa.Table:
-        """A table of this component. Raises UserError when its bytes are not those of its sum."""
+        """A table of this component. Raises UserError if it does not match its checksum."""
         path = self._whole(name)
         table = read_table(path, schema)
         check_names(table, path)
@@ -96,7 +96,7 @@ class World(Component):
 
     @cached_property
     def scenes(self) -> pa.Table:
-        """The scenes table (schema.SCENES), failed ones included."""
+        """The scenes table (records.SCENES), including failed scenes."""
         return self.table("scenes", SCENES)
 
     @property
@@ -109,8 +109,8 @@ class World(Component):
             raise UserError(f"{path} cannot be read ({error}); restore it or render again.") from None
 
     def image_path(self, scene_id: str) -> Path:
-        """Path of a scene's image. Raises UserError when the images lie in tars; `image` reads them wherever they
-        lie."""
+        """Path of a scene's image. Raises UserError if the images are in tars; `image` reads images in tars
+        too."""
         if self._packed:
             raise UserError(
                 f"{self.folder} has its images in tars (shards/); read them with World.image or WebDataset."
@@ -120,8 +120,8 @@ class World(Component):
     def image(self, scene_id: str) -> Image.Image:
         """A scene's image, RGB.
 
-        Raises UserError when its file is missing or no PNG file, when its bytes are not those of its sum, and when it
-        is larger than the manifest says.
+        Raises UserError if its file is missing or no PNG file, if it does not match its checksum, and if the image is
+        larger than the manifest says.
         """
         path = f"images/{scene_id}.png"
         try:
@@ -133,7 +133,7 @@ class World(Component):
 
     @property
     def _size(self) -> tuple[int, int]:
-        """Width and height that the manifest gives the images; the most that is read where it gives none."""
+        """Width and height of the images by the manifest; if it has none, the largest that are read."""
         width, height = (self.manifest["request"].get(name) for name in ("width", "height"))
         return (width, height) if isinstance(width, int) and isinstance(height, int) else (MOST_SIDE, MOST_SIDE)
 
@@ -146,8 +146,7 @@ class World(Component):
         """uint8 [height, width]: 0 where the pixel's centre shows no object, i + 1 where it shows object i of the
         scene.
 
-        Raises UserError, as `depth`, `normals` and `boxes` do, when the world has no such output or its file is
-        damaged.
+        `mask`, `depth`, `normals` and `boxes` raise UserError if the world has no such output or its file is damaged.
         """
         return np.asarray(self._output("masks", scene_id))
 
@@ -181,12 +180,12 @@ class World(Component):
         return self.digest_of(f"images/{scene_id}.png")
 
     def files_of(self, scene_id: str) -> dict[str, str]:
-        """SHA-256 of a scene's image and outputs, by path. Raises UserError where one is not listed."""
+        """SHA-256 of a scene's image and outputs, by path. Raises UserError if a file is not listed."""
         paths = (f"images/{scene_id}.png", *(output_path(each, scene_id) for each in self.outputs))
         return {path: self.digest_of(path) for path in paths}
 
     def digest_of(self, path: str) -> str:
-        """SHA-256 of a file of a scene, in a folder or in a tar. Raises UserError when the world has no such file."""
+        """SHA-256 of a file of a scene, in a folder or in a tar. Raises UserError if the world has no such file."""
         digest = self._packed[path].sha256 if path in self._packed else self.sums.get(path)
         if digest is None:
             raise UserError(f"{self.folder} lists no {path}; restore it or make the dataset again.")
@@ -195,12 +194,12 @@ class World(Component):
     def read(self, path: str) -> bytes:
         """The bytes of a file of a scene, such as `images/000017.png`, in a folder or in a tar.
 
-        Raises UserError when it is missing, or when its bytes are not those of its sum.
+        Raises UserError if it is missing or does not match its checksum.
         """
         place, expected = self._packed.get(path), self.digest_of(path)
         data = self._bytes(path, place)
         if hashlib.sha256(data).hexdigest() != expected:
-            fetch(self.folder.parent, f"world/{place.tar if place else path}")  # where the folder stands for a URL
+            fetch(self.folder.parent, f"world/{place.tar if place else path}")  # if it is a URL's folder
             data = self._bytes(path, place)
         if hashlib.sha256(data).hexdigest() != expected:
             where = self.folder / (place.tar if place else path)
@@ -251,7 +250,7 @@ class Benchmark(Component):
         self.name = folder.name
 
     def __getattr__(self, name: str) -> pa.Table:
-        """The tables `splits`, `texts`, `items`, `candidates` and `pools` (schema.BENCHMARK_TABLES)."""
+        """The tables `splits`, `texts`, `items`, `candidates` and `pools` (records.BENCHMARK_TABLES)."""
         if name not in BENCHMARK_TABLES:
             raise AttributeError(name)
         table = self.table(name, BENCHMARK_TABLES[name])
@@ -293,7 +292,7 @@ class Dataset:
     def open(cls, path: str | Path) -> "Dataset":
         """Open the dataset at `path`, a folder, a URL or `example`; images at a URL are fetched when they are read.
 
-        Raises UserError when there is none, or when its world is unfinished or damaged.
+        Raises UserError if there is none, or if its world is unfinished or damaged.
         """
         root = local_folder(path) if isinstance(path, str) else path
         if not (root / "world").is_dir():
@@ -301,13 +300,13 @@ class Dataset:
         return cls(root, World(folder_in(root, "world")))
 
     def benchmark_names(self) -> list[str]:
-        """Names of the benchmarks over this world, sorted. Raises UserError when one could leave its folder."""
+        """Names of the benchmarks over this world, sorted. Raises UserError if a name could leave the folder."""
         folders = folder_in(self.root, "benchmarks").glob("[!.]*")
         return sorted(check_benchmark_name(path.name) for path in folders if path.is_dir())
 
     def benchmark(self, name: str | None = None) -> Benchmark:
-        """The benchmark of that name; without a name the only one, or of several the one made with the world. Raises
-        UserError when there is none or a choice."""
+        """The benchmark of that name. Without a name: the only benchmark, or the only benchmark made with the world.
+        Raises UserError if there is no such benchmark."""
         names = self.benchmark_names()
         if not names:
             raise UserError(f"{self.root} has no benchmark yet; make one with `gen split {self.root} --holdout 3x3`.")
@@ -317,14 +316,14 @@ class Dataset:
                 raise UserError(f"{self.root} has several benchmarks; choose one with --benchmark: {', '.join(names)}.")
             (name,) = first
             if others := [each for each in names if each != name]:
-                logger.info(f"Benchmark {name}, made with the world; --benchmark names others: {', '.join(others)}.")
+                logger.info(f"Benchmark {name}, made with the world; --benchmark chooses another: {', '.join(others)}.")
         if name not in names:
             raise UserError(f"{self.root} has no benchmark '{name}'; {did_you_mean(name, names)}")
         return Benchmark(folder_in(self.root, f"benchmarks/{name}"))
 
     def block(self, name: str | None = None) -> dict[str, Any]:
-        """The held-out block of the benchmark of that name, or without a name the one that all share. Raises
-        UserError otherwise."""
+        """The held-out block of the benchmark of that name. Without a name: the block that all benchmarks share, else
+        that of `benchmark()`. Raises UserError if there is none."""
         blocks = [self.benchmark(each).holdout for each in self.benchmark_names()] if name is None else []
         if blocks and blocks[0] is not None and all(block == blocks[0] for block in blocks):
             return blocks[0]
@@ -336,11 +335,11 @@ class Images(Protocol):
 
     @property
     def digest(self) -> str:
-        """SHA-256 that identifies the content of all."""
+        """SHA-256 that identifies the content of all images."""
         ...
 
     def image(self, scene_id: str, /) -> Image.Image:
-        """An image, RGB. Raises UserError where it cannot be read."""
+        """An image, RGB. Raises UserError if it cannot be read."""
         ...
 
     def image_digest(self, scene_id: str, /) -> str:
@@ -362,10 +361,10 @@ class Level(StrEnum):
 
 
 def found_certificate(benchmark: Benchmark, world: Images) -> str:
-    """The status in the benchmark's verify.json, in words that say where it is from.
+    """The status in the benchmark's verify.json, as a phrase that says where it comes from.
 
-    Whoever passes a dataset on may have written that file. A certificate of other files, or with a status that none
-    has, counts as none.
+    Anyone who passes the dataset on can write that file. A certificate of other files, or with an unknown status or
+    level, does not count.
     """
     path = benchmark.path("verify.json")
     if not path.exists():
@@ -382,7 +381,7 @@ def found_certificate(benchmark: Benchmark, world: Images) -> str:
 
 
 def covers(certificate: Mapping[str, Any], benchmark: Benchmark, world: Images) -> bool:
-    """Whether a certificate is of these files."""
+    """Whether a certificate was made for these files."""
     judged = (certificate.get("benchmark"), certificate.get("world"), certificate.get("manifests"))
     if not isinstance(world, World):
         return False

@@ -1,4 +1,4 @@
-"""What the files of a dataset hold, declared once: its tables with the meaning of every column, and its JSON records.
+"""Declares the files of a dataset: its tables, with the meaning of every column, and its JSON records.
 
 Arrow schemas, Croissant (card.py) and the tables of docs/dataset.md are made from these declarations.
 """
@@ -21,16 +21,16 @@ from generator.base.tables import read_schema
 
 FORMAT = "jackalope/1"
 VERSION = version("jackalope")
-"""Of the code that writes a component: the same version makes the same bytes again."""
+"""Version of the code that writes a component: the same version makes the same bytes again."""
 PLAN_FILE = "plan.parquet"
 
-# Tables. An annotation gives a column's type, where Python's is not enough an Arrow type, and last its meaning.
+# Tables. An annotation has a column's Python type, an Arrow type if that is not enough, and last the column's meaning.
 
 _ARROW: dict[Any, pa.DataType] = {str: pa.string(), int: pa.int32(), bool: pa.bool_(), float: pa.float64()}
 
 
 class PlannedObject(TypedDict):
-    """What a planned scene shall hold."""
+    """An object of a planned scene."""
 
     category: Annotated[str, "what the object is"]
     attributes: Annotated[dict[str, str], "its values by attribute kind"]
@@ -267,7 +267,7 @@ class HoldoutRecord(TypedDict, total=False):
 
 
 class RequestRecord(TypedDict, total=False):
-    """What a world or plan was asked for."""
+    """The request of a world or plan."""
 
     family: str
     vocabulary: str
@@ -300,7 +300,7 @@ class WorldManifest(TypedDict, total=False):
 
 
 class TextsRecord(TypedDict, total=False):
-    """Counts of a benchmark's items by protocol, and of what was dropped and refused by reason."""
+    """Counts of a benchmark's items by protocol, and of dropped items and refused foils by reason."""
 
     items: dict[str, int]
     dropped: dict[str, int]
@@ -330,14 +330,14 @@ class IndexRecord(TypedDict, total=False):
 
 
 def plan_schema(request: Mapping[str, Any]) -> pa.Schema:
-    """schema.PLAN with the request and the format in its metadata."""
+    """PLAN with the request and the format in its metadata."""
     return PLAN.with_metadata({"format": FORMAT, "request": json.dumps(request, sort_keys=True)})
 
 
 def plan_request(folder: Path) -> dict[str, Any] | None:
-    """What the plan in the folder of a world was asked for; None where the folder has no plan.
+    """The request of the plan in the folder of a world; None if the folder has no plan.
 
-    Raises UserError when the file is damaged or of another format.
+    Raises UserError if the file is damaged or of another format.
     """
     path = folder / PLAN_FILE
     if not path.exists():

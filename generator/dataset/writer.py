@@ -1,4 +1,4 @@
-"""Writes the components of a dataset. The manifest is written last, so a component with a manifest is whole."""
+"""Writes the components of a dataset. The manifest is written last, so a component with a manifest is complete."""
 
 import json
 import os
@@ -40,9 +40,9 @@ _REQUEST, _JOURNAL, _LOCK, _INDEX_LOCK = ".request.json", ".journal.db", ".lock"
 class WorldWriter:
     """Writes the world of a dataset while it is rendered, and keeps a journal of finished scenes.
 
-    Used as a context, it holds a lock on the folder. `request` holds everything that decides the files. A folder that
-    was begun with the same request is continued; one begun with another is refused with a UserError. With `tar_bytes`
-    in the request, the files of scenes are packed into tars of at most that many bytes, by `packer`.
+    Used as a context, it holds a lock on the folder. `request`: everything that decides the files. Resumes a folder
+    that was begun with the same request; raises UserError for a folder with another request. If the request has
+    `tar_bytes`, `packer` packs the files of scenes into tars of at most that many bytes.
     """
 
     def __init__(self, root: Path, request: Mapping[str, Any], packer: Callable[[Path, int, Journal], Packer] = Packer):
@@ -82,7 +82,7 @@ class WorldWriter:
 
     @property
     def done(self) -> Journal:
-        """The finished scenes of a world that is not finished."""
+        """The journal of finished scenes; only while the world is unfinished."""
         return self._journal
 
     def add(self, record: Mapping[str, Any]) -> None:
@@ -98,13 +98,14 @@ class WorldWriter:
         self._journal.add(record)
 
     def keep_plan(self, folder: Path) -> None:
-        """Copy the plan of the world in another folder, if it has one, where this world has none yet."""
+        """Copy the plan of the world in `folder`, if it has a plan and this world has none yet."""
         source, target = file_in(folder, PLAN_FILE), self.folder / PLAN_FILE
         if source.exists() and not target.exists():
             write_bytes(target, source.read_bytes())
 
     def finish(self, vocabulary: str) -> None:
-        """Write the tables, the sums and last the manifest; then remove the journal and temporary files."""
+        """Remove temporary files; write the tables, the sums and last the manifest; remove the journal; write the
+        index."""
         self._journal.commit()
         for stray in chain(self.folder.glob(".*"), self.folder.glob("*/.*")):  # of killed processes
             if not stray.name.startswith((_JOURNAL, _REQUEST)):
@@ -153,7 +154,7 @@ class WorldWriter:
             (self.folder / name).unlink(missing_ok=True)
 
     def _check(self) -> None:
-        """Raise UserError where the folder holds anything but a part of the world that is asked for."""
+        """Raise UserError if the folder holds anything except a part of the requested world."""
         for name, shape in (("manifest.json", WorldManifest), (_REQUEST, RequestRecord)):
             path = self.folder / name
             if path.exists():
@@ -172,8 +173,8 @@ class WorldWriter:
             check_plan(self._root, planned, {key: self._request.get(key) for key in planned})
 
     def _whole(self, record: Record) -> bool:
-        """Whether a scene of the journal need not be rendered again."""
-        # packing begins after every scene was tried, so from then on failed scenes stay failed
+        """Whether a scene of the journal is complete, so that it is not rendered again."""
+        # packing begins after every scene was tried; from then on failed scenes are not tried again
         if self._packer and self._packer.begun and ("failed" in record or self._packer.holds(record["scene_id"])):
             return True
         paths = record.get("files", {})
@@ -186,14 +187,14 @@ class BenchmarkWriter:
     """Writes the benchmark `name` over the world in `root`; `finish` replaces a benchmark of that name.
 
     Rows go to disk as they are added, so memory does not grow with the benchmark. Used as a context, it holds a lock on
-    the benchmark; without `finish` it leaves no files behind. Raises UserError where another process writes the
+    the benchmark; without `finish` it leaves no files behind. Raises UserError if another process writes the
     benchmark.
     """
 
     def __init__(self, root: Path, name: str):
         self.folder = root / "benchmarks" / check_benchmark_name(name)
         self._root = root
-        # each name ends in the same word, so that no benchmark's draft is another one's
+        # fixed last words, so that the draft of a benchmark is never the draft of another
         self._draft, self._old = (self.folder.with_name(f".{name}.{what}") for what in ("draft", "old"))
         self._open = ExitStack()
 
@@ -222,7 +223,7 @@ class BenchmarkWriter:
         self._open.close()
 
     def _recover(self) -> None:
-        """Remove what a killed process left of this benchmark, and put back what it was about to replace."""
+        """Remove the draft that a killed process left, and restore the benchmark that it was about to replace."""
         shutil.rmtree(self._draft, ignore_errors=True)
         if self._old.exists() and not self.folder.exists():
             os.replace(self._old, self.folder)
@@ -260,9 +261,9 @@ def write_benchmark(
     holdout: Mapping[str, Any] | None,
     manifest: Mapping[str, Any],
 ) -> Path:
-    """Write the benchmark `name` over the world in `root`, replacing one of that name; returns its folder.
+    """Write the benchmark `name` over the world in `root`; it replaces a benchmark of that name. Returns its folder.
 
-    `tables` has rows by the names of schema.BENCHMARK_TABLES; a missing table is empty.
+    `tables`: rows by table name (records.BENCHMARK_TABLES); a missing table is empty.
     """
     with BenchmarkWriter(root, name) as writer:
         for table, rows in tables.items():
@@ -274,7 +275,7 @@ def write_benchmark(
 def write_index(root: Path) -> None:
     """Write dataset.json, which lists the finished components with the digests of their sums, and the dataset's card.
 
-    For a dataset at a URL, all new files are copied there. Commands that write other benchmarks of the dataset wait.
+    If the dataset is at a URL, copies all new files there. Holds a lock: commands that write other benchmarks wait.
     """
     with locked(root / _INDEX_LOCK):
         _write_index(root)
@@ -297,7 +298,7 @@ def _write_index(root: Path) -> None:
 
 
 def check_free(root: Path) -> None:
-    """Raises UserError where a folder holds something, so that no world can be made in it."""
+    """Raises UserError if a folder holds files, so that no world can be made in it."""
     if root.exists() and not root.is_dir():
         raise UserError(f"{root} is a file; choose another --out.")
     if any(
@@ -309,13 +310,13 @@ def check_free(root: Path) -> None:
 
 
 def check_plan(root: Path, planned: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
-    """Raises UserError where the plan in a folder was asked for otherwise than it is now."""
+    """Raises UserError if the plan in a folder has another request than `asked`."""
     if planned != asked:
         raise UserError(f"{shown(root)} holds another plan: {difference(planned, asked)}; choose another --out.")
 
 
 def difference(begun: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
-    """A clause for an error message: the first difference between the request of a folder and the one asked for."""
+    """A clause for an error message: the first difference between the request of a folder and `asked`."""
     for key in sorted({*begun, *asked}):
         if begun.get(key) != asked.get(key):
             if key in ("vocabulary", "holdout", "holdouts", "splits"):

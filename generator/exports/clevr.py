@@ -1,4 +1,5 @@
-"""`gen export clevr`: a dataset as CLEVR's own files, field for field (github.com/facebookresearch/clevr-dataset-gen).
+"""`gen export clevr`: a dataset in CLEVR's file format, field for field
+(github.com/facebookresearch/clevr-dataset-gen).
 
 FOLDER/scenes/CLEVR_<split>_scenes.json and FOLDER/images/<split>/CLEVR_<split>_000000.png
 """
@@ -21,7 +22,7 @@ from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 
 KINDS = ("size", "material", "color")
 NO_SPLIT = "none"
-"""The name for the scenes of a benchmark that are in no split, such as the asymmetric ones of a grid."""
+"""The split name for scenes of a benchmark that are in no split, such as asymmetric scenes of a grid."""
 MARGIN = 0.2  # metres, CLEVR's: two objects closer than this along a direction are not related by it
 
 
@@ -30,9 +31,9 @@ def export_clevr(
 ) -> dict[str, int]:
     """Write scenes and images of the splits (all if none is named) into `out`; returns the number of scenes by split.
 
-    Rendered scenes that the benchmark does not use are a split too, NO_SPLIT. Scenes are numbered within their split in
+    Rendered scenes that the benchmark does not use form the split NO_SPLIT. Scenes are numbered within their split in
     the order of their scene_ids. `info` has the date, version and license that CLEVR's files name. Raises UserError
-    when objects have other attributes than CLEVR's, when there is no such split, or when `out` holds something.
+    if objects have other attributes than CLEVR's, if there is no such split, or if `out` is not empty.
     """
     vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
     check_family(vocabulary)
@@ -51,9 +52,9 @@ def check_family(vocabulary: Vocabulary) -> None:
     """Raise UserError unless objects have CLEVR's four fields and no others."""
     if vocabulary.category != "shape" or sorted(vocabulary.attributes) != sorted(KINDS):
         raise UserError(
-            f"CLEVR's objects have shape, {', '.join(KINDS)}; those of the family '{vocabulary.name}' have "
-            f"{', '.join((vocabulary.category, *vocabulary.attributes))}; export a family with CLEVR's, such as "
-            f"clevr-original."
+            f"CLEVR's objects have shape, {', '.join(KINDS)}; objects of the family '{vocabulary.name}' have "
+            f"{', '.join((vocabulary.category, *vocabulary.attributes))}; export a family with CLEVR's attributes, "
+            f"such as clevr-original."
         )
 
 

@@ -1,8 +1,8 @@
 """`gen export hf`: a folder for the Hugging Face Hub, and `gen publish`, which uploads it.
 
-OUT/data/SPLIT-00000.parquet   a row a scene, with its image: what the Hub's viewer shows
-OUT/questions/PROTOCOL.parquet a row a question
-OUT/dataset/                   the files of the dataset, from which it is verified and scored
+OUT/data/SPLIT-00000.parquet   a row for each scene, with its image; the Hub's viewer shows it
+OUT/questions/PROTOCOL.parquet a row for each question
+OUT/dataset/                   the files of the dataset, for `gen verify` and `score run`
 OUT/README.md, croissant.json, CITATION.cff
 """
 
@@ -45,13 +45,13 @@ _COLUMNS = {
 _VALUE = {"dtype": "string", "_type": "Value"}
 _FEATURES = {_TEXT: _VALUE, _TEXTS: {"feature": _VALUE, "_type": "List"}, _COLUMNS["image"]: {"_type": "Image"}}
 _ABOUT = {"info": {"features": {name: _FEATURES[kind] for name, kind in _COLUMNS.items()}}}
-"""How the library `datasets` knows that a column is an image, from the schema's metadata."""
+"""Metadata of the schema: it tells the library `datasets` the types of the columns, such as image."""
 _SCHEMA = pa.schema(_COLUMNS, metadata={"huggingface": json.dumps(_ABOUT)})
 
 
 @dataclass(frozen=True)
 class Publication:
-    """What only its publisher knows of a dataset: its title, its authors, and the SPDX name of its licence."""
+    """What the publisher states about a dataset: its title, its authors, and the SPDX name of its licence."""
 
     title: str
     creators: tuple[str, ...] = ()
@@ -63,8 +63,8 @@ def export_hf(
 ) -> dict[str, int]:
     """Write a benchmark and its images as the folder `out`; returns the number of scenes by split.
 
-    The files of the dataset are hard links where the file system allows it. Raises UserError when `out` holds
-    something.
+    The files of the dataset are hard links where the file system allows it. Raises UserError if `out` is not
+    empty.
     """
     fetch(dataset.root)
     samples = Samples(dataset, benchmark)
@@ -110,7 +110,7 @@ def export_hf(
 
 
 def _shown(dataset: Dataset, benchmark: Benchmark) -> dict[str, dict[str, Any]]:
-    """The columns of each scene that are neither its image nor its texts."""
+    """The columns `objects`, `held_out` and `group` of each scene, by scene_id."""
     names = ("scene_id", "held_out_bindings", "held_out_triples")
     held = zip(*(benchmark.splits[name].to_pylist() for name in names), strict=True)
     held_out = {scene: [*bindings, *triples] for scene, bindings, triples in held}
@@ -170,7 +170,7 @@ def _link(root: Path, out: Path) -> None:
 
 
 def _croissant(root: Path, about: Publication) -> str:
-    """The dataset's croissant.json, of the files in dataset/, with what the publisher says."""
+    """The dataset's croissant.json, with paths below dataset/ and with the publisher's title, licence and authors."""
     made = read_json(root / "croissant.json")
     for each in made["distribution"]:
         for key in ("contentUrl", "includes"):
@@ -213,9 +213,10 @@ def hub_name(to: str) -> str:
 
 
 def upload(folder: Path, name: str, private: bool) -> str:
-    """Upload a folder to the dataset `name` of the Hub; what is there already is not sent again. Returns its URL.
+    """Upload a folder to the dataset `name` of the Hub; files that are there already are not sent again. Returns its
+    URL.
 
-    The token is that of `hf auth login` or HF_TOKEN. Raises UserError where the Hub refuses or cannot be reached.
+    The token is that of `hf auth login` or HF_TOKEN. Raises UserError if the Hub refuses or cannot be reached.
     """
     import httpx
     from huggingface_hub import HfApi
@@ -229,6 +230,6 @@ def upload(folder: Path, name: str, private: bool) -> str:
         said = str(error).strip().splitlines() or [type(error).__name__]
         raise UserError(
             f"The Hub did not take {name}: {said[0]} Run `hf auth login`, or set HF_TOKEN to a token that may write; "
-            f"what arrived is kept, and the same command goes on."
+            f"uploaded files are kept: run the same command again to continue."
         ) from None
     return str(url)

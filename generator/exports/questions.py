@@ -1,8 +1,8 @@
 """`gen export lmms-eval`, `vlmevalkit`, `inspect` and `clip-benchmark`: the questions of a benchmark in folders that
-other tools run as they are.
+these tools can run directly.
 
-They are the questions of `score ask`. A question's id says what it asks, so that `score measure --items` reads the logs
-of these tools.
+The questions are the same as in `score ask`. A question's id contains its item and options, so `score measure --items`
+can read the logs of these tools.
 """
 
 import base64
@@ -35,17 +35,17 @@ _IMAGES = ["the first image", "the second image"]
 _LETTERS = string.ascii_uppercase
 _NOT_ASKED = ("train", "retrieval")
 _CIRCLE = 1_000_000
-"""VLMEvalKit takes rows whose numbers differ by a multiple of this for orders of one question."""
+"""VLMEvalKit treats rows whose indices differ by a multiple of this number as orders of the same question."""
 Row = dict[str, Any]
-"""A question in one order: `id` (generator.dataset.questions), `item`, `group`, the same in all orders, `scenes`,
-`question`, `options`, which have letters, `answer`, a letter, yes or no, and `cluster`, `protocol`, `kind`, `split`."""
+"""A question in one order: `id` (generator.dataset.questions), `item`, `group` (the same in all orders), `scenes`,
+`question`, `options` (with letters), `answer` (a letter, yes or no), `cluster`, `protocol`, `kind` and `split`."""
 
 
 @dataclass(frozen=True)
 class Questions:
-    """Which questions of a benchmark are asked, and how: as `score ask` does.
+    """The questions of a benchmark to ask, in the same words as `score ask`.
 
-    protocols, splits: of the items, all where none is named. orders: how many cyclic orders, None for all.
+    protocols, splits: of the items; empty for all. orders: number of cyclic orders, None for all.
     """
 
     dataset: Dataset
@@ -57,12 +57,12 @@ class Questions:
 
     @property
     def name(self) -> str:
-        """The name of the task: that of the dataset and the benchmark, of letters, digits and underscores."""
+        """The name of the task: names of dataset and benchmark, in lower-case letters, digits and underscores."""
         named = f"jackalope {self.dataset.root.resolve().name} {self.benchmark.name}"
         return re.sub(r"[^a-z0-9]+", "_", named.lower()).strip("_")
 
     def rows(self) -> list[Row]:
-        """The questions, by item. Raises UserError where the benchmark has none of those that are asked for."""
+        """The questions, by item. Raises UserError if the benchmark has no such questions."""
         items = {row["item_id"]: row for row in self.benchmark.items.to_pylist() if row["protocol"] not in _NOT_ASKED}
         for column, wanted in (("protocol", self.protocols), ("split", self.splits)):
             there = sorted({row[column] for row in items.values()})
@@ -99,7 +99,7 @@ class Questions:
 
 
 def _said(question: Question, candidates: Candidates) -> Row:
-    """What a question shows, asks and has for an answer."""
+    """The `scenes`, `question`, `options` and `answer` of a question."""
     texts, scenes = ([of[row] for row in question.options] for of in (candidates.text, candidates.scene))
     asked = {"scenes": scenes[:1], "question": _ASKED[question.form].format(texts[0]), "options": texts}
     if question.form == YES_NO:
@@ -111,7 +111,7 @@ def _said(question: Question, candidates: Candidates) -> Row:
 def export_questions(asked: Questions, tool: str, out: Path, progress: Progress = SILENT) -> dict[str, int]:
     """Write questions into the folder `out` for a tool of TOOLS; returns the numbers of `questions` and `images`.
 
-    Raises UserError when there are none, when the tool has no such questions, or when `out` holds something.
+    Raises UserError if there are no questions, if the tool cannot ask them, or if `out` is not empty.
     """
     rows = asked.rows()
     with whole_folder(out) as folder:
@@ -166,7 +166,7 @@ def _inspect(asked: Questions, rows: list[Row], folder: Path, progress: Progress
 
 
 def _vlmevalkit(asked: Questions, rows: list[Row], folder: Path, progress: Progress) -> tuple[int, int]:
-    """A TSV. The rows of one image name the first of them, which has it."""
+    """Write a TSV. The first row of an image holds the image; its other rows refer to the index of the first row."""
     if asked.form == YES_NO:
         raise UserError("A TSV of VLMEvalKit has options with letters; leave --form yes-no out.")
     if rows[-1]["group"] >= _CIRCLE:
@@ -197,8 +197,8 @@ def _base64(world: World, scene: str) -> str:
 
 
 def _clip_benchmark(asked: Questions, rows: list[Row], folder: Path, progress: Progress) -> tuple[int, int]:
-    """A folder for each protocol, kind and split, as CLIP_benchmark reads SugarCrepe: swap_att.json and val2017/. The
-    tool knows SugarCrepe's seven file names alone."""
+    """Write a folder for each protocol, kind and split, in SugarCrepe's layout: swap_att.json and val2017/.
+    CLIP_benchmark accepts only SugarCrepe's seven file names."""
     last = {row["group"]: row for row in rows}.values()
     alone = Counter(row["item"] for row in last)
     pairs = [row for row in last if alone[row["item"]] == 1 and len(row["options"]) == 2]
@@ -226,7 +226,7 @@ TOOLS: dict[str, Callable[[Questions, list[Row], Path, Progress], tuple[int, int
     "inspect": _inspect,
     "clip-benchmark": _clip_benchmark,
 }
-"""What writes the questions for each tool; returns the numbers of questions and of images."""
+"""The function that writes the questions for each tool; returns the numbers of questions and of images."""
 
 
 def _write_lines(rows: Iterable[Row], folder: Path) -> None:
@@ -234,7 +234,7 @@ def _write_lines(rows: Iterable[Row], folder: Path) -> None:
 
 
 def _copy(name: str, to: Path) -> None:
-    """Copy a program for another tool, which lies beside this file."""
+    """Copy the program `name`, written for another tool and stored beside this file."""
     write_text(to, Path(__file__).with_name(name).read_text(encoding="utf-8"))
 
 

@@ -1,4 +1,5 @@
-"""Scenes of a benchmark with their images and texts, and `gen export webdataset`: tars of them, a folder a split."""
+"""Scenes of a benchmark with their images and texts; `gen export webdataset` writes them as tars, a folder per
+split."""
 
 import json
 import os
@@ -57,7 +58,7 @@ class Samples:
         return licence_note(self._world)
 
     def of(self, split: str) -> Iterator[Sample]:
-        """The samples of a split. Raises UserError when an image is damaged."""
+        """The samples of a split. Raises UserError if an image is damaged."""
         for scene_id in self._scenes[split]:
             by_truth: dict[bool, list[str]] = {True: [], False: []}
             for text_id, truth in self._texts[scene_id].items():
@@ -66,16 +67,16 @@ class Samples:
 
 
 def licence_note(world: World) -> str:
-    """The licence notes that images of other people's meshes need; empty where the world has none."""
+    """The licence notes for images that show meshes of others; empty if the world has no such meshes."""
     lines = licences_of_others(world.manifest["request"].get("assets"))
     return "\n".join(["The images show meshes of others:", "", *lines, ""]) if lines else ""
 
 
 @contextmanager
 def whole_folder(out: Path) -> Iterator[Path]:
-    """A folder to write into, which becomes `out` if no error is raised.
+    """Context that yields a temporary folder and renames it to `out` at the end; after an error it is deleted.
 
-    Raises UserError when `out` exists and is not an empty folder.
+    Raises UserError if `out` exists and is not an empty folder.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(f"{out} is there already; remove it or choose another --out.")

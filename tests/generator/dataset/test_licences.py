@@ -13,8 +13,8 @@ from generator.dataset.licences import OWN, licences_of_others
         ("CC BY 4.0", "whoever shares them names the authors and what was changed."),
         ("CC BY-ND 4.0", "which it lets nobody share"),
         ("CC0 1.0", "It asks nothing of images."),
-        ("bought at a shop", "sees whether it allows that"),
-        ("not declared", "find out before you share"),
+        ("bought at a shop", "check whether it allows that"),
+        ("not declared", "find out the licence before you share"),
     ],
 )
 def test_the_licence_of_meshes_is_said_with_what_it_asks(licence: str, said: str) -> None:

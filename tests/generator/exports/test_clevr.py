@@ -113,5 +113,5 @@ def test_scenes_without_a_split_are_written_as_the_split_none(copied: Path, tmp_
 
 def test_families_without_clevrs_fields_are_refused() -> None:
     text = resource("scenes/clevr.toml").read_text(encoding="utf-8").replace('category = "shape"', 'category = "thing"')
-    with pytest.raises(UserError, match="those of the family 'clevr' have thing, color, material, size; export"):
+    with pytest.raises(UserError, match="objects of the family 'clevr' have thing, color, material, size; export"):
         check_family(parse_vocabulary(text, "family"))
