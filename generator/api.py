@@ -238,7 +238,7 @@ def render_again(
 def describe(dataset: str | Path, *, name: str | None = None, progress: Progress = SILENT, **texts: Any) -> Benchmark:
     """Write new texts for a dataset: another benchmark over the same images, holdout and splits. Nothing is rendered.
 
-    `dataset`: a folder or a URL. `name`: of the new benchmark; by default it is named after what is held out. `texts`:
+    `dataset`: a folder or a URL. `name`: name of the new benchmark, by default after what is held out. `texts`:
     as `describe_texts`. If a benchmark of that name was made by the same request, it is kept.
     """
     root = _local(dataset)
@@ -271,7 +271,7 @@ def describe_texts(
 ) -> tuple[str, Summary]:
     """`describe` for a local folder. Returns the benchmark's name and a summary of what it holds.
 
-    The arguments are the options of `gen describe` and mean the same; None is the default, or what the preset says.
+    The arguments are the options of `gen describe` and mean the same; None is the default, or the value of the preset.
     """
     request, suffix = Request(), "texts"
     if preset is not None:

@@ -137,8 +137,8 @@ class Command(click.Command):
 class Commands(click.Group):
     """A group of commands that prints log messages of the library, and reports expected errors in one sentence.
 
-    Exit code: 2 after a user's mistake, an error of a file, or too little memory; 130 after Ctrl-C. Its help lists the
-    commands in the order in which they were added.
+    Exit code: 2 after a user's mistake, if a file cannot be read or written, and if memory is short; 130 after Ctrl-C.
+    Its help lists the commands in the order in which they were added.
     """
 
     command_class = Command
@@ -159,7 +159,7 @@ class Commands(click.Group):
                 with extras_named():
                     return super().invoke(ctx)
             except KeyboardInterrupt:
-                say("Stopped. What is finished is kept: run the same command again to continue.")
+                say("Stopped. Finished work is kept: run the same command again to continue.")
                 ctx.exit(130)
             except UserError as error:
                 raise _Mistake(visible(error.message)) from error
@@ -168,7 +168,7 @@ class Commands(click.Group):
                 raise
             except MemoryError as error:
                 raise _Mistake(
-                    "There is not enough memory; end other programs, or ask for less at a time. What is finished is "
+                    "There is not enough memory; end other programs, or ask for less at a time. Finished work is "
                     "kept: run the same command again to continue."
                 ) from error
             except OSError as error:
@@ -177,7 +177,7 @@ class Commands(click.Group):
                 what = "write" if error.errno in _FULL else "use"
                 where = visible(str(error.filename or "the output folder"))
                 raise _Mistake(
-                    f"Cannot {what} {where}: {reason_of(error)}. What is finished is kept: mend this and run the same "
+                    f"Cannot {what} {where}: {reason_of(error)}. Finished work is kept: mend this and run the same "
                     f"command again."
                 ) from error
 

@@ -1,4 +1,4 @@
-"""Sandbox for a process that reads untrusted files (Landlock): no other folders, no network, no life after its parent.
+"""Sandbox for a process that reads untrusted files (Landlock): no other folders, no network; it ends with its parent.
 
 The kernel confines only the calling thread and threads that it starts later, so a process must be confined before any
 library starts threads. So this module imports no NumPy and no other module of the project.
@@ -17,7 +17,7 @@ from threading import Thread
 from time import sleep
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
-_READ, _READ_FILE = 0b1101, 0b0101  # rights to run, read and list; those of them that apply to a file
+_READ, _READ_FILE = 0b1101, 0b0101  # rights to run, read files and list folders; to run and read a file
 _ALL = ((1 << 13) - 1, (1 << 14) - 1, (1 << 15) - 1)  # all file rights of Landlock 1, 2 and 3
 _CONNECT = 0b11  # bind and connect, from version 4 on
 _SET_DEATH_SIGNAL, _NO_NEW_PRIVILEGES = 1, 38

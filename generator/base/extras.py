@@ -33,7 +33,7 @@ EXTRAS = {
     "spacy": ("spacy",),
     "lora": ("peft",),
 }
-"""The modules that code imports from each extra; the base installs none of them."""
+"""The modules that code imports from each extra; the base install has none of these."""
 _OF_PACKAGE = {package: extra for extra, packages in EXTRAS.items() for package in packages}
 _BLENDER = ((3, 11), (3, 13))
 """The versions of Python that Blender's module exists for."""
@@ -68,7 +68,7 @@ def missing(package: str) -> str:
     where = ""
     if package == "bpy" and sys.version_info[:2] not in _BLENDER:
         where = (
-            f" in an environment of Python 3.11 or 3.13 (it exists for no other, and this is "
+            f" in an environment of Python 3.11 or 3.13 (it exists only for these, and this is "
             f"{sys.version_info[0]}.{sys.version_info[1]})"
         )
     return (

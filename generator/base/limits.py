@@ -27,7 +27,7 @@ _SPARSE_FROM, _SPARSE = 64 << 20, 8
 
 
 def check_file(path: Path, most: int | None = None) -> None:
-    """Raise UserError where `path` is no regular file, is sparse, or has more than `most` bytes. It need not exist.
+    """Raise UserError if `path` is no regular file, is sparse, or has more than `most` bytes. It need not exist.
 
     A sparse file stores less than an eighth of its bytes; the rest reads as zeros. Up to 64 MiB it is allowed.
     """

@@ -84,7 +84,7 @@ class AnsweringProcess:
         return answer
 
     def close(self) -> None:
-        """End the process. Unless the last `ask` was answered, it is killed at once; else after 60 s at most."""
+        """End the process. Wait up to 60 s if its last `ask` was answered, then kill it; else kill it at once."""
         with self._ending:  # two threads may close it
             with suppress(BrokenPipeError):
                 self._input.close()

@@ -79,7 +79,7 @@ def _store(url: str) -> Iterator[Any]:
         raise
     except ImportError as error:
         raise UserError(f"{url} needs another package: {error}.") from None
-    except Exception as error:  # every store has errors of its own
+    except Exception as error:  # each kind of store raises its own errors
         raise UserError(f"{url} cannot be used: {type(error).__name__}: {error}.") from error
 
 
@@ -217,7 +217,8 @@ def publish(root: Path) -> None:
         }
         mine = {_folder(name) for name in manifests if name.startswith("benchmarks/")}
         old = [name for name in there if _folder(name) in mine and (_folder(name) not in same or name not in own)]
-        for name in sorted(old, key=lambda name: not name.endswith("manifest.json")):  # manifests first
+        # manifests first, so that no partial benchmark looks finished
+        for name in sorted(old, key=lambda name: not name.endswith("manifest.json")):
             files.rm_file(name)
         new = [name for name in own if _folder(name) not in same or name.endswith("/verify.json")]
         last = [name for name in new if name in manifests] + [name for name in own if name == _INDEX]

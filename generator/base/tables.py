@@ -108,7 +108,7 @@ def _refused(path: Path) -> Iterator[None]:
     except MemoryError:
         raise UserError(
             f"{path} would take more than {_allowed(path) >> 20:,} MiB of memory, and has {path.stat().st_size:,} "
-            f"bytes; no honest table does, so take it from someone you trust."
+            f"bytes; a valid table never does, so take it from someone you trust."
         ) from None
     except (OSError, ValueError, KeyError, pa.ArrowException) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")

@@ -23,7 +23,7 @@ _OF_LABELS = {"columns", "task", "train", "familiar"}
     "--splits",
     "labels",
     type=FILE,
-    help="CSV or JSON file with splits made by others; check its labels instead of a DATASET.",
+    help="CSV or JSON file with splits made elsewhere; check its labels instead of a DATASET.",
 )
 @click.option(
     "--columns",
@@ -61,7 +61,7 @@ _OF_LABELS = {"columns", "task", "train", "familiar"}
 def verify(context: click.Context, dataset: Path | None, labels: Path | None, as_json: bool, **options: Any) -> None:
     """Check DATASET: no leaks, every caption true, every foil false, equal familiarity, complete files.
 
-    With --splits, check splits that others made. It finds arrangements or images that two splits share (in the same
+    With --splits, check splits made elsewhere. It finds arrangements or images that two splits share (in the same
     words, in another order, or by converse), values that an object's position reveals, true negatives and unequal
     familiarity.
 

@@ -47,7 +47,7 @@ def write_card(root: Path) -> None:
 
 
 def card(root: Path) -> dict[str, str]:
-    """The texts of README.md and croissant.json, by name; none while the world is unfinished.
+    """The texts of README.md and croissant.json, by name; empty while the world is unfinished.
 
     They depend only on dataset.json, the manifests and the sums, so that equal datasets have equal cards.
     """

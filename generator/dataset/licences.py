@@ -16,7 +16,7 @@ _CREATIVE_COMMONS = re.compile(r"\bCC[ -]?(0|BY((?:-(?:NC|SA|ND))*))\b", re.IGNO
 
 
 def requirement_of(licence: str) -> str:
-    """One or two sentences on what a licence requires of images; `licence` is the line that a mesh records.
+    """One or two sentences on what a licence requires for images; `licence`: the line that a mesh records.
 
     >>> requirement_of("CC BY-ND 4.0, A. Smith")
     'Images of them are adaptations, which it lets nobody share.'
@@ -33,15 +33,15 @@ def requirement_of(licence: str) -> str:
     parts = (found[2] or "").upper().split("-")
     if "ND" in parts:
         return "Images of them are adaptations, which it lets nobody share."
-    asked = ["whoever shares them names the authors and what was changed"]
-    asked += ["keeps this licence"] if "SA" in parts else []
-    asked += ["only without commercial aims"] if "NC" in parts else []
+    asked = ["to share them, name the authors and what was changed"]
+    asked += ["keep this licence"] if "SA" in parts else []
+    asked += ["have no commercial aims"] if "NC" in parts else []
     *first, last = asked
     return f"Images of them are adaptations: {', '.join(first)}{', and ' if first else ''}{last}."
 
 
 def licences_of_others(assets: Mapping[str, Any] | None) -> list[str]:
-    """A line for each licence of a world's meshes, with what it requires; none where all meshes are the project's own.
+    """A line for each licence of a world's meshes, with what it requires; empty if all meshes are the project's own.
 
     `assets` is the entry of that name in the world's manifest (docs/assets.md).
     """

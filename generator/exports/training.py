@@ -67,9 +67,9 @@ class Samples:
 
 
 def licence_note(world: World) -> str:
-    """The licence notes for images that show meshes of others; empty if the world has no such meshes."""
+    """The licence notes for images that show meshes by other authors; empty if there are none."""
     lines = licences_of_others(world.manifest["request"].get("assets"))
-    return "\n".join(["The images show meshes of others:", "", *lines, ""]) if lines else ""
+    return "\n".join(["The images show meshes by other authors:", "", *lines, ""]) if lines else ""
 
 
 @contextmanager

@@ -66,7 +66,7 @@ def data_url(image: Image.Image, side: int) -> str:
 
 
 def thumbnails(image: Callable[[str], Image.Image], names: Sequence[str], inline: bool = False) -> list[str]:
-    """The image of each name as a data URL, of 192 to 48 pixels, the smaller the more there are; inline: 512 pixels."""
+    """The image of each name as a data URL, at most 192 pixels a side, down to 48 for many images; inline: 512."""
     fitting = (side for side in _SIDES if len(names) * side**2 * _BYTES_A_PIXEL <= _ROOM)
     side = _INLINE if inline else next(fitting, _SIDES[-1])
     with ThreadPoolExecutor() as pool:

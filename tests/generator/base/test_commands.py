@@ -83,11 +83,11 @@ def test_nothing_is_shown_outside_a_command(capsys: pytest.CaptureFixture[str]) 
     ("end", "code", "said"),
     [
         ("mistake", 2, "Error: Expected a, got b."),
-        ("folder", 2, "Error: Cannot use runs/a: no. What is finished is kept:"),
-        ("odd", 2, "Error: Cannot use x: input/output error. What is finished is kept:"),
+        ("folder", 2, "Error: Cannot use runs/a: no. Finished work is kept:"),
+        ("odd", 2, "Error: Cannot use x: input/output error. Finished work is kept:"),
         ("memory", 2, "Error: There is not enough memory; end other programs"),
-        ("disk", 2, "Error: Cannot write out: full. What is finished is kept:"),
-        ("stop", 130, "Stopped. What is finished is kept: run the same command again to continue."),
+        ("disk", 2, "Error: Cannot write out: full. Finished work is kept:"),
+        ("stop", 130, "Stopped. Finished work is kept: run the same command again to continue."),
     ],
 )
 def test_what_was_foreseen_is_one_sentence(end: str, code: int, said: str) -> None:

@@ -106,7 +106,7 @@ def test_a_check_imports_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 
 def test_blender_is_asked_for_where_it_exists(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.version_info", (3, 12, 0))
-    assert "of Python 3.11 or 3.13 (it exists for no other, and this is 3.12) with: pip" in missing("bpy")
+    assert "of Python 3.11 or 3.13 (it exists only for these, and this is 3.12) with: pip" in missing("bpy")
     monkeypatch.setattr("sys.version_info", (3, 13, 0))
     assert "install it with: pip" in missing("bpy")
 

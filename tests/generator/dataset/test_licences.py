@@ -8,9 +8,9 @@ from generator.dataset.licences import OWN, licences_of_others
 @pytest.mark.parametrize(
     ("licence", "said"),
     [
-        ("CC BY-SA 3.0, A. Smith", "names the authors and what was changed, and keeps this licence."),
-        ("CC-BY-NC-SA-4.0", "keeps this licence, and only without commercial aims."),
-        ("CC BY 4.0", "whoever shares them names the authors and what was changed."),
+        ("CC BY-SA 3.0, A. Smith", "name the authors and what was changed, and keep this licence."),
+        ("CC-BY-NC-SA-4.0", "keep this licence, and have no commercial aims."),
+        ("CC BY 4.0", "to share them, name the authors and what was changed."),
         ("CC BY-ND 4.0", "which it lets nobody share"),
         ("CC0 1.0", "It asks nothing of images."),
         ("bought at a shop", "check whether it allows that"),
