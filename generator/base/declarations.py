@@ -21,7 +21,7 @@ Hex = Annotated[str, Field(pattern=_HEX)]
 
 
 class Declared(BaseModel):
-    """A table of a declaration. Unknown keys are refused, and it cannot be changed."""
+    """An immutable table of a declaration. Unknown keys are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

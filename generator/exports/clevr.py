@@ -102,7 +102,7 @@ def _splits(benchmark: Benchmark, wanted: tuple[str, ...]) -> dict[str, str]:
 
 
 def _scenes(world: World) -> Iterator[tuple[str, str, tuple[int, int]]]:
-    """scene_id, record (JSON) and image size (width, height) of every rendered scene."""
+    """Yields scene_id, record (JSON) and image size (width, height) of every rendered scene."""
     for batch in world.batches("scenes", ["scene_id", "status", "scene", "width", "height"]):
         for row in batch.to_pylist():
             if row["status"] == "ok":

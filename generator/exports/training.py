@@ -47,7 +47,7 @@ class Samples:
                 self._scenes[split].append(scene_id)
 
     def splits(self) -> dict[str, int]:
-        """The number of scenes of each split that has any."""
+        """The number of scenes of each split that is not empty."""
         names = [split for split in SPLITS if split in self._scenes]
         names += sorted(set(self._scenes).difference(names))
         return {name: len(self._scenes[name]) for name in names}
