@@ -1,1 +1,1 @@
-"""What each scene of a world holds, before anything has a place."""
+"""Plans a world: the contents of each scene, before positions are drawn."""

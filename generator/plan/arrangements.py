@@ -1,4 +1,4 @@
-"""Arrangements for the splits of a holdout: which values and objects each scene has, all of them equally often."""
+"""Draws balanced arrangements for the splits of a holdout: the value and category of each object of a scene."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
@@ -31,15 +31,15 @@ from generator.scene.layouts import draw_layout, facts
 T = TypeVar("T")
 VALUE, OBJECT = 0, 1
 """The roles in a binding: (value, object)."""
-_BLOCK = 2_000  # scenes in memory at a time; the last ones make all of them even
+_BLOCK = 2_000  # scenes in memory at a time; changes to the last block make all counts even
 _TRIES, _EASE, _VARIANTS = 600, 8, 8
-_MOST_CLUSTERS = 300  # of more, no choice of scenes makes all equally frequent beside values and objects
+_MOST_CLUSTERS = 300  # with more, clusters cannot be equally frequent together with values and objects
 _TRIALS = 40
 
 
 def no_scene(split: str, n: int) -> UserError:
-    """The error for a split that no scene of n objects can belong to, or that could not be asked about."""
-    asked = " that has two objects that alone have their category" * (n > 2)
+    """The error when no scene of n objects belongs to a split and can be asked about."""
+    asked = " with two objects whose categories occur once" * (n > 2)
     return UserError(
         f"This holdout leaves no scene of {n} object{'s' * (n > 1)} for the split {split}{asked}: try another "
         f"--block-seed, a block of more or of fewer objects, or add values or objects; --holdout none makes one split "
@@ -54,10 +54,10 @@ class UnshownError(Exception):
 class Arrangements:
     """Draws arrangements for the splits of a rule.
 
-    Two objects differ in value and in category; with other numbers of objects values and categories may repeat.
-    Within a split every value and every object is equally frequent, in all and at each place from left to right.
-    Where the split itself favours some (partial, unseen), this holds among those that are held out with the same.
-    Clusters of two objects are equally frequent too, as far as values and objects leave room for it.
+    In scenes of two objects, these differ in value and in category; in other scenes both may repeat.
+    Within a split all values, and all objects, are equally frequent, overall and at each place from left to right.
+    If the split itself favours some names (partial, unseen), this holds among names that are held out with the same.
+    Clusters of two objects are balanced too, as far as the balance of values and objects allows.
     """
 
     def __init__(self, rule: Rule):
@@ -68,11 +68,11 @@ class Arrangements:
     def draw(
         self, split: str, numbers: Sequence[int], stream: Stream, needed: Set[Binding] = frozenset()
     ) -> Iterator[Arrangement]:
-        """An arrangement for each of the `numbers` of objects. Raises UserError when there is none.
+        """Yield an arrangement for each number of objects in `numbers`. Raises UserError when there is none.
 
-        Each takes names that are used least; the last thousands then change names until all are equally frequent. Where
-        there is room the first thousands of `train` show every binding that training may show, those that are `needed`
-        first; raises UnshownError if they cannot show these.
+        Each takes the least-used names; the last block then changes names until counts are even. If there is room, the
+        first block of `train` shows every binding that training may show, `needed` bindings first; raises UnshownError
+        if it cannot show the needed ones.
         """
         counts = _NameCounts(self._classes(split, numbers))
         pairs = iter(self._balanced_pairs(split, sum(n == 2 for n in numbers), counts, stream))
@@ -89,14 +89,14 @@ class Arrangements:
             yield from made
 
     def enough(self, needed: Set[Binding], numbers: Sequence[int]) -> int:
-        """How many training scenes can show the needed bindings, more than were tried: of these `numbers` of objects.
+        """A number of training scenes, above len(numbers), that can show the needed bindings.
 
-        Raises UserError where no scene of two objects can show one.
+        The scenes repeat `numbers` of objects. Raises UserError if all are of two objects and none can show a binding.
         """
         if {*numbers} == {2} and (never := needed - {*chain.from_iterable(self._pairs.get("train", ()))}):
             raise UserError(
-                f"No training scene can show {' '.join(min(never))}, which evaluation scenes need so that it is seen, "
-                f"without what is held out; take another --block-seed, or hold out fewer pairs of objects."
+                f"No training scene can show {' '.join(min(never))} without a held-out combination, but evaluation "
+                f"scenes need it as a seen binding; take another --block-seed, or hold out fewer pairs of objects."
             )
         n = max(len(numbers) + 1, len(needed) // min(numbers))
         while True:
@@ -108,11 +108,10 @@ class Arrangements:
                 n += max(1, n // 4)
 
     def _show_all(self, made: list[Arrangement], counts: "_NameCounts", needed: Set[Binding], stream: Stream) -> bool:
-        """Change arrangements of `train` until they show all bindings that training may show; whether they show the
-        needed ones.
+        """Change arrangements of `train` until they show all bindings that training may show.
 
-        Two scenes exchange an object, so that values and objects stay as frequent as they are. Where that cannot show a
-        needed binding, it takes the place of one that is not needed.
+        Returns whether they show the needed ones. Two scenes exchange an object, which keeps the counts of values and
+        objects. If that cannot show a needed binding, it replaces one that is shown elsewhere or is not needed.
         """
         shown = Counter(binding for arrangement in made for binding in arrangement)
         missing = sorted(set(self._bindings["train"]) - set(shown), key=lambda each: (each not in needed, each))
@@ -129,8 +128,9 @@ class Arrangements:
     def _showing(
         self, binding: Binding, made: list[Arrangement], shown: Counter[Binding], needed: Set[Binding], stream: Stream
     ) -> dict[int, Arrangement] | None:
-        """Changes of one or two arrangements that show a binding and hide no other, or for a needed one none that is
-        needed; None if none is found."""
+        """One or two new arrangements, by row, that show a binding; None if none are found.
+
+        All other shown bindings stay shown; a needed binding may displace bindings that are not needed."""
         value, thing = binding
         spots = [
             (row, place, other)
@@ -156,12 +156,12 @@ class Arrangements:
         return None
 
     def _trains(self, made: Arrangement) -> bool:
-        """Whether an arrangement belongs to `train`; two objects differ in value and in category."""
+        """Whether an arrangement belongs to `train`. Two objects have to differ in value and in category."""
         alike = len(made) == 2 and any(one == other for one, other in zip(*made, strict=True))
         return not alike and self._belongs(made, "train")
 
     def _balanced_pairs(self, split: str, n: int, counts: "_NameCounts", stream: Stream) -> list[Arrangement]:
-        """`n` arrangements of two objects, all as often; `counts` learns of their clusters."""
+        """`n` arrangements of two objects with balanced clusters. Registers the clusters in `counts`."""
         if n == 0:
             return []
         found = self._pairs.get(split)
@@ -198,7 +198,7 @@ class Arrangements:
             return new not in refused
 
         pick = _Pick(counts, stream)
-        # val and seen mostly leave no room for even clusters; places are let loose in between to leave a dead end
+        # val and seen seldom have room for even clusters; in between, places may be uneven, to leave local minima
         tries = 0 if counts.n_clusters > _MOST_CLUSTERS else 2 if split in ("val", "seen") else 4
         for loose in (*[(), ("place",)] * tries, *[()] * (tries > 0), *[("cluster",)] * 2):
             counts.let_loose(loose)
@@ -207,7 +207,10 @@ class Arrangements:
                 break
 
     def _belongs(self, made: Arrangement, split: str) -> bool:
-        """Whether an arrangement is in a split when no more relations are held out than must be, and can be asked."""
+        """Whether an arrangement belongs to a split, counting only the held-out relations that every layout shows.
+
+        Except in `train` and `unseen_atoms`, it also has to be askable.
+        """
         if split not in ("train", UNSEEN_ATOMS) and not self._askable(made, split):
             return False
         if not self.conflicts:
@@ -221,8 +224,9 @@ class Arrangements:
         return self._rule.place(made, shown).split == split
 
     def _askable(self, made: Arrangement, split: str) -> bool:
-        """Whether a caption can tell two of the objects apart from the others, by category, and from each other, by
-        value; in `partial` one of them is held out, and asymmetric are both."""
+        """Whether a caption can tell two objects apart: from the others by category, from each other by value.
+
+        In `partial` just one of them is held out, if bindings are; in asymmetric splits the two are `asymmetric`."""
         numbers = Counter(category for _, category in made)
         unique = [binding for binding in made if numbers[binding[OBJECT]] == 1]
         mixed = split == "partial" and self._holdout.bindings
@@ -234,12 +238,12 @@ class Arrangements:
         )
 
     def _classes(self, split: str, numbers: Sequence[int]) -> tuple[dict[str, Hashable], dict[str, Hashable]]:
-        """The class of each value and object: names of a class shall be equally frequent in the split.
+        """The class of each value and of each object: names of a class should be equally frequent in the split.
 
-        A class are all names but the absent ones, where scenes without held-out bindings can be that even: the values
-        of a block, each as frequent as any other, need the objects outside of it, and `val` and `seen` of two objects
-        have few clusters. Elsewhere, and in splits that favour some names, a class are the names that are held out with
-        the same.
+        In `train`, `val` and `seen` all names but the absent ones form one class, if scenes without held-out bindings
+        can be that even: the block's shares of all values and of all objects add up to at most 1, and clusters allow it
+        (for `val` and `seen` of two objects, which have few). Otherwise, a class holds the names that are held out with
+        the same names.
         """
         holdout, (values, objects) = self._holdout, self._names
         in_block = len(holdout.values) / len(values) + len(holdout.objects) / len(objects)
@@ -254,8 +258,8 @@ class Arrangements:
         }
 
     def _can_be_even(self, split: str) -> bool:
-        """Whether the clusters of two objects of a split can be so frequent that all its values, and objects, are
-        equally frequent, with none a tenth as frequent as the mean or less."""
+        """Whether some frequencies of a split's clusters of two objects make all its values, and all its objects,
+        equally frequent. Each cluster has to occur at least a tenth as often as the mean."""
         shown = {cluster_of(each): {*chain.from_iterable(each)} for each in self._pairs.get(split, ())}
         absent = {*self._holdout.absent_values, *self._holdout.absent_objects}
         shares = [
@@ -282,7 +286,7 @@ class Arrangements:
         raise no_scene(split, n)
 
     def _attempt(self, split: str, n: int, pick: "_Pick", stream: Stream) -> Arrangement | None:
-        """An arrangement that may be in the split."""
+        """An arrangement that may be in the split; None if the draw fails."""
         if split in ("train", UNSEEN_ATOMS, *ASYMMETRIC):
             return self._free(split, n, pick, stream)
         k = {"unseen": n, "partial": 1 + stream.below(n - 1) if n > 1 else 0}.get(split, 0)
@@ -299,8 +303,8 @@ class Arrangements:
         return self._framed(marks, first, pick, lone) or self._framed(marks, 1 - first, pick, lone)
 
     def _free(self, split: str, n: int, pick: "_Pick", stream: Stream) -> Arrangement | None:
-        """Any bindings that are not held out; for `unseen_atoms` one with an absent atom among any, for
-        `asymmetric_unseen` one that is held out."""
+        """An arrangement of bindings that are not held out. For `unseen_atoms` one binding has an absent atom and the
+        others are any; for `asymmetric_unseen` one is held out."""
         of_marked = {UNSEEN_ATOMS: "absent", ASYMMETRIC[1]: "held out"}.get(split)
         marked = stream.below(n) if of_marked else None
         chosen: list[Binding] = []
@@ -325,7 +329,7 @@ class Arrangements:
         return {"train": shown, "absent": absent, "held out": held_out, UNSEEN_ATOMS: every, **uneven}
 
     def _framed(self, marks: Sequence[bool], first: int, pick: "_Pick", lone: Sequence[int]) -> Arrangement | None:
-        """Names of the role `first`, and names of the other: held out with the marked ones, seen with the rest.
+        """Draw names of the role `first`, then of the other role: held out with the marked ones, not with the rest.
 
         The objects at the two `lone` places differ in value and are the only ones of their categories.
         """
@@ -342,7 +346,7 @@ class Arrangements:
                 if role == OBJECT:
                     options = list(self._unclashing(options, beside))
                     if beside and place not in lone and len({*beside}) + len(lone) >= len(options):
-                        options = [name for name in options if name in beside]  # two are left for the lone
+                        options = [name for name in options if name in beside]  # keep two for the lone places
                 if place in lone:
                     taken = beside if role == OBJECT else [chosen[other] for other in lone if other in chosen]
                     options = [name for name in options if name not in taken]
@@ -353,9 +357,9 @@ class Arrangements:
         return tuple((names[VALUE][place], names[OBJECT][place]) for place in range(len(marks)))
 
     def _kept(self, role: int, left: frozenset[str], mark: bool) -> dict[str, frozenset[str]]:
-        """For each name of a role the names of the other, among `left`, that are held out with it (`mark`) or not.
+        """For each name of a role, the names of the other role in `left` that are held out with it (`mark`) or not.
 
-        Names that leave the scene no choice are missing.
+        Omits names with fewer than two of them (or with none, if the other role has one name).
         """
         if (role, left, mark) not in self._kept_of:
             held_out_with = (self._holdout.objects_with, self._holdout.values_with)[role]
@@ -370,7 +374,9 @@ class Arrangements:
         return self._kept_of[role, left, mark]
 
     def _related(self, marks: Sequence[bool], pick: "_Pick", stream: Stream) -> Arrangement | None:
-        """Marked objects in pairs that stand in a held-out relation, the others in none; values as bindings demand."""
+        """An arrangement where marked objects form pairs with a held-out relation and the others have none.
+
+        If bindings are held out too, just the bindings of marked objects are. None if this is impossible."""
         n = len(marks)
         if sum(marks) < 2:
             marks = stream.shuffled([True] * 2 + [False] * (n - 2))
@@ -393,7 +399,7 @@ class Arrangements:
         return tuple((value, things[place]) for place, value in enumerate(values)) or None
 
     def _paired(self, marked: Sequence[int], stream: Stream) -> dict[int, str]:
-        """Categories at the marked places, every one of them with a partner of a held-out triple."""
+        """A category for each marked place; each has a partner among them in a held-out triple."""
         pairs = sorted({(subject, thing) for subject, _, thing in self._holdout.triples})
         places, things = stream.shuffled(marked), {}
         for one, other in zip(places[::2], places[1::2], strict=False):
@@ -405,19 +411,19 @@ class Arrangements:
         return things
 
     def _unclashing(self, names: Sequence[str], others: Sequence[str]) -> Sequence[str]:
-        """The categories that show no held-out relation to any of the others, whatever the layout."""
+        """The categories that form no pair of `conflicts` with any of the others."""
         if not self.conflicts:
             return names
         return [name for name in names if not any((other, name) in self.conflicts for other in others)]
 
     @cached_property
     def conflicts(self) -> frozenset[tuple[str, str]]:
-        """Pairs of categories that show a held-out triple in every layout, left one first."""
+        """Pairs of categories (left, right) that show a held-out triple in every layout."""
         return frozenset(pair for pair, shown in self._shown_by_two.items() if all(shown))
 
     @cached_property
     def _pairs(self) -> dict[str, list[Arrangement]]:
-        """The arrangements of two objects by split; where layouts decide, by every split that some layout gives."""
+        """Arrangements of two objects by split; if layouts decide, under every split that some layout gives."""
         found: dict[str, list[Arrangement]] = {}
         for arrangement in arrangements(self._vocabulary, self._holdout.kind):
             (_, one), (_, other) = arrangement
@@ -429,7 +435,7 @@ class Arrangements:
 
     @cached_property
     def _shown_by_two(self) -> dict[tuple[str, str], list[tuple[Fact, ...]]]:
-        """What held-out relations two categories can show, left one first; without pairs that show none."""
+        """For two categories (left, right) of a held-out triple, the held-out relations of each random layout."""
         stream = Stream("layouts", self._holdout.block_seed)
         found = {}
         for one, other in sorted({(a, b) for s, _, o in self._holdout.triples for a, b in ((s, o), (o, s))}):
@@ -443,9 +449,9 @@ class Arrangements:
 
 
 class _NameCounts(Counts):
-    """How often each value and object occurs, in all and at each place, and each cluster of two objects.
+    """Counts of each value and object, overall and at each place, and of each cluster of two objects.
 
-    `classes` has the class of each name, for both roles: names of a class should be equally frequent.
+    `classes`: for each role, the class of each name; names of a class should be equally frequent.
     """
 
     def __init__(self, classes: tuple[Mapping[str, Hashable], Mapping[str, Hashable]]):
@@ -456,7 +462,7 @@ class _NameCounts(Counts):
         self.n_clusters = 0
 
     def know_pairs(self, pairs: Sequence[Arrangement]) -> None:
-        """Take note of all arrangements of two objects that may occur, and of their clusters."""
+        """Register all arrangements of two objects that may occur, and their clusters."""
         self._pairs, clusters = pairs, [cluster_of(each) for each in pairs]
         names = [self.all_cells(each) for each in pairs]
         cells = [(*each, self.cell(("cluster",), cluster)) for each, cluster in zip(names, clusters, strict=True)]
@@ -468,14 +474,14 @@ class _NameCounts(Counts):
         self._shares = np.array([self._unit // len(of) for of in classes])
 
     def let_loose(self, loose: tuple[str, ...]) -> None:
-        """What need not be equally frequent: clusters, or names at each place."""
+        """Set which counts need not be even: `cluster`, or `place` for names at each place."""
         self.loose = loose
         self._weights = np.array([int(each not in loose) for each in (*("place", "all") * 4, "cluster")])
 
     def best_pair(self, old: Arrangement, stream: Stream) -> Arrangement:
-        """The arrangement of two objects to take in place of `old`.
+        """The cheapest arrangement of two objects to replace `old`, random among ties.
 
-        A cell costs its count less the mean of its class. Costs are whole numbers, so that ties are exact.
+        A cell costs its count minus the mean of its class, scaled to whole numbers so that ties are exact.
         """
         cells = self.all_cells(old)
         self.add(cells, -1)
@@ -487,7 +493,7 @@ class _NameCounts(Counts):
         return self._pairs[best[stream.below(len(best))]]
 
     def cells(self, role: int, place: int) -> dict[str, Cells]:
-        """For each name of a role the cells that it fills at a place: one for the place, one for all places."""
+        """For each name of a role, its cell at this place and its cell for all places."""
         if (role, place) not in self._cells_of:
             self._cells_of[role, place] = {
                 name: (self.cell(("place", role, place, among), name), self.cell(("all", role, among), name))
@@ -505,7 +511,7 @@ class _NameCounts(Counts):
         return tuple(chain.from_iterable(names))
 
     def uses(self, role: int, place: int, beside: Sequence[str]) -> dict[str, int]:
-        """How often each name of a role is used at a place and in all; `beside` are uses that are not yet counted."""
+        """For each name of a role, its count at a place plus its overall count; `beside` holds uncounted uses."""
         filled, cells = self.filled, self.cells(role, place)
         used = {name: filled[here] + filled[everywhere] for name, (here, everywhere) in cells.items()}
         for name in beside:
@@ -513,7 +519,7 @@ class _NameCounts(Counts):
         return used
 
     def crowded_spots(self, made: Arrangement, crowded: Set[int]) -> list[tuple[int, int]]:
-        """The places and roles at which an arrangement fills one of the `crowded` cells that is crowded still."""
+        """The (place, role) pairs where an arrangement fills a cell of `crowded` that is still crowded."""
         return [
             (place, role)
             for place, binding in enumerate(made)
@@ -522,10 +528,10 @@ class _NameCounts(Counts):
         ]
 
     def changes(self, old: Arrangement, place: int, role: int) -> Iterator[tuple[int, Arrangement]]:
-        """Costs, and arrangements with another name at a place, or with its name and that at another place exchanged.
+        """Yield (cost, arrangement) for each replacement of the name at a place, and each exchange with another place.
 
-        Replacing a name changes what is counted in all. Exchanging two names of the scene changes the counts at two
-        places only, and mostly fits where no replacement does.
+        A replacement changes the overall counts. An exchange changes only the counts at two places, and usually fits
+        where no replacement does.
         """
         here, cells, classes = old[place][role], self.cells(role, place), self._classes_of[role]
         for name, fills in cells.items():
@@ -540,8 +546,8 @@ class _NameCounts(Counts):
 
 
 class _Pick:
-    """Takes by chance one of the names or bindings that are used least; with `ease` 2 also of the next to least, and so
-    on. `beside`: what the scene has already."""
+    """Draws a random name or binding among the least used; `ease` is the number of lowest counts that are allowed.
+    `beside`: the names or bindings that the scene has already."""
 
     def __init__(self, counts: _NameCounts, stream: Stream, ease: int = 1):
         self._counts, self._stream, self._ease = counts, stream, ease

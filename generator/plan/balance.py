@@ -1,4 +1,4 @@
-"""Balance: scenes choose what is used least, then one repair pass evens out what is left."""
+"""Balances counts: each row takes its least-used option, then a repair pass reduces the remaining excess."""
 
 from array import array
 from collections.abc import Callable, Collection, Hashable, Sequence, Set
@@ -12,14 +12,14 @@ _OTHERS = 20  # other rows that move with them, to make room
 _PATIENCE = 4_000  # moves without improvement
 
 Cells = tuple[int, ...]
-"""The cells that something fills, by number."""
+"""The numbers of the cells that a choice fills."""
 
 
 class Counts:
-    """How often each cell is filled. The cells of a class should be filled equally often: counts differ by at most one.
+    """The count of each cell. Within a class, counts should differ by at most one.
 
-    A cell stands for a name that is counted, such as "red" in the class ("value", "left"). `filled` has the count of
-    each cell. A class that is a tuple need not be even while its first word is in `loose`.
+    A cell is a counted name of a class, such as "red" in the class ("value", "left"). `filled` has the count of each
+    cell. A class that is a tuple need not be even while its first item is in `loose`.
     """
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class Counts:
             self.filled[cell] += n
 
     def growth(self, empties: Cells, fills: Cells) -> int:
-        """Half of what the sum of all squared counts grows by when cells are emptied and then others filled."""
+        """Half the growth of the sum of squared counts when cells are emptied and then equally many filled."""
         filled, grown = self.filled, 0
         for cell in empties:
             filled[cell] -= 1
@@ -62,7 +62,7 @@ class Counts:
         return grown
 
     def crowded(self) -> dict[int, int]:
-        """The cells that exceed the least filled one of their class by more than one, and by how many more."""
+        """Cells with count > class minimum + 1, each with count - class minimum - 1; skips loose classes."""
         found: dict[int, int] = {}
         for among, cells in self._classes.items():
             if isinstance(among, tuple) and among[0] in self.loose:
@@ -74,7 +74,7 @@ class Counts:
         return found
 
     def is_crowded(self, cell: int) -> bool:
-        """Whether a cell exceeds the least filled one of its class by more than one."""
+        """Whether the count of a cell is above its class minimum + 1."""
         return self.filled[cell] > min([self.filled[each] for each in self._class_of[cell]]) + 1
 
     def excess(self) -> int:
@@ -89,12 +89,12 @@ def even_out(
     best: Callable[[int, T, Set[int]], T],
     stream: Stream,
 ) -> None:
-    """Change the choices of rows one by one until the counts, which hold them, are even or moving no longer helps.
+    """Change the choices of rows one by one until the counts are even or stop improving. `counts` includes the choices.
 
-    `cells`: what a row's choice fills. `best`: the best choice for a row beside the choices of all others, by chance
-    among equals, and never a worse one than it has; it is given the cells that were crowded before the sweep. Each
-    sweep moves some of the rows that fill a crowded cell, and a few others. Moves of zero cost are allowed, so that
-    surpluses can drift and cancel. The best choices found stay.
+    `cells`: the cells that a row's choice fills. `best`: the best choice for a row given the choices of all others,
+    random among ties and never worse than the present one; its last argument has the cells that were crowded before the
+    sweep. Each sweep moves some rows that fill a crowded cell, and a few others. Moves of zero cost are allowed, so
+    that surpluses can drift and cancel. The best choices found are kept.
     """
 
     def put(row: int, choice: T) -> None:
@@ -119,12 +119,12 @@ def even_out(
 
 
 def choose(options: Sequence[Sequence[Cells]], counts: Counts, stream: Stream) -> list[int]:
-    """For each row the index of the option to take, so that `counts`, to which the options are added, become even."""
+    """Choose an option for each row so that counts become even. Adds them to `counts`; returns their indices."""
 
     filled = counts.filled.__getitem__
 
     def cheapest(row: int) -> int:
-        # half of what the sum of all squared counts grows by, less a constant
+        # half the growth of the sum of squared counts, minus a constant
         return least_of([sum(map(filled, option)) for option in options[row]], stream)
 
     def best(row: int, pick: int, _: Set[int]) -> int:
@@ -142,7 +142,7 @@ def choose(options: Sequence[Sequence[Cells]], counts: Counts, stream: Stream) -
 
 
 def least_of(costs: Sequence[int], stream: Stream) -> int:
-    """The index of the least cost, by chance among equals."""
+    """The index of the least cost, random among ties."""
     least = min(costs)
     best = [i for i, cost in enumerate(costs) if cost == least]
     return best[stream.below(len(best))] if len(best) > 1 else best[0]

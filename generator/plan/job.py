@@ -1,4 +1,4 @@
-"""Jobs: what a world shall hold, as `gen plan` and `gen render` are asked for it, checked and planned."""
+"""Checks and plans a job: the request for a world, as given to `gen plan` or `gen render`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -22,18 +22,18 @@ from generator.vocabulary.families import vocabulary_text
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary, read_vocabulary, with_assets
 
 MOST_OBJECTS = 10
-_TRIAL = 8  # scenes of the most objects that are placed before a plan is written
+_TRIAL = 8  # scenes with the most objects, placed as a test before a plan is written
 
 
 @dataclass(frozen=True)
 class Job:
-    """What decides the contents of a world.
+    """The options that decide the contents of a world.
 
     `family`: a name or the path of a TOML file. `holdout`, `scenes`: as `--holdout` and `--scenes` take them; `scenes`
-    may also be numbers by split, or None for the design's own. `width`, `height`: pixels, for which scenes are placed.
-    `objects`: the fewest and the most per scene. `pairs`: whether scenes of evaluation splits get twins, which `scenes`
-    does not count. `assets`: the asset set, None for the family's own. `environments`: the only ones, none for all of
-    the family.
+    may also be numbers by split, or None for the design's default. `width`, `height`: the image size in pixels that
+    scenes are placed for. `objects`: the fewest and the most per scene. `pairs`: whether scenes of evaluation splits
+    get twins, which `scenes` does not count. `assets`: the asset set, None for the family's. `environments`: the
+    environments to use, empty for all of the family.
     """
 
     family: str
@@ -77,7 +77,7 @@ class Prepared:
 
     @property
     def block_seeds(self) -> list[int]:
-        """The block seeds of the holdouts, which a holdout.json says itself."""
+        """The distinct block seeds of the holdouts; a holdout.json has its own."""
         return list(dict.fromkeys(holdout.block_seed for holdout in self.holdouts))
 
     @cached_property
@@ -91,9 +91,9 @@ class Prepared:
 
     @property
     def request(self) -> dict[str, Any]:
-        """All that decides the plan, without a path: the request in world/plan.parquet and in the world's manifest."""
+        """All that decides the plan, but no paths: the request in world/plan.parquet and in the world's manifest."""
         job = asdict(self.job)
-        del job["assets"], job["environments"]  # the vocabulary says both
+        del job["assets"], job["environments"]  # the vocabulary contains both
         return {
             **job,
             "family": self.vocabulary.name,
@@ -109,7 +109,7 @@ class Prepared:
 
 
 def prepare(job: Job) -> Prepared:
-    """Check a job. Raises UserError if it is impossible; what only planning shows is raised by `Prepared.planned`."""
+    """Check a job. Raises UserError if it is impossible; `Prepared.planned` raises errors that only planning finds."""
     text = vocabulary_text(job.family)
     if job.assets is not None:
         text = with_assets(text, job.assets)
@@ -143,7 +143,7 @@ def plan_world(prepared: Prepared, root: Path) -> StoredPlan:
 
 
 def folder_name(prepared: Prepared, preset: str | None) -> str:
-    """The name of the folder to write if the user gives none: what is held out, block seeds, seed, size."""
+    """The default name of the folder to write: preset, or family and holdout; seed, size."""
     job = prepared.job
     return f"{preset or _world_name(prepared)}-s{job.seed}-{job.width}x{job.height}"
 
@@ -186,8 +186,8 @@ def _check_number(job: Job, vocabulary: Vocabulary) -> None:
 def _check_assets(job: Job, vocabulary: Vocabulary) -> None:
     if job.assets is not None and all("/" in name for name in vocabulary.asset_meshes):
         raise UserError(
-            f"--assets {job.assets}: all meshes of the family '{vocabulary.name}' are shapes, or of a set that they "
-            "name, so it can change nothing; leave it out."
+            f"--assets {job.assets}: every mesh of the family '{vocabulary.name}' is a shape or names its own asset "
+            "set, so --assets changes nothing; leave it out."
         )
     for name in vocabulary.asset_meshes:
         check_asset(vocabulary.assets, name)

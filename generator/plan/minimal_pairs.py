@@ -1,4 +1,4 @@
-"""Minimal pairs in a plan: scenes of the evaluation splits, each followed by its twin."""
+"""Adds minimal pairs to a plan: each scene of an evaluation split is followed by its twin."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,12 +12,12 @@ from generator.scene.planned import Planned, scene_id
 
 
 def with_twins(plan: Sequence[Planned], rule: Rule, seed: int) -> list[Planned]:
-    """The plan in which each scene of an evaluation split that can have a twin is followed by it, the next number.
+    """Insert a twin after each scene of an evaluation split that can have one, and renumber all scenes.
 
     In half of a split's pairs two objects exchange their values of the tested kind, in the other half their places.
-    The two are the only ones of their categories, so that a caption can say which is meant; in `partial` one of them
-    has a held-out binding, and neither carries another or rests on one. A twin belongs to the split of its scene, and
-    shows as many held-out bindings. Scenes that train have none: their twins could show a held-out binding.
+    Each of the two is the only object of its category, so that captions can name it, and is in no stack; in `partial`
+    one of them has a held-out binding. A twin has the split of its scene and the same number of held-out bindings.
+    Training and asymmetric scenes get no twins: a twin of a training scene could show a held-out binding.
     """
     counts: Counter[tuple[str | None, str | None]] = Counter()
     made: list[Planned] = []
@@ -42,7 +42,7 @@ def _placing(planned: Planned, arrangement: Arrangement, rule: Rule) -> Placing:
 
 
 def _exchanges(planned: Planned, own: Placing, rule: Rule) -> dict[str | None, list[Exchange]]:
-    """By what is exchanged (the tested kind, or None for places), the exchanges that give a scene a twin."""
+    """The exchanges that give a scene a twin, by kind: the tested kind, or None for places."""
     categories = [category for category, _ in planned.objects]
     stacked = {i for pair in enumerate(planned.rests_on) if pair[1] is not None for i in pair}
     lone = [i for i, category in enumerate(categories) if categories.count(category) == 1 and i not in stacked]
@@ -54,7 +54,9 @@ def _exchanges(planned: Planned, own: Placing, rule: Rule) -> dict[str | None, l
 
 
 def _suits(planned: Planned, own: Placing, exchange: Exchange, rule: Rule) -> bool:
-    """Whether a caption can tell of an exchange, and it leaves the scene in its split."""
+    """Whether an exchange changes the arrangement, but not its split, number of held-out bindings and triples.
+
+    In `partial` just one of the two objects has to be held out, if any binding of the scene is."""
     before = planned.arrangement(rule.holdout.kind)
     values, categories = [value for value, _ in before], [category for _, category in before]
     if exchange.kind is None:

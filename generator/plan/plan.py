@@ -1,4 +1,4 @@
-"""The plan of a world: what each of its scenes holds, before anything has a place."""
+"""Draws the plan of a world: objects, attributes, layout and environment of each scene, without positions."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
 from functools import cache
@@ -21,14 +21,14 @@ from generator.vocabulary.environments import Environment
 from generator.vocabulary.materials import AttributeValue, linear_of
 from generator.vocabulary.schema import Vocabulary
 
-_BLOCK = 5_000  # scenes dressed at a time; each time the counts are made even
+_BLOCK = 5_000  # scenes completed at a time; each block makes the counts even
 _LAYOUTS = 400
 
 
 def plan_scenes(
     vocabulary: Vocabulary, rule: Rule, counts: Mapping[str, int], seed: int, objects: tuple[int, int] = (2, 2)
 ) -> list[Planned]:
-    """The plan of a world that is made for one holdout alone, see `plan_parts`."""
+    """The plan of a world for a single holdout, see `plan_parts`."""
     return plan_parts(vocabulary, [WorldPart(rule.holdout, counts)], seed, objects)
 
 
@@ -39,15 +39,14 @@ def plan_parts(
     objects: tuple[int, int] = (2, 2),
     pairs: bool = False,
 ) -> list[Planned]:
-    """Draw what each scene holds: `counts[split]` scenes for each split of each part, each of so many `objects` (least,
-    most).
+    """Draw the contents of each scene: `counts[split]` scenes for each split of each part.
 
-    Scenes of one object only train: they pose no question of binding. Training scenes show every binding of the
-    others that is not held out, and with `pairs` of the twins that they may get.
-    Within a split are balanced, up to one: the number of objects, values and objects (see Arrangements), the
-    environment, and for every value, object and place the values of every attribute kind that is not under test, and of
-    two objects which is in front. Scenes of all splits are shuffled together, so that a number says nothing; the grid
-    alone stands in order. Raises UserError when a split has no scene, or training scenes are too few.
+    `objects`: the least and the most per scene. Scenes of one object occur only in training: they pose no question of
+    binding. Training scenes show every binding of the other scenes that is not held out; with `pairs` also the bindings
+    that twins could have. Within each split these counts differ by at most one: numbers of objects; values and objects
+    (see Arrangements); environments; and, for every value, object and place, the values of each untested attribute kind
+    and which of two objects is in front. Scenes of all splits are shuffled together, so that scene ids reveal nothing;
+    only a grid keeps its order. Raises UserError when a split has no scene, or training scenes are too few.
     """
     made: list[Planned] = []
     for number, part in enumerate(parts):
@@ -80,7 +79,7 @@ def plan_parts(
 
 
 def _familiar(scenes: Sequence[Planned], holdout: Holdout, pairs: bool) -> set[Binding]:
-    """The bindings of scenes that are not held out; with `pairs` also those of their twins."""
+    """The bindings of scenes that are not held out; with `pairs` also the bindings that twins could have."""
     shown = {scene.arrangement(holdout.kind) for scene in scenes}
     found = {
         each for arrangement in shown for each in (product(*zip(*arrangement, strict=True)) if pairs else arrangement)
@@ -91,7 +90,7 @@ def _familiar(scenes: Sequence[Planned], holdout: Holdout, pairs: bool) -> set[B
 def _drafts(
     rule: Rule, split: str, n: int, objects: tuple[int, int], stream: Stream, needed: Set[Binding]
 ) -> Iterator[Planned]:
-    """Scenes of a split with the values under test alone, without a number and an environment; if they train, they show
+    """Draft scenes of a split: they have only values of the tested kind, no id and no environment. Training scenes show
     the `needed` bindings."""
     if isinstance(rule, ClassRule):
         if objects != (2, 2):
@@ -128,16 +127,16 @@ def _grid(rule: Rule, stream: Stream) -> Iterator[Planned]:
 def split_scenes(
     rule: Rule, split: str, numbers: Sequence[int], stream: Stream, needed: Set[Binding] = frozenset()
 ) -> Iterator[Planned]:
-    """A scene of a split for each of the `numbers` of objects; scenes that train show the `needed` bindings. Raises
-    UserError when there is none."""
+    """Yield a scene of a split for each number of objects in `numbers`; training scenes show the `needed` bindings.
+    Raises UserError when there is none."""
     drawn = Arrangements(rule)
     try:
         yield from _laid_out(rule, split, drawn.draw(split, numbers, stream, needed), stream)
     except UnshownError:
         enough = drawn.enough(needed, numbers)
         raise UserError(
-            f"{len(numbers):,} training scenes cannot show the {len(needed):,} bindings that evaluation scenes need so "
-            f"that they are seen; take --scenes train={enough:,} or more, or fewer scenes of evaluation."
+            f"{len(numbers):,} training scenes cannot show the {len(needed):,} bindings that evaluation scenes need as "
+            f"seen bindings; take --scenes train={enough:,} or more, or fewer evaluation scenes."
         ) from None
 
 
@@ -187,14 +186,14 @@ def _related_scene(rule: ClassRule, label: Sequence[str], split: str, stream: St
 
 
 def _dressed(drafts: Iterator[Planned], part: int, rule: Rule, stream: Stream) -> Iterator[Planned]:
-    """The scenes of a split with all that they hold, dressed some thousands at a time."""
+    """Complete the drafts of a split, some thousands at a time."""
     dresser = _Dresser(rule, part, stream)
     while block := list(islice(drafts, _BLOCK)):
         yield from dresser.dress(block)
 
 
 class _Dresser:
-    """Draws what is not under test, so that it says nothing about values, objects, places and orders."""
+    """Draws the untested contents, balanced so that they reveal nothing about values, objects, places and orders."""
 
     def __init__(self, rule: Rule, part: int, stream: Stream):
         self._rule, self._part, self._vocabulary, self._stream = rule, part, rule.vocabulary, stream
@@ -207,12 +206,12 @@ class _Dresser:
             for kind, values in rule.vocabulary.attributes.items()
             for name, value in values.items()
         }
-        self._known: dict[tuple[str, ...], tuple[str, dict[str, str]]] = {}  # few differ: memory holds each once
+        self._known: dict[tuple[str, ...], tuple[str, dict[str, str]]] = {}  # few are distinct: each is stored once
 
     def dress(self, block: Sequence[Planned]) -> Iterator[Planned]:
-        """The scenes with all attributes, an environment and a direction there, and an order in depth.
+        """Yield the scenes with all attributes, an environment, a viewing direction and a depth order.
 
-        Objects that would vanish on the ground of a place are put elsewhere, alike in all splits.
+        In every split, a scene avoids environments where one of its objects would vanish on the ground.
         """
         shown = [each.arrangement(self._tested) for each in block]
         things = [(place, *binding) for arrangement in shown for place, binding in enumerate(arrangement)]
@@ -234,7 +233,7 @@ class _Dresser:
             yield each._replace(objects=objects, depth_order=order, environment=where, yaw=yaw, part=self._part)
 
     def _places(self, objects: Sequence[tuple[str, dict[str, str]]]) -> list[str]:
-        """The environments where none of the objects vanishes; all of them where there is no such."""
+        """The environments where none of the objects vanishes; all environments if there are none."""
         hidden = set[str]().union(*(self._hidden[pair] for _, attributes in objects for pair in attributes.items()))
         places = list(self._vocabulary.environments)
         return [place for place in places if place not in hidden] or places
@@ -244,7 +243,7 @@ class _Dresser:
         return self._known.setdefault((category, value, *others), (category, attributes))
 
     def _draw(self, kind: str, things: Sequence[tuple[int, str, str]]) -> list[str]:
-        """A value of the kind for each object: as often as every other with each tested value, object and place."""
+        """A value of the kind for each object, balanced overall and for each place, tested value and object."""
         values, cell = self._vocabulary.values(kind), self._counts[kind].cell
         options: dict[tuple[int, str, str], list[Cells]] = {}
         for thing in things:
@@ -254,7 +253,7 @@ class _Dresser:
         return [values[pick] for pick in choose([options[thing] for thing in things], self._counts[kind], self._stream)]
 
     def _orders(self, block: Sequence[Planned]) -> list[tuple[int, ...]]:
-        """Orders in depth as drafted; of two objects side by side each is in front equally often."""
+        """The drafted depth orders; of two objects that are not stacked, each is in front equally often."""
         options = [self._order_options(each) for each in block]
         free = [i for i, orders in enumerate(options) if len(orders) == 2]
         cells = [[self._ranks(block[i], order) for order in options[i]] for i in free]
@@ -262,7 +261,7 @@ class _Dresser:
         return [orders[picks.get(i, 0)] for i, orders in enumerate(options)]
 
     def _order_options(self, draft: Planned) -> list[tuple[int, ...]]:
-        """The order and, where that belongs to the split as well, the one with the other of two objects in front."""
+        """The depth order and, for two unstacked objects, the reversed one if it is possible in the same split."""
         if len(draft.objects) != 2 or any(lower is not None for lower in draft.rests_on):
             return [draft.depth_order]
         turned = draft._replace(depth_order=draft.depth_order[::-1])
@@ -290,7 +289,7 @@ class _Dresser:
         return [tuple(cell(each, place) for each in _among(arrangement)) for place in places]
 
     def _yaws(self, shown: Sequence[Arrangement], places: Sequence[str]) -> list[float]:
-        """For each scene a direction in its place, degrees; the sectors of a place are seen equally often."""
+        """A viewing direction for each scene, degrees; the sectors of an environment are seen equally often."""
         sectors = [self._vocabulary.environments[place].sectors for place in places]
         if all(each == ((0.0, 0.0),) for each in sectors):
             return [0.0] * len(sectors)
@@ -304,7 +303,7 @@ class _Dresser:
 
 
 def _among(arrangement: Arrangement) -> list[Hashable]:
-    """What places and sectors are counted with: all scenes, and those with each value and object."""
+    """The classes that count environments and sectors: all scenes, and scenes with each value and each object."""
     return ["all", *(each for binding in arrangement for each in zip(("value", "object"), binding, strict=True))]
 
 
@@ -314,9 +313,9 @@ _VANISHES = 14.0
 
 
 def vanishes(value: AttributeValue, place: Environment) -> bool:
-    """Whether an object with this value has nearly the colours of the ground; False where either has none.
+    """Whether the colours of this value are close to the ground's; False if either has no colours.
 
-    That is, its colours have a mean CIEDE2000 below 14 to the nearest of the ground's.
+    Close: over its colours, the mean CIEDE2000 to the nearest ground colour is below 14.
 
     >>> from generator.vocabulary.schema import read_vocabulary
     >>> pug = read_vocabulary("pug")
@@ -332,7 +331,7 @@ def vanishes(value: AttributeValue, place: Environment) -> bool:
 
 @cache
 def _distance(colors: Colors, ground: Colors) -> float:
-    """Mean over colours of the CIEDE2000 to the nearest of the ground's."""
+    """Mean over `colors` of the CIEDE2000 to the nearest colour of `ground`."""
     from skimage.color import deltaE_ciede2000, xyz2lab  # takes a while to import
     from skimage.color.colorconv import xyz_from_rgb
 

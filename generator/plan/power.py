@@ -1,9 +1,9 @@
-"""What a design will be able to tell: the interval to expect, and the smallest difference between two models.
+"""Predicts the power of a design: the expected interval, and the smallest detectable difference of two models.
 
-The evaluator's intervals speak of bindings like these (docs/statistics.md): how hard a scene is depends on its bindings
-and on its cluster. How much is a property of the model, so typical sizes are assumed. `half_width` is Student's t for
-the mean in logits under these effects, with one constant that was fitted to the evaluator's intervals of simulated
-outcomes (docs/statistics.md). The evaluator's package is not used here; the tests compare the two.
+The evaluator's intervals generalize to similar bindings (docs/statistics.md): a scene's difficulty depends on its
+bindings and on its cluster. The size of these effects depends on the model, so typical sizes are assumed. `half_width`
+is Student's t for the mean in logits under these effects; one constant is fitted to the evaluator's intervals of
+simulated outcomes (docs/statistics.md). The evaluator's package is not used here; the tests compare the two.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,21 +22,21 @@ from generator.scene.planned import Planned
 from generator.vocabulary.schema import Vocabulary
 
 MAIN_EFFECT, BINDING_EFFECT, CLUSTER_EFFECT = 0.5, 1.0, 0.5
-"""Standard deviations in logits of what a scene's values together, its objects, its bindings together, and its cluster,
-add to how hard it is."""
-_ENOUGH = 6  # fewer values, or objects, are held by the interval of one block (evaluator.statistics.clusters)
+"""Standard deviations, in logits, of the effects on a scene's difficulty: all its values together (likewise all its
+objects), all its bindings together, and its cluster."""
+_ENOUGH = 6  # the interval of one block holds fewer values, or objects, fixed (evaluator.statistics.clusters)
 LEVEL, POWER = 0.95, 0.8
 ACCURACIES = (0.5, 0.75, 0.9, 0.97)
 BLOCK_SEEDS = (1, 3, 5, 10)
 _PRIOR_FREEDOM = 3  # of the evaluator's pooling (evaluator.statistics.pooled)
 _SHRINK = 0.346  # E logistic(m + sZ) is close to logistic(m / sqrt(1 + 0.346 s²)) (Zeger, Liang and Albert 1988)
-_UNKNOWN_SPREAD = 0.8  # fitted; far from 50% the mean depends on the effects' size, which few bindings tell
+_UNKNOWN_SPREAD = 0.8  # fitted; far from 50% the mean depends on the effects' size, which few bindings estimate badly
 
 
 @dataclass(frozen=True)
 class SplitSize:
-    """The name of a split, the numbers of its scenes, clusters and bindings, the mean number of objects of a scene, and
-    how many different values, and objects, its bindings have."""
+    """The size of a split: its numbers of scenes, clusters and bindings, the mean number of objects per scene, and in
+    `levels` the numbers of distinct values and of distinct objects in its bindings."""
 
     split: str
     scenes: int
@@ -47,7 +47,7 @@ class SplitSize:
 
     @classmethod
     def of(cls, split: str, shown: Iterable[tuple[str, Arrangement]]) -> "SplitSize":
-        """From the cluster and the arrangement of each scene."""
+        """The size, from the cluster and the arrangement of each scene."""
         scenes = list(shown)
         bindings = {binding for _, arrangement in scenes for binding in arrangement}
         objects = sum(len(arrangement) for _, arrangement in scenes) / max(1, len(scenes))
@@ -55,7 +55,7 @@ class SplitSize:
         return cls(split, len(scenes), len({cluster for cluster, _ in scenes}), len(bindings), objects, levels)
 
     def times(self, block_seeds: int) -> "SplitSize":
-        """The splits of so many blocks of this size together, as if no two shared a binding."""
+        """The joint size of `block_seeds` such splits, as if no two shared a binding."""
         return replace(
             self,
             scenes=block_seeds * self.scenes,
@@ -67,10 +67,10 @@ class SplitSize:
 
 @dataclass(frozen=True)
 class Expected:
-    """What so many block seeds tell of a model of an accuracy (0..1).
+    """The expected precision for a number of block seeds and a model's accuracy (0..1).
 
     half_width: half the width of the 95% interval of the accuracy. difference: the smallest difference to another model
-    of that accuracy which is shown in 80% of cases, None where none is.
+    of about that accuracy that is detected in 80% of cases, None if no difference is.
     """
 
     block_seeds: int
@@ -80,12 +80,12 @@ class Expected:
 
 
 def told_split(rule: Rule) -> str:
-    """The split whose accuracy is the claim: `unseen`, or the last one of class lists."""
+    """The split whose accuracy is the main result: `unseen`, or the last split of class lists."""
     return "unseen" if "unseen" in rule.splits else rule.splits[-1]
 
 
 def expected(split: SplitSize, block_seeds: Sequence[int] = BLOCK_SEEDS) -> list[Expected]:
-    """What a split tells, for some accuracies and numbers of block seeds."""
+    """The expected precision on a split, for each of ACCURACIES and each number of block seeds."""
     return [
         Expected(seeds, accuracy, half_width(split, accuracy, seeds), difference(split.times(seeds), accuracy))
         for accuracy in ACCURACIES
@@ -94,15 +94,15 @@ def expected(split: SplitSize, block_seeds: Sequence[int] = BLOCK_SEEDS) -> list
 
 
 def half_width(split: SplitSize, accuracy: float, block_seeds: int = 1) -> float:
-    """Half the width (0..1) of the 95% interval to expect where a model has an accuracy in 0..1, exclusive.
+    """Half the width (0..1) of the expected 95% interval of a model's accuracy, which is in 0..1, exclusive.
 
-    The variance of the mean in logits is that of the effects of values and objects, bindings, clusters, and scenes.
-    Each binding counts √objects / bindings in the mean over scenes whose bindings have squared weights that add up to
-    1. The interval of one block allows for more than this variance, as it does not know the effects' size, and holds
-    values or objects of which there are few.
+    The variance of the mean in logits is the sum of the variances of values, objects, bindings, clusters, and scenes.
+    Each binding has the weight √objects / bindings in the mean; the squared weights of a scene's bindings add up to 1.
+    The interval of one block is wider than this variance, because the effects' size is unknown. It holds the effects of
+    values, or of objects, fixed if there are fewer than 6.
 
-    Several block seeds are pooled as in the evaluator: by a moderated t, whose variance is the weighted mean of the one
-    that the intervals say and the one between blocks.
+    Several block seeds are pooled as in the evaluator, by a moderated t. Its variance is the weighted mean of the
+    variance in the intervals and the variance between blocks.
     """
     normal = ndtri((1 + LEVEL) / 2)
     variance, freedom = _variance(split, accuracy, _unknown(split, accuracy), _ENOUGH if block_seeds == 1 else 0)
@@ -117,8 +117,8 @@ def half_width(split: SplitSize, accuracy: float, block_seeds: int = 1) -> float
 
 
 def _variance(split: SplitSize, accuracy: float, unknown: float, enough: int) -> tuple[float, float]:
-    """The variance of the mean in logits, its effects taken `unknown` times, and its degrees of freedom
-    (Satterthwaite 1946). Of fewer than `enough` values, or objects, the effects are held."""
+    """The variance of the mean in logits and its degrees of freedom (Satterthwaite 1946). The effects' variances are
+    multiplied by `unknown`; effects of fewer than `enough` values, or objects, are held fixed."""
     effects = unknown * _shrink()
     held = sum(n - 1 for n in split.levels if n < enough)
     parts = (
@@ -132,21 +132,20 @@ def _variance(split: SplitSize, accuracy: float, unknown: float, enough: int) ->
 
 
 def _unknown(split: SplitSize, accuracy: float) -> float:
-    """How many times the effects' variance an interval allows for, as it does not know their size."""
+    """The factor by which an interval enlarges the effects' variance, because their size is unknown."""
     return float(1 + _UNKNOWN_SPREAD * logit(accuracy) ** 2 / sqrt(split.bindings))
 
 
 def _half(accuracy: float, reach: float) -> float:
-    """Half the width (0..1) of an interval that reaches so many logits to both sides."""
+    """Half the width (0..1) of an interval that extends `reach` logits to both sides."""
     return float(expit(logit(accuracy) + reach) - expit(logit(accuracy) - reach)) / 2
 
 
 def difference(split: SplitSize, accuracy: float) -> float | None:
-    """The smallest difference (0..1) between two models of about an accuracy that `score compare` finds in 80% of
-    cases.
+    """The smallest difference (0..1) between two models near an accuracy that `score compare` finds in 80% of cases.
 
-    The effects on the two models are taken as independent, which is the worst case, so the variance of the difference
-    is twice that of one share. As in the evaluator the difference is (t₁ + t₂) standard errors. None where it is above
+    The effects on the two models are assumed to be independent, which is the worst case, so the difference has twice
+    the variance of one accuracy. As in the evaluator, the difference is (t₁ + t₂) standard errors. None if it is above
     1.
     """
     unknown = _unknown(split, accuracy) if min(split.levels) >= _ENOUGH else 1
@@ -157,7 +156,7 @@ def difference(split: SplitSize, accuracy: float) -> float | None:
 
 
 def sentence(split: SplitSize) -> str:
-    """What a split will be able to tell, in one line for people."""
+    """The expected precision on a split, in one line for people."""
     one, five = (_points(half_width(split, 0.75, seeds)) for seeds in (1, 5))
     more = "" if split.split == ALL else f"; with 5 block seeds ±{five}"
     return (
@@ -167,7 +166,7 @@ def sentence(split: SplitSize) -> str:
 
 
 def _points(share: float) -> str:
-    """A share in points, without decimals from one point up.
+    """A share in percentage points: whole numbers from 1 on, one decimal below.
 
     >>> _points(0.199), _points(0.0042)
     ('20', '0.4')
@@ -176,7 +175,7 @@ def _points(share: float) -> str:
 
 
 def _shrink() -> float:
-    """The square of how much the mean in logits moves with the constant of a logistic model with these effects."""
+    """The square of the factor by which these effects shrink the mean in logits of a logistic model."""
     return 1 / (1 + _SHRINK * (2 * MAIN_EFFECT**2 + BINDING_EFFECT**2 + CLUSTER_EFFECT**2))
 
 
@@ -188,10 +187,9 @@ def sizes_to_plan(
     objects: tuple[int, int] = (2, 2),
     pairs: bool = False,
 ) -> list[SplitSize]:
-    """What `planned_sizes` will be for the first holdouts of a world of such parts, with `pairs` their twins included;
-    only the scenes of these splits are planned.
+    """Predict `planned_sizes` for the first holdouts of a world of these parts; `pairs` includes twins.
 
-    Raises UserError where no scene belongs to one.
+    Plans only the scenes of these splits. Raises UserError if a split has no scene.
     """
     told = []
     for part in parts[: len(holdouts)]:
@@ -204,10 +202,9 @@ def sizes_to_plan(
 
 
 def planned_sizes(planned: Iterable[Planned], holdouts: Sequence[Holdout], vocabulary: Vocabulary) -> list[SplitSize]:
-    """For each holdout of a plan, the size of the split whose accuracy is the claim (`told_split`).
+    """For each holdout of a plan, the size of its split `told_split`.
 
-    Over the grid, where no scene is planned for a split, scenes belong to the splits that the holdouts' rules give
-    them.
+    Scenes of the grid are not planned for a split; the holdouts' rules assign them.
     """
     rules = [design_of(holdout).rule(vocabulary, holdout) for holdout in holdouts]
     splits = [told_split(rule) for rule in rules]

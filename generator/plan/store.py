@@ -1,4 +1,4 @@
-"""The plan of a world on disk: world/plan.parquet, written once and read by all that follows."""
+"""Writes and reads the plan of a world on disk: world/plan.parquet."""
 
 import json
 from collections import Counter
@@ -20,7 +20,7 @@ _ROWS = 500  # in memory at a time
 
 @dataclass(frozen=True)
 class Assigned:
-    """What a scene is made for: its split, and for a label the objects in the order in which the label names them."""
+    """The split that a scene is made for, and for class lists its objects in the order of its label."""
 
     split: str
     named: tuple[int, ...]
@@ -29,8 +29,8 @@ class Assigned:
 class StoredPlan:
     """The plan in a dataset's folder; a few scenes are in memory at a time.
 
-    `request` says what was planned: all that decides the contents of the world, its vocabulary and holdouts included.
-    Raises UserError when there is no plan, or when it is damaged.
+    `request`: all that decides the contents of the world, including its vocabulary and holdouts. Raises UserError when
+    there is no plan, or when it is damaged.
     """
 
     def __init__(self, root: Path):
@@ -49,7 +49,7 @@ class StoredPlan:
         try:
             for batch in read_batches(self._path, PLAN.names, _ROWS, PLAN):
                 for row in batch.to_pylist():
-                    if row["scene_id"] != scene_id(number):  # a name of files
+                    if row["scene_id"] != scene_id(number):  # it names files
                         raise ValueError(f"scene {number} is called '{row['scene_id']}'")
                     yield Planned.from_row(row)
                     number += 1
@@ -57,14 +57,14 @@ class StoredPlan:
             raise UserError(f"{self._path} is damaged ({error}); plan it again into another folder.") from None
 
     def counts(self) -> dict[str, int]:
-        """How many scenes are made for each split, the most first; those of the grid are made for none."""
+        """The number of scenes for each split, largest first; scenes of the grid are for no split."""
         found = Counter(read_table(self._path, columns=["split"])["split"].drop_null().to_pylist())
         return dict(sorted(found.items(), key=lambda each: (-each[1], each[0])))
 
     def assigned(self) -> dict[int, dict[str, Assigned]]:
-        """What scenes are made for, by part and scene_id; empty over the grid."""
+        """The split and label order of each scene, by part and scene_id; empty over the grid."""
         found: dict[int, dict[str, Assigned]] = {}
-        known: dict[tuple[str, tuple[int, ...]], Assigned] = {}  # few differ: memory holds each once
+        known: dict[tuple[str, tuple[int, ...]], Assigned] = {}  # few are distinct: each is stored once
         for batch in read_batches(self._path, ["scene_id", "part", "split", "named"], _ROWS, PLAN):
             for row in batch.to_pylist():
                 if row["split"] is not None:
@@ -85,7 +85,7 @@ def is_planned(root: Path, request: Mapping[str, Any]) -> bool:
 
 
 def write_plan(root: Path, request: Mapping[str, Any], planned: Iterable[Planned]) -> StoredPlan:
-    """Write the plan of a request into a dataset's folder. It appears whole or not at all."""
+    """Write the plan of a request into a dataset's folder, atomically."""
     (root / "world").mkdir(parents=True, exist_ok=True)
     write_table(root / "world" / PLAN_FILE, (each.to_row() for each in planned), plan_schema(request))
     return StoredPlan(root)

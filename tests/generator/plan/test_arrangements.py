@@ -57,7 +57,7 @@ def uneven(rule: SplitPlan, found: list[Arrangement], alike: bool) -> list[int]:
 def test_arrangements_have_their_number_and_their_split(split: str, numbers: list[int], seed: int, spec: str) -> None:
     rule = SplitPlan(CLEVR, draw_block(spec, CLEVR, seed))
     if split == "unseen" and rule.holdout.objects[2:] == () and max(numbers) > 2:
-        with pytest.raises(UserError, match="two objects that alone have their category"):
+        with pytest.raises(UserError, match="two objects whose categories occur once"):
             drawn(rule, split, numbers)
         return
     found = drawn(rule, split, numbers)

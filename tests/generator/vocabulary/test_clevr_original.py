@@ -55,7 +55,7 @@ def test_a_size_is_half_of_what_an_object_measures_along_every_axis(shape: str) 
 def test_so_many_objects_find_places_that_keep_the_rules(n: int) -> None:
     plan = SplitPlan(CLEVR, draw_block("3x2", CLEVR, 0))
     counts = {"train": 12, "val": 4, "seen": 4, "partial": 4}
-    with pytest.raises(UserError, match="two objects that alone have their category"):  # of two held-out shapes
+    with pytest.raises(UserError, match="two objects whose categories occur once"):  # of two held-out shapes
         plan_scenes(CLEVR, plan, {**counts, "unseen": 4}, 0, (n, n))
     planned = [p for p in plan_scenes(CLEVR, plan, counts, 0, (n, n)) if len(p.objects) == n]
     assert planned
