@@ -1,1 +1,1 @@
-"""Where everything in a scene stands."""
+"""Places planned scenes: positions, headings, camera and lamps."""

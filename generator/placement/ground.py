@@ -1,4 +1,4 @@
-"""The ground as a camera sees it: finds positions in given orders from left to right and from front to behind."""
+"""Finds positions on the ground in given orders, as a camera sees them: left to right and front to behind."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -11,9 +11,9 @@ from generator.scene.relations import along, ground_directions
 from generator.scene.scene import Camera, Point
 from generator.vocabulary.schema import Vocabulary
 
-_SWEEPS = 100  # a search that is stuck then succeeds sooner from another start
-_WORSE = 0.02  # how much worse a move may make a position, metres; else objects in each other's way would stay so
-_MOST_HIDDEN = 0.5  # share of an object that one beside it may hide; one on top of it may hide more
+_SWEEPS = 100  # then a search is stuck, and another start succeeds sooner
+_WORSE = 0.02  # how much worse a move may make a position, metres; else objects that block each other would stay
+_MOST_HIDDEN = 0.5  # share of an object that another beside it may hide; an object on top of it may hide more
 _GRAIN = 4e-6  # metres; more than rounding to the micrometre can change a distance between two objects
 
 
@@ -35,7 +35,7 @@ Post = tuple[Footprint, ...]
 class _Image(NamedTuple):
     """The image of an object in slopes, pixels over the focal length.
 
-    Its middle to the right of and above the viewing axis, half its breadth and height.
+    `aside`, `aloft`: its middle, to the right of and above the viewing axis; then half its breadth and height.
     """
 
     aside: float
@@ -83,12 +83,11 @@ class Ground:
     def find(
         self, posts: Sequence[Post], depth_order: Sequence[int], stream: Stream, clumps: Sequence[int] = ()
     ) -> list[Point] | None:
-        """Positions of posts that are listed from left to right; None when the search finds none.
+        """Find positions of posts, which are listed from left to right; None when the search fails.
 
-        `depth_order` has their ranks from front to behind, `clumps` the numbers of their clumps, empty where the plan
-        leaves distances open. The search starts from random positions in these orders, `clearance` apart along each
-        direction. Then each post in turn may move between its neighbours, which lessens the violations until none is
-        left.
+        `depth_order`: their ranks from front to behind. `clumps`: their clump numbers, empty if the plan leaves
+        distances open. The search starts from random positions in these orders, `clearance` apart along each direction.
+        Then each post in turn may move between its neighbours to reduce violations, until there are none.
         """
         n = len(posts)
         by_depth = sorted(range(n), key=depth_order.__getitem__)
@@ -120,19 +119,19 @@ class Ground:
         return Ground(camera, self.vocabulary, *self.size)
 
     def fill(self, objects: Sequence[tuple[str, dict[str, str]]], positions: Sequence[Point]) -> float:
-        """How far objects reach from the middle of the frame towards its edges; 1 where one touches an edge."""
+        """How far objects reach from the middle of the frame towards its edges; 1 if an object touches an edge."""
         width, height = self._frame
         shown = self._shown(objects, positions)
         return max(max(side / width, high / height, -low / height) for side, high, low in shown)
 
     def heights(self, objects: Sequence[tuple[str, dict[str, str]]], positions: Sequence[Point]) -> list[float]:
-        """How high the images of objects are at most, as shares of the height of the whole image."""
+        """An upper bound of the height of each object's image, as a share of the height of the whole image."""
         return [(high - low) / self._tall for _, high, low in self._shown(objects, positions)]
 
     def _shown(
         self, objects: Sequence[tuple[str, dict[str, str]]], positions: Sequence[Point]
     ) -> Iterator[tuple[float, float, float]]:
-        """How far the image of each object reaches, see `_reached`."""
+        """The extent of each object's image, see `_reached`."""
         for obj, position in zip(objects, positions, strict=True):
             place = along(self._right, position), along(self._behind, position)
             yield self._reached(*place, self.vocabulary.reach(*obj), position[2])
@@ -153,7 +152,7 @@ class Ground:
         return self._stand(stream.uniform(left, right), stream.uniform(front, behind), stands[i].post)
 
     def moved(self, place: Point, right: float, behind: float) -> tuple[float, float]:
-        """The coordinates (x, y) of a point some metres to the right of a position and behind it."""
+        """The coordinates (x, y) of the point `right` metres to the right of a position and `behind` metres behind it."""
         (rx, ry), (bx, by) = self._right, self._behind
         return round(place[0] + right * rx + behind * bx, 6), round(place[1] + right * ry + behind * by, 6)
 
@@ -170,7 +169,7 @@ class Ground:
         )
 
     def _image(self, right: float, behind: float, radius: float, foot: float) -> tuple[_Image, float]:
-        """The image of an object, as wide as its radius and twice as high at most; and how far it leaves the frame."""
+        """The image of an object of radius r and height 2r, and how far it leaves the frame, in slopes."""
         aside, ahead = right - self._eye[0], behind - self._eye[1]
         side, high, low = self._reached(right, behind, radius, foot)
         if math.isinf(side):
@@ -181,8 +180,8 @@ class Ground:
         return _Image(aside / depth, (high + low) / 2, radius / depth, (high - low) / 2), beyond
 
     def _reached(self, right: float, behind: float, radius: float, foot: float) -> tuple[float, float, float]:
-        """How far the image of an object reaches beside the viewing axis, and how high its top and its foot are above
-        it, in slopes; all infinite where it reaches behind the camera.
+        """The extent of an object's image, in slopes: how far it reaches to the side of the viewing axis, and the
+        heights of its top and its foot above the axis. All are infinite if it reaches behind the camera.
         """
         aside, ahead, foot = right - self._eye[0], behind - self._eye[1], foot - self._eye[2]
         near, far, top = ahead - radius, ahead + radius, foot + 2 * radius
@@ -194,14 +193,14 @@ class Ground:
         return (abs(aside) + radius) / nearest, high, low
 
     def _deep(self, ahead: float, above: float) -> float:
-        """Depth along the viewing axis of a point some metres ahead of the eye, along the ground, and above it."""
+        """Depth along the viewing axis of a point `ahead` metres from the eye, along the ground, and `above` it."""
         return ahead * self._depth[0] + above * self._depth[1]
 
     def _conflicts(
         self, i: int, stand: _Stand, stands: list[_Stand], clumps: Sequence[int], bearable: float = math.inf
     ) -> list[float]:
-        """How much post i at that stand and each other violate the rules, roughly in metres, 0 where they keep them
-        all; in place of itself how far it is outside. Empty where the sum is more than `bearable`."""
+        """How much post i at `stand` and each other post violate the rules, roughly in metres; 0 without a violation.
+        Entry i is the penalty for leaving the ground or frame. Empty if the sum exceeds `bearable`."""
         x, y = self._world(stand)
         outside = 10 * (max(0.0, abs(x) - self._extent) + max(0.0, abs(y) - self._extent) + stand.beyond)
         found, left = [outside] * len(stands), bearable - outside
@@ -216,13 +215,13 @@ class Ground:
         return found if left >= 0 else []
 
     def _misplaced(self, one: _Stand, other: _Stand, near: bool) -> float:
-        """How much too far from each other two posts of a clump are, or how much too near two others, metres."""
+        """How much too far apart two posts of one clump are (`near`), or how much too close two others, metres."""
         aside, ahead = one.right - other.right, one.behind - other.behind
         apart = math.sqrt(aside * aside + ahead * ahead)
         return max(0.0, apart - self._near if near else self._far - apart)
 
     def _conflict(self, one: _Stand, other: _Stand) -> float:
-        """The part of the gap that two posts lack, and the share that one hides of the other beyond what it may."""
+        """The missing part of the gap between two posts, plus the share of one that is hidden beyond the limit."""
         aside, ahead = one.right - other.right, one.behind - other.behind
         # CLEVR keeps a gap between nominal radii; corners that reach further may use it up, but never meet
         apart = max(one.radius + other.radius + self._gap, one.reach + other.reach + _GRAIN)
@@ -238,9 +237,9 @@ class Ground:
         return wrong + hidden
 
     def _hides(self, across: float, front: _Image, back: _Image) -> float:
-        """The share of an object that another hides beyond what it may; their images overlap by `across` sideways.
+        """The share of an object that another hides beyond the limit; their images overlap by `across` sideways.
 
-        It compares the rectangles around their images; rays on the real shapes decide later.
+        Estimated from the rectangles around their images; rays on the real shapes decide later.
         """
         along = front.height + back.height - abs(front.aloft - back.aloft)
         if along <= 0:
@@ -257,10 +256,9 @@ class Ground:
 
 
 def _distances(vocabulary: Vocabulary) -> tuple[float, float]:
-    """How far apart posts of one clump are at most, and of two clumps at least, metres, so that no distance is in
-    doubt.
+    """The largest distance between posts of one clump, and the least between clumps, metres: no distance is undecided.
 
-    Both allow for objects that rest aside of the middle of their post.
+    Both allow for objects that rest off the middle of their post.
     """
     bounds = [
         (relation.distance - relation.margin, relation.distance + relation.margin)

@@ -1,4 +1,4 @@
-"""From a planned scene to a placed one: positions, headings, camera and lamps."""
+"""Places a planned scene: draws its positions, headings, camera and lamps."""
 
 import math
 from collections.abc import Sequence
@@ -30,21 +30,21 @@ Contents = Sequence[tuple[str, dict[str, str]]]
 
 
 def place_scene(planned: Planned, vocabulary: Vocabulary, seed: int, attempt: int, width: int, height: int) -> Scene:
-    """The placed scene of a plan, one of a minimal pair where the plan has a twin: see `place_scenes`."""
+    """The placed scene of a plan; for the plan of a twin, the twin. See `place_scenes`."""
     return place_scenes(planned, vocabulary, seed, attempt, width, height)[planned.twin_of is not None]
 
 
 def place_scenes(
     planned: Planned, vocabulary: Vocabulary, seed: int, attempt: int, width: int, height: int
 ) -> tuple[Scene, ...]:
-    """The placed scene of a plan, and its twin where it has one; a function of the arguments alone.
+    """The placed scene of a plan, and its twin if it has one. The result depends only on the arguments.
 
-    Both scenes are the same for either of the two plans, so that each can be rendered alone. `width` and `height` are
-    those of the image, in pixels; `attempt` counts the placements that the renderer has rejected. Objects stand in
-    the planned orders from left to right and from front to behind, at least `clearance` apart along both directions
-    and `gap` apart; near, far and on one another as planned; wholly in view, with little of each hidden. Where a family
-    asks for a `tallest` object, the first placement that has one is taken, else the best of thirty. A rejected
-    placement is drawn again, the content never; with `orders = "free"` the order in depth is drawn again with it.
+    Both plans of a minimal pair give the same two scenes, so that each can be rendered alone. `width`, `height`: of the
+    image, in pixels. `attempt`: how many placements the renderer has rejected. Objects keep the planned orders from
+    left to right and from front to behind, and the planned clumps and stacks. They are at least `clearance` apart along
+    both directions and `gap` apart, wholly in view, and little of each is hidden. If the family sets `tallest`, the
+    first placement that reaches it is taken, else the best of 30. A rejected placement is drawn again, the contents are
+    not; with `orders = "free"`, a failed search also draws the depth order again.
     Raises UserError when the placement rules of the vocabulary leave no room.
     """
     stream = Stream("scene", seed, planned.twin_of or planned.scene_id, attempt)
@@ -91,9 +91,9 @@ def _turned(
 
 
 def _tallest(objects: Sequence[SceneObject], camera: Camera, ground: Ground) -> float:
-    """About the height of the tallest object in the image, as a share of the image's; 0 where no family asks.
+    """About the height of the tallest object, as a share of the image height; 0 if the family sets no `tallest`.
 
-    Four digits, so that the last bits of a machine's sines decide nothing.
+    Rounded to four digits, so that rounding differences of sines between machines have no effect.
     """
     if not ground.vocabulary.placement.tallest:
         return 0.0
@@ -107,7 +107,7 @@ def _tallest(objects: Sequence[SceneObject], camera: Camera, ground: Ground) -> 
 
 
 def _height(each: SceneObject, camera: Camera, ground: Ground) -> float:
-    """The height of an object in the image, from its vertices, as a share of the image's."""
+    """The height of an object in the image, from its vertices, as a share of the image height."""
     vocabulary, (width, height) = ground.vocabulary, ground.size
     x, y, z = _vertices(vocabulary.meshes[each.category], vocabulary.assets) * vocabulary.scale(
         each.category, each.attributes
@@ -135,14 +135,14 @@ def _draw_camera(vocabulary: Vocabulary, stream: Stream) -> Camera:
     return Camera(_jittered(spec.position, spec.jitter, stream), spec.target, spec.lens, spec.sensor)
 
 
-_FULL = 0.96  # the most of the frame's half width and height that objects fill
-_LEAST_SHARE = 0.6  # of the way to the middle of the objects, and to the longest lens that they allow
+_FULL = 0.96  # largest share of the frame's half width and height that objects fill
+_LEAST_SHARE = 0.6  # least share of the way to the middle of the objects, and to the longest lens that they allow
 
 
 def _moved_in(camera: Camera, positions: Sequence[Point], vocabulary: Vocabulary, stream: Stream) -> Camera:
-    """The camera moved over the ground towards the middle of the objects, where the vocabulary lets it come closer.
+    """Move the camera over the ground towards the middle of the objects, if the vocabulary lets it come closer.
 
-    Its direction stays, and with it what is left of what.
+    It keeps its direction, and so the order of objects from left to right.
     """
     if vocabulary.closest == 1:
         return camera
@@ -152,10 +152,10 @@ def _moved_in(camera: Camera, positions: Sequence[Point], vocabulary: Vocabulary
 
 
 def _zoom(tallest: float, fill: float, vocabulary: Vocabulary, stream: Stream) -> float:
-    """How much longer the lens grows: as much as the objects and the vocabulary allow, or somewhat less.
+    """A random factor for the focal length: the largest that the objects and the vocabulary allow, or somewhat less.
 
-    `tallest` is the height of the tallest object, and `fill` is how far objects reach towards the edges, both with the
-    lens as it is. Where the family asks for a tallest object, the lens makes it so tall, or is the longest.
+    `tallest`: the height of the tallest object. `fill`: how far objects reach towards the edges. Both are for the
+    present lens. If the family sets `tallest`, the factor is large enough to reach it, or the largest allowed.
     """
     longest = max(1.0, min(vocabulary.closest, _FULL / fill))
     tall = vocabulary.placement.tallest / tallest if tallest else 1.0
@@ -177,7 +177,7 @@ def _draw_lamps(vocabulary: Vocabulary, environment: str, yaw: float, stream: St
 
 
 def _draw_heading(position: Point, camera: Camera, spec: ObjectSpec, stream: Stream) -> float:
-    """A random heading (radians) within an object's `turn`, about the direction in which it shows its front or side."""
+    """A random heading (radians) within an object's `turn`, around the one that shows its front or side."""
     facing = math.atan2(camera.position[1] - position[1], camera.position[0] - position[0])
     if spec.shows == "side":
         facing += math.pi * (stream.below(2) - 0.5)
@@ -185,7 +185,7 @@ def _draw_heading(position: Point, camera: Camera, spec: ObjectSpec, stream: Str
 
 
 def draw_positions(objects: Contents, planned: Arranged, ground: Ground, stream: Stream) -> list[Point] | None:
-    """Random positions of planned objects, in their order; None where the ground has no room."""
+    """Random positions of planned objects, in their order; None if the search finds no room."""
     vocabulary = ground.vocabulary
     carried_by = dict(enumerate(planned.rests_on or (None,) * len(objects)))
     carriers = [i for i, lower in carried_by.items() if lower is None]
