@@ -1,4 +1,4 @@
-"""Minimal pairs: the second scene is the first with a value, or the places, of two objects exchanged."""
+"""Makes the second scene of a minimal pair: two objects exchange a value, or their places."""
 
 import math
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ Objects = tuple[tuple[str, dict[str, str]], ...]
 
 
 class Exchange(NamedTuple):
-    """Which two objects exchange what.
+    """An exchange of a property between two objects.
 
     `first` and `second` are their ranks from left to right. They exchange their values of the attribute kind `kind`;
     None: they swap ground positions, which reverses left and right.
@@ -26,7 +26,7 @@ class Exchange(NamedTuple):
 def exchanged(scene: Scene, exchange: Exchange) -> Scene:
     """The twin of a scene: the same scene after the exchange.
 
-    Objects stay listed from left to right. A moved object keeps its turn towards the camera, so it shows the same side.
+    Objects stay listed from left to right. A moved object keeps its angle to the camera, so it shows the same side.
     """
     one, other = scene.objects[exchange.first], scene.objects[exchange.second]
     if exchange.kind is None:
@@ -39,9 +39,9 @@ def exchanged(scene: Scene, exchange: Exchange) -> Scene:
 
 
 def with_room(objects: Objects, exchange: Exchange | None, vocabulary: Vocabulary) -> Objects:
-    """Objects (category, attribute values) in which both that exchange are the larger of the two, at its larger size.
+    """Replace both exchanged objects by the combination of their categories and sizes that reaches furthest.
 
-    Places found for them then suit both scenes of the pair.
+    Positions found for these objects fit both scenes of the pair.
     """
     if exchange is None:
         return objects
@@ -53,7 +53,7 @@ def with_room(objects: Objects, exchange: Exchange | None, vocabulary: Vocabular
 
 
 def swapped(values: Sequence[str], exchange: Exchange) -> list[str]:
-    """A list with an entry per object, after the two objects have exchanged theirs."""
+    """A copy of a list with an entry per object; the entries of the two objects are swapped."""
     new = list(values)
     new[exchange.first], new[exchange.second] = new[exchange.second], new[exchange.first]
     return new

@@ -1,4 +1,4 @@
-"""Layouts: the orders, clumps and stacks of a plan, before anything has a place, and the relations that follow."""
+"""Draws layouts (orders, clumps and stacks of a planned scene, without positions) and derives their relations."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from generator.vocabulary.schema import Vocabulary
 
 _TRIES = 1_000
 Triple = tuple[int, str, int]
-"""Object, relation, object; objects by their place in the plan."""
+"""(Object, relation, object); objects by their index in the plan."""
 
 
 class Arranged(Protocol):
@@ -29,11 +29,11 @@ class Arranged(Protocol):
 
 @dataclass(frozen=True)
 class Layout:
-    """How objects that are listed from left to right stand to one another.
+    """The relative positions of objects, which are listed from left to right.
 
-    `depth_order`: the rank of each from front to behind, 0 the nearest to the camera. `rests_on`: for each the index of
-    the object on which it rests, None for the ground; () when all stand on the ground. `clumps`: for each the number of
-    its clump; objects of a clump are near each other, all others far; () when the plan leaves distances open.
+    `depth_order`: the rank of each object from front to behind, 0 nearest to the camera. `rests_on`: for each object
+    the index of the object under it, None for the ground; () when all stand on the ground. `clumps`: the clump number
+    of each object; objects of a clump are near each other, of two clumps far; () when the plan leaves distances open.
     """
 
     depth_order: tuple[int, ...]
@@ -42,9 +42,9 @@ class Layout:
 
 
 def facts(planned: Arranged, vocabulary: Vocabulary) -> tuple[Triple, ...]:
-    """The relations that hold in every scene of a plan, one triple for each ordered pair of objects.
+    """The relations that hold in every scene of a plan, as triples of ordered pairs of objects.
 
-    A relation that is neither here nor in `undecided` fails in every scene of the plan.
+    A relation that is neither here nor in `undecided` is false in every scene of the plan.
     """
     return tuple(triple for triple, holds in _decisions(planned, vocabulary) if holds)
 
@@ -55,11 +55,11 @@ def undecided(planned: Arranged, vocabulary: Vocabulary) -> tuple[Triple, ...]:
 
 
 def consistent(layout: Arranged, categories: Sequence[str], vocabulary: Vocabulary) -> bool:
-    """Whether some ground, however large, has room for a layout of objects of these categories.
+    """Whether a layout of objects of these categories is possible on a ground of any size.
 
-    An object that rests on another can stand on it, is its neighbour in both orders and in its clump, and carries
-    nothing itself. Two clumps do not overlap both from left to right and from front to behind. At most one object
-    lies between two of a clump in both orders, since objects in a row are not all near.
+    An upper object can stand on its lower object, is its neighbour in both orders and in its clump, and carries
+    nothing itself. Two clumps do not overlap both from left to right and from front to behind. At most one object of a
+    clump lies between two others of it in both orders, since objects in a row are not all near.
     """
     depths, rests_on, clumps = layout.depth_order, layout.rests_on, layout.clumps
     for upper, lower in _stacked(layout):
@@ -79,9 +79,9 @@ def consistent(layout: Arranged, categories: Sequence[str], vocabulary: Vocabula
 def draw_layout(categories: Sequence[str], stream: Stream, vocabulary: Vocabulary) -> Layout:
     """A random consistent layout for objects of these categories, listed from left to right.
 
-    Any two objects are near as often as far. Of two neighbours in a clump, not yet stacked, either rests on the other
-    with a chance of a third where it can. A vocabulary without distances and stacks gets only an order in depth, each
-    as often as every other. Raises UserError for more objects than can be near each other.
+    Two objects are near or far with equal probability. Of two unstacked neighbours in a clump, each rests on the other
+    with probability 1/3 if it can. For a vocabulary without distances and stacks, the layout is a uniformly random
+    depth order. Raises UserError if there are too many objects for a consistent layout.
     """
     planned_by = {relation.axis.planned_by for relation in vocabulary.pair_relations.values()}
     clumps = _gather(len(categories), stream) if "clumps" in planned_by else ()
@@ -138,7 +138,7 @@ _DECIDES: dict[PlannedBy, Callable[[Arranged, Vocabulary, Relation, int, int], T
     "clumps": _in_one_clump,
     "stacks": _on_top,
 }
-"""Whether the first rule of an axis holds of objects i and j in every scene of a plan, by what plans the axis."""
+"""Functions by `planned_by`: whether the first rule of an axis holds of objects i and j in every scene of a plan."""
 
 
 def _on_each_other(planned: Arranged, i: int, j: int) -> bool:
@@ -159,7 +159,7 @@ def _overlap(one: Sequence[int], other: Sequence[int]) -> bool:
 
 
 def _loose(group: Sequence[int], depths: Sequence[int]) -> bool:
-    """Whether at most one of a group lies between two others in both orders."""
+    """Whether at most one object of a group lies between any two others in both orders."""
     return all(
         sum(i < k < j and min(depths[i], depths[j]) < depths[k] < max(depths[i], depths[j]) for k in group) < 2
         for i, j in combinations(group, 2)
@@ -175,7 +175,7 @@ def _gather(n: int, stream: Stream) -> tuple[int, ...]:
 def _stack(
     categories: Sequence[str], clumps: Sequence[int], stream: Stream, vocabulary: Vocabulary
 ) -> tuple[int | None, ...]:
-    """Random stacks of neighbours: for each object the index of the one on which it rests; () when there are none."""
+    """Random stacks of neighbours: for each object the index of the object under it; () without stacks."""
     rests_on: list[int | None] = [None] * len(categories)
     taken: list[int] = []
     for i in stream.shuffled(range(len(categories) - 1)):
@@ -204,8 +204,8 @@ _DIAGONAL = 1.5  # more than the square root of 2: slips along two directions ad
 def slip(vocabulary: Vocabulary) -> float:
     """How far from the middle of a top an object may rest, along each ground direction, metres.
 
-    It is so small that it leaves no relation in doubt: the upper object rests within the top by the margin, neither of
-    the two is left or in front of the other, and both have the same relations to all other objects.
+    It is small enough to keep all relations decided: the upper object is inside the rim of the top by the margin,
+    neither of the two is left or in front of the other, and both have the same relations to all other objects.
     """
     return max(0.0, min(_MOST_SLIP, *_bounds(vocabulary)))
 

@@ -1,4 +1,4 @@
-"""What is rendered: a planned scene, before anything has a place, or a scene as a world recorded it."""
+"""Scenes to render: planned scenes, which have no positions yet, and scenes that a world recorded."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -10,16 +10,15 @@ Attributes = dict[str, str]
 
 
 class Planned(NamedTuple):
-    """What a scene shall hold, before anything has a place.
+    """The planned contents of a scene, without positions.
 
-    `objects`: (category, attribute values by kind), left object first. `depth_order`: for each of them its rank from
-    front to behind, 0 the nearest to the camera. `rests_on` and `clumps` are those of a Layout (scene/layouts.py),
-    `yaw` is that of a Scene.
+    `objects`: (category, attribute values by kind), left object first. `depth_order`: the rank of each object from
+    front to behind, 0 nearest to the camera. `rests_on`, `clumps`: as in a Layout (scene/layouts.py). `yaw`: as in a
+    Scene.
 
-    A scene and its twin (minimal_pairs.py) have the same contents, those of the scene, and the same `exchange`;
-    `twin_of` of the twin is the scene's id. `part` and `split` say which part of the world and which of its splits the
-    scene is made for, None over the grid; `named` lists its objects in the order in which its label names them (class
-    lists).
+    A twin (minimal_pairs.py) has the contents and the `exchange` of its scene; its `twin_of` is the scene's id. `part`,
+    `split`: the part of the world, and its split, that the scene is made for; `split` is None over the grid. `named`:
+    the objects, by index, in the order of the scene's label (class lists).
     """
 
     scene_id: str
@@ -74,7 +73,7 @@ _PLAIN = ("scene_id", "cluster_id", "twin_of", "part", "split", "environment", "
 
 
 class Recorded(NamedTuple):
-    """A scene as a world recorded it (JSON of a Scene), which is rendered as it is."""
+    """A scene as a world recorded it (JSON of a Scene); it is rendered without changes."""
 
     scene_id: str
     scene: str
@@ -91,7 +90,7 @@ Job = Planned | Recorded
 
 
 def read_job(row: Mapping[str, Any]) -> Job:
-    """The scene to render that `to_row` made a row of."""
+    """The inverse of `to_row`: a scene to render."""
     return Recorded(**row) if "scene" in row else Planned.from_row(row)
 
 
@@ -99,7 +98,7 @@ Each = TypeVar("Each", bound=Job, covariant=True)
 
 
 class Scenes(Protocol[Each]):
-    """Scenes to render that can be counted, and gone through more than once."""
+    """Scenes to render, with a length; they can be iterated repeatedly."""
 
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[Each]: ...

@@ -44,9 +44,9 @@ def project(camera: Camera, x: Any, y: Any, z: Any, width: int, height: int) -> 
 
 
 def ray(camera: Camera, column: Any, row: Any, width: int, height: int) -> tuple[Any, Any, Any]:
-    """The ray through a point of the image, or through arrays of them.
+    """The ray through a point of the image (pixels), or the rays through arrays of points.
 
-    Returns (x, y, z) in world coordinates, as long as reaches one metre of depth along the viewing axis.
+    Returns its direction (x, y, z) in world coordinates, scaled to one metre of depth along the viewing axis.
     """
     right, up, back = axes(camera.position, camera.target)
     focal = camera.lens / camera.sensor * max(width, height)

@@ -1,5 +1,5 @@
-"""Relations in space: signed margins between the objects of a scene (docs/vocabularies.md, "Rules of space"), the
-graph of them, and the row of scenes.parquet that holds them."""
+"""Computes relations in space: signed margins between the objects of a scene (docs/vocabularies.md, "Rules of space"),
+the scene graph, and the scene's row in scenes.parquet."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ from generator.vocabulary.relations import Pose, Relation
 from generator.vocabulary.schema import Vocabulary
 
 Truth = bool | None
-"""True, False, or None where nothing decides."""
+"""True, False, or None if undecided."""
 
 
 def poses_of(scene: Scene, vocabulary: Vocabulary) -> list[Pose]:
@@ -32,7 +32,7 @@ def poses_of(scene: Scene, vocabulary: Vocabulary) -> list[Pose]:
 
 
 def decided(margin: float, relation: Relation) -> Truth:
-    """Whether a relation holds by that signed margin (metres); None where it lies within the relation's own margin."""
+    """Whether a relation holds, from its signed margin (metres); None if it is within the relation's own margin."""
     return None if abs(margin) < relation.margin else margin > 0
 
 
@@ -53,7 +53,7 @@ def scene_graph(scene: Scene, vocabulary: Vocabulary) -> nx.MultiDiGraph:
     """The graph of a scene: a node per object (`category`, `attributes`), an edge per relation and ordered pair.
 
     An edge has the key `relation`, `margin` (signed metres by which the first object stands in the relation to the
-    second, see docs/vocabularies.md) and `holds` (True, False, or None where the margin does not decide).
+    second, see docs/vocabularies.md) and `holds` (True, False, or None if undecided).
     """
     graph = nx.MultiDiGraph()
     for index, obj in enumerate(scene.objects):
@@ -72,7 +72,7 @@ def scene_row(
 ) -> dict[str, Any]:
     """A row of `generator.dataset.records.SCENES`; `WorldWriter` adds status and size.
 
-    `seen`: of each object its box in pixels (left, top, right, bottom), as if nothing hid it, and its visible share.
+    `seen`: for each object its amodal box (left, top, right, bottom in pixels) and its visible fraction.
     """
     return {
         "scene_id": job.scene_id,

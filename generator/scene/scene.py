@@ -51,7 +51,7 @@ class Lamp:
 class Scene:
     """Everything needed to render an image again, except its size and quality.
 
-    `yaw`: the direction in which the camera looks, degrees; in a photographed place to the right of the panorama's left
+    `yaw`: the viewing direction of the camera, degrees; in a photographed place, to the right of the panorama's left
     edge.
     """
 
@@ -62,7 +62,7 @@ class Scene:
     yaw: float = 0.0
 
     def to_json(self) -> str:
-        """Compact JSON with sorted keys; numbers are written so that they read back exactly."""
+        """Compact JSON with sorted keys; numbers read back exactly."""
         data = asdict(self)
         if not self.yaw:
             del data["yaw"]
