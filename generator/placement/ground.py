@@ -152,7 +152,7 @@ class Ground:
         return self._stand(stream.uniform(left, right), stream.uniform(front, behind), stands[i].post)
 
     def moved(self, place: Point, right: float, behind: float) -> tuple[float, float]:
-        """The coordinates (x, y) of the point `right` metres to the right of a position and `behind` metres behind it."""
+        """The coordinates (x, y) of the point `right` metres to the right of a position and `behind` behind it."""
         (rx, ry), (bx, by) = self._right, self._behind
         return round(place[0] + right * rx + behind * bx, 6), round(place[1] + right * ry + behind * by, 6)
 

@@ -1,1 +1,1 @@
-"""What a world can hold: attributes, objects, relations, materials, environments; read from TOML."""
+"""Families of worlds, read from TOML: attributes, objects, relations, materials, environments."""

@@ -30,7 +30,7 @@ def check_names(family: Tables) -> None:
 
 
 def _check_words(family: Tables) -> None:
-    """No word or synonym has two meanings, and those of values and objects can be told from the words around them."""
+    """No word or synonym has two meanings; words of values and objects contain no grammar words of captions."""
     declared_at: dict[str, str] = {}
     mistakes = []
     values = [pair for group in family.attributes.values() for pair in group.items()]
@@ -38,7 +38,7 @@ def _check_words(family: Tables) -> None:
     words += [word for name, spec in family.objects.items() for word in (name, *spec.synonyms)]
     for word in words:
         if not word.split() or not {*word.split()}.isdisjoint(GRAMMAR):
-            mistakes.append(f"the word '{word}' is empty or has a word that captions need for themselves; use another.")
+            mistakes.append(f"the word '{word}' is empty or contains a grammar word of captions; use another.")
     for name, place, synonyms in _words(family):
         for word in (name, *synonyms):
             if word in declared_at:
@@ -50,7 +50,7 @@ def _check_words(family: Tables) -> None:
 
 
 def _words(family: Tables) -> Iterator[tuple[str, str, Sequence[str]]]:
-    """Every word and phrase that captions say, where it is declared, and its synonyms."""
+    """Yield every word and phrase of captions, where it is declared, and its synonyms."""
     for kind, values in family.attributes.items():
         for name, value in values.items():
             yield name, f"{kind}.{name}", value.synonyms
@@ -63,10 +63,10 @@ def _words(family: Tables) -> Iterator[tuple[str, str, Sequence[str]]]:
 
 
 def _check_phrasings(family: Tables) -> None:
-    """Every phrasing belongs to an attribute kind and can be told from the words around it."""
+    """Every phrasing belongs to an attribute kind and does not begin with a grammar word of captions."""
     for kind, phrasing in family.kinds.items():
         if kind not in family.attributes:
-            raise ValueError(f"kinds.{kind} is about no attribute kind; {did_you_mean(kind, [*family.attributes])}")
+            raise ValueError(f"kinds.{kind} names no attribute kind; {did_you_mean(kind, [*family.attributes])}")
         check_phrasing(kind, phrasing)
 
 
@@ -80,7 +80,7 @@ def _check_paints(family: Tables) -> None:
         )
     if paints and len(set(paints)) != max(2, len(paints)):
         raise ValueError(
-            f"paints = {list(paints)} should name two or more attribute kinds, each once, of which a world has one."
+            f"paints = {list(paints)} should name two or more attribute kinds, each once; a world uses one of them."
         )
     check_inputs(family.attributes, paints)
 
@@ -92,7 +92,8 @@ def _check_lamps(family: Tables) -> None:
         for name, lamp in environment.lamps.items():
             if name not in lamps:
                 raise ValueError(
-                    f"environments.{place}.lamps.{name} stands in for no lamp; {did_you_mean(name, list(lamps))}"
+                    f"environments.{place}.lamps.{name} replaces no lamp of the family; "
+                    f"{did_you_mean(name, list(lamps))}"
                 )
             if lamp.type != lamps[name].type:
                 raise ValueError(
@@ -101,21 +102,20 @@ def _check_lamps(family: Tables) -> None:
 
 
 def _check_relations(family: Tables) -> None:
-    """Opposites are declared alike. Where orders in depth are free, no relation is planned with them. Two of the
-    largest objects can stand side by side within the distance of a clump."""
+    """Opposites have the same margin and distance. With free depth orders, no relation is planned by clumps or stacks.
+    Two of the largest objects can stand side by side within the distance of a clump."""
     check_relations(family.relations)
     side_by_side = 2 * max(family.radii, default=0) + family.placement.gap
     for name, relation in family.relations.items():
         planned_by = relation.axis.planned_by
         if family.placement.orders == "free" and planned_by in ("clumps", "stacks"):
             raise ValueError(
-                f"relation '{name}' is planned with the orders of the objects; take orders = \"planned\" in "
-                f"[placement]."
+                f"relation '{name}' needs planned orders of the objects; set orders = \"planned\" in [placement]."
             )
         if planned_by == "clumps" and (relation.distance or 0) - relation.margin <= side_by_side:
             raise ValueError(
-                f"relation '{name}' has distance = {relation.distance} and margin = {relation.margin}, and large "
-                f"objects side by side are {side_by_side:.3g} m apart, so that they could not be near; take a larger "
+                f"relation '{name}' has distance = {relation.distance} and margin = {relation.margin}, but large "
+                f"objects side by side are {side_by_side:.3g} m apart, so they could never be near; take a larger "
                 f"distance."
             )
 
@@ -130,21 +130,21 @@ def _check_stacks(family: Tables) -> None:
     for name, radius in tops.items():
         if radius <= margin:
             raise ValueError(
-                f"the top of '{name}' has a radius of {radius:.3g} m where it is smallest, no more than the margin of "
-                f"'{rule}' ({margin} m); lessen the margin, or declare no top."
+                f"at its smallest, the top of '{name}' has a radius of {radius:.3g} m, which is not above the margin "
+                f"of '{rule}' ({margin} m); reduce the margin, or declare no top."
             )
     if not tops:
         raise ValueError(
-            f"the rule '{rule}' needs an object to rest on; declare the top of one, or leave out the relation."
+            f"the rule '{rule}' needs an object to rest on; declare a top for an object, or leave out the relation."
         )
     if not any(spec.foot is not None for spec in family.objects.values()):
         raise ValueError(
-            f"the rule '{rule}' needs an object that rests; declare the foot of one, or leave out the relation."
+            f"the rule '{rule}' needs an object that rests; declare a foot for an object, or leave out the relation."
         )
 
 
 def _check_looks(family: Tables) -> None:
-    """No word, value or object could be taken for another one."""
+    """No words, values or objects can be confused."""
     refuse(look_alikes(family.model_dump(exclude_none=True)))
 
 

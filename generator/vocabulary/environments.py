@@ -70,7 +70,7 @@ class GroundSpec(Declared):
 
 
 class WaterSpec(Declared):
-    """Water behind the origin, from a distance in metres on; the ground dips below it."""
+    """Water that begins at a distance (metres) behind the origin; the ground dips below it."""
 
     color: Hex
     begins: Positive
@@ -106,11 +106,11 @@ Degrees = Annotated[float, Field(ge=-360, le=720)]
 
 
 class PhotoSpec(Declared):
-    """A photographed place: a panorama that lights the scene, is its backdrop, and lies on the ground.
+    """A photographed place: a panorama that lights the scene, is its backdrop, and is projected onto the ground.
 
-    `panorama` is its asset set and name. `sectors` are the directions in which the camera may look, degrees to the
-    right of the panorama's left edge. `height`: of the panorama's camera above the ground, metres; by default that of
-    the family's camera. `exposure`: in stops.
+    `panorama`: its asset set and name, as SET/NAME. `sectors`: the directions in which the camera may look, degrees to
+    the right of the panorama's left edge. `height`: of the panorama's camera above the ground, metres; by default the
+    height of the scene's camera. `exposure`: in stops.
     """
 
     panorama: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}/[a-z0-9][a-z0-9_-]{0,63}$")]
@@ -122,20 +122,20 @@ class PhotoSpec(Declared):
     def _rising(self) -> "PhotoSpec":
         for low, high in self.sectors:
             if not low <= high <= low + 360:
-                raise ValueError(f"a sector goes to the right, by at most 360 degrees, got {[low, high]}")
+                raise ValueError(f"expected a sector [from, to] of 0 to 360 degrees, got {[low, high]}")
         return self
 
 
 _HOURS = ((0, 1.0, (1.0, 1.0, 1.0)), (-75, 0.55, (1.0, 0.93, 0.82)), (75, 0.55, (1.0, 0.9, 0.76)))
-"""Of noon, morning and evening: degrees by which a sun is turned about the vertical, its height, its colour."""
+"""For noon, morning and evening: turn of a sun about the vertical, degrees; factors on its height and colour."""
 
 
 class Environment(Declared):
-    """Where a scene is: how captions say it, such as "in a desert under a cloudy sky", and how it looks.
+    """Where a scene is: its phrase in captions, such as "in a desert under a cloudy sky", and its look.
 
     `light` is the strength of even white light from all around, by default the family's `sky`. `lamps` replace the
-    family's lamps of their names. An environment without a `ground` has the family's floor. A landscape is seen in as
-    many directions as `views` says; with `hours` its suns stand low and warm in two of three.
+    family's lamps of the same names. An environment without a `ground` has the family's floor. `views`: the number of
+    viewing directions of a landscape; with `hours` its suns are low and warm in two of three directions.
     """
 
     phrase: Words
@@ -170,18 +170,18 @@ class Environment(Declared):
 
     @property
     def bare(self) -> bool:
-        """Whether there is nothing but the family's floor."""
+        """Whether the environment has only the family's floor."""
         return self.ground is None and self.photo is None
 
     @model_validator(mode="after")
     def _on_a_ground(self) -> "Environment":
         without = [name for name in ("reliefs", "water", "room", "props") if getattr(self, name)]
         if self.ground is None and without:
-            raise ValueError(f"{without[0]} needs a ground to be on; declare one")
+            raise ValueError(f"{without[0]} needs a ground; declare one")
         if self.ground is None and self.views > 1:
-            raise ValueError("views are those of a landscape, which needs a ground; declare one, or leave out views")
+            raise ValueError("views need a landscape with a ground; declare a ground, or leave out views")
         if self.hours and self.views == 1:
-            raise ValueError("hours are those of several views; raise views, or leave out hours")
+            raise ValueError("hours need more than one view; raise views, or leave out hours")
         beside = [name for name in ("light", "sky", "ground") if getattr(self, name) is not None]
         if self.photo and beside:
             raise ValueError(f"a photo has its own light, sky and ground; leave out {beside[0]}")

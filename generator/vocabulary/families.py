@@ -18,16 +18,16 @@ _ALTERNATIVES = {"srgb": "linear", "linear": "srgb"}  # two ways to give one col
 
 
 def vocabulary_text(family: str) -> str:
-    """The TOML text of the family of that name, or of the file at that path, complete in itself.
+    """The complete TOML text of the family of that name, or of the file at that path.
 
-    A file without `extends` is returned as it is; a file with it is merged with the family that it extends. Raises
+    A file without `extends` is returned unchanged; other files are merged with the family that they extend. Raises
     UserError when there is no such family, when a file cannot be read, when it extends itself, or when it removes a
     missing entry.
     """
     text, origin = _read(family, Path(), f"Unknown family '{family}'")
     if not _parsed(text, family):
         raise UserError(
-            f"'{family}' is empty; begin it with extends = \"clevr\" and say what to add, as `gen vocab new` writes it."
+            f"'{family}' is empty; begin it with extends = \"clevr\" and add your tables, as `gen vocab new` does."
         )
     return tomli_w.dumps(_resolved(text, origin, (), family)) if "extends" in _parsed(text, family) else text
 
@@ -58,14 +58,14 @@ def _parsed(text: str, origin: str) -> Table:
 
 
 def _resolved(text: str, path: Path, within: tuple[Path, ...], origin: str) -> Table:
-    """The tables of a file merged over those of the family that it extends; `within` are the files that extend it."""
+    """The tables of a file merged over the tables of the family that it extends; `within`: files that extend it."""
     own = _parsed(text, origin)
     if "extends" not in own:
         return own
     extended, removed = own.pop("extends"), own.pop("remove", [])
     if path.resolve() in within:
         chain = " extends ".join(f"'{each.name}'" for each in (*within, path))
-        raise UserError(f"'{origin}': {chain}, which has no end; let one of them extend nothing.")
+        raise UserError(f"'{origin}': {chain}, which is a cycle; remove `extends` from one of them.")
     if not isinstance(extended, str):
         raise UserError(f"'{origin}': extends is the name of a family or the path of a file, got {extended!r}.")
     base_text, base_path = _read(extended, path.parent, f"'{origin}' extends the unknown family '{extended}'")
@@ -92,7 +92,7 @@ def _staged(base: Table, place: Any, origin: str) -> Table:
 
 
 def _remove(base: Table, removed: Any, origin: str) -> None:
-    """Take the entries that `remove` names, such as "objects.star", out of `base`."""
+    """Delete the entries that `remove` lists, such as "objects.star", from `base`."""
     if not isinstance(removed, list) or not all(isinstance(each, str) for each in removed):
         raise UserError(f"'{origin}': remove is a list such as [\"objects.star\"], got {removed!r}.")
     for dotted in removed:
@@ -109,7 +109,7 @@ def _remove(base: Table, removed: Any, origin: str) -> None:
 
 
 def _merged(base: Mapping[str, Any], added: Mapping[str, Any]) -> Table:
-    """Tables merged key by key; anything else of `added` replaces that of `base`."""
+    """Merge tables key by key; any other value of `added` replaces the value of `base`."""
     merged = {key: value for key, value in base.items() if _ALTERNATIVES.get(key) not in added}
     for key, value in added.items():
         before = merged.get(key)

@@ -13,7 +13,7 @@ Pattern = Literal["noise", "blades", "cobbles", "rings", "brick", "veins", "stri
 _FLOOR_GRAY = (204.0, 204.0, 204.0)
 
 
-_LINEAR_PART = 0.04045  # below this an sRGB channel is straight (IEC 61966-2-1)
+_LINEAR_PART = 0.04045  # below this an sRGB channel is linear (IEC 61966-2-1)
 
 
 def linear_of(srgb: str) -> tuple[float, float, float]:
@@ -51,7 +51,7 @@ class Colored(Declared):
 
 
 class Brushed(Declared):
-    """A second lobe of a metal's reflection: its `share` of it, its roughness, and how far it is stretched, 0..1."""
+    """A second lobe of a metal's reflection: its share of the reflection, its roughness and its stretch, 0..1."""
 
     share: Share
     roughness: Share
@@ -66,10 +66,10 @@ class Glaze(Declared):
 
 
 class Texture(Declared):
-    """A pattern through the body of an object, which turns with it.
+    """A solid pattern through the body of an object, fixed to the object.
 
-    `scale` is the size of its marks in metres. Without `colors` it is in the object's own colour and a darker shade of
-    it. `relief` is how far the marks seem to stand out; 0 leaves the surface even.
+    `scale` is the size of its marks in metres. Without `colors` it has the object's own colour and a darker shade.
+    `relief` is how far the marks seem to stand out; 0 leaves the surface even.
     """
 
     pattern: Pattern
@@ -90,7 +90,7 @@ class WallSpec(Declared):
 
 
 class FloorSpec(Colored):
-    """The floor: its colour (by default a light gray), how much it shines and how rough that gloss is, and its wall."""
+    """The floor: its colour (by default light gray), strength (`specular`) and roughness of its gloss, and its wall."""
 
     specular: Share = 0.5
     roughness: Share = 0.9
@@ -121,7 +121,7 @@ class AttributeValue(Colored):
     scale: Positive | None = None
 
     def inputs(self) -> dict[str, Any]:
-        """The inputs that this value sets, by name; `srgb` comes as the `linear` that it means."""
+        """The inputs that this value sets, by name; `srgb` is converted to `linear`."""
         given = self.model_dump(exclude={"synonyms", "article", "srgb", "linear"}, exclude_none=True)
         return given if self.color is None else {"linear": self.color, **given}
 
@@ -133,7 +133,7 @@ Attributes = Mapping[str, Mapping[str, AttributeValue]]
 def check_inputs(attributes: Attributes, paints: Sequence[str]) -> None:
     """Raise ValueError unless each input that an object needs is set by exactly one attribute kind.
 
-    Of the kinds in `paints` a world has one; each has to fit the other kinds.
+    A world uses one of the kinds in `paints`; each has to fit the other kinds.
     """
     for kept in paints or (None,):
         _check_inputs({kind: values for kind, values in attributes.items() if kind == kept or kind not in paints})
@@ -143,7 +143,7 @@ def _check_inputs(attributes: Attributes) -> None:
     setters: dict[str, str] = {}
     for kind, values in attributes.items():
         if len({value.texture.colors is not None for value in values.values() if value.texture}) == 2:
-            raise ValueError(f"of the textures of '{kind}' some have colors; give them to all or none.")
+            raise ValueError(f"only some textures of '{kind}' have colors; give them to all or none.")
         given = {frozenset(_needed(value)) for value in values.values()}
         names = frozenset[str]().union(*(value.inputs() for value in values.values()))
         if len(given) != 1 or not names:
@@ -165,20 +165,20 @@ def _check_inputs(attributes: Attributes) -> None:
 
 
 def _needed(value: AttributeValue) -> set[str]:
-    """The inputs that all values of a kind have to set alike: a texture may be missing, and its colours be a plain
-    one."""
+    """The inputs that all values of a kind have to share: a value may lack a texture, and the colours of a texture
+    count as `linear`."""
     needed = value.inputs().keys() - {"texture"}
     return needed | {"linear"} if value.texture is not None and value.texture.colors else needed
 
 
 def _covered(attributes: Attributes, setters: Mapping[str, str]) -> bool:
-    """Whether textures bring their own colours. Raises ValueError where they hide the values of another kind."""
+    """Whether textures have their own colours. Raises ValueError if these hide the values of another kind."""
     values = attributes[setters["texture"]].values() if "texture" in setters else ()
     covering = any(value.texture and value.texture.colors for value in values)
     hidden = setters.get("linear")
     if covering and hidden not in (None, setters["texture"]) and len(attributes[hidden]) > 1:
         raise ValueError(
-            f"the textures of '{setters['texture']}' have colors, so that '{hidden}' would not be seen; leave out "
-            "their colors, or name both kinds in paints, of which a world has one."
+            f"the textures of '{setters['texture']}' have colors, so '{hidden}' would not be seen; leave out their "
+            "colors, or name both kinds in paints: a world uses one of these."
         )
     return covering

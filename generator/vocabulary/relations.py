@@ -26,8 +26,8 @@ class Pose(NamedTuple):
     """Where an object stands, in metres.
 
     `right` and `behind` are coordinates on the ground along the camera's directions, `foot` is the height on which it
-    stands, `top_height` the height of its flat top above that and `top_radius` the radius of the top; both 0 without
-    one.
+    stands, `top_height` the height of its flat top above `foot` and `top_radius` the radius of the top; both are 0
+    without a top.
     """
 
     right: float
@@ -41,11 +41,11 @@ class Pose(NamedTuple):
 class Axis:
     """Two relations that are each other's opposite, such as right and left; or one relation of more than two objects.
 
-    `measure` gives the signed metres by which the first of the `rules` holds of as many poses as its `arity`; its last
-    argument is the `distance` that the relation declares, 0 where it declares none. `planned_by` is the part of a plan
-    that decides both rules before anything has a place; None where only the places of a scene decide. A rule of a
-    `symmetric` axis is its own converse (near); else its converse is the other rule (left, right). A relation of three
-    objects (A between B and C) is an axis of one rule; captions name it, and nothing plans it or holds it out.
+    `measure` takes `arity` poses and the `distance` of the relation (0 if not declared), and returns the signed metres
+    by which the first of the `rules` holds. `planned_by` is the part of a plan that decides both rules before positions
+    are drawn; None if only positions decide. A rule of a `symmetric` axis is its own converse (near); else its converse
+    is the other rule (left, right). A relation of three objects (A between B and C) is an axis with one rule; captions
+    name it, but it is never planned or held out.
     """
 
     rules: tuple[str, ...]
@@ -60,11 +60,11 @@ class Axis:
         return self.rules[-1] if rule == self.rules[0] else self.rules[0]
 
     def converse(self, rule: str) -> str:
-        """The rule that holds of the second object and the first when this one holds of the first and the second."""
+        """The rule that holds of (B, A) when this rule holds of (A, B)."""
         return rule if self.symmetric else self.opposite(rule)
 
     def asked(self, rule: str, first: _Side, second: _Side) -> tuple[_Side, _Side, bool]:
-        """How to answer `rule` by the first rule: in which order to take the two, and whether to negate the answer."""
+        """How the first rule answers `rule`: the order of the two objects, and whether to negate the answer."""
         if rule == self.rules[0]:
             return first, second, False
         return (first, second, True) if self.symmetric else (second, first, False)
@@ -85,9 +85,9 @@ def _apart(first: Pose, second: Pose) -> float:
 
 
 def _resting(upper: Pose, lower: Pose, _distance: float) -> float:
-    """How far inside the rim of a top a foot touches it, metres; where it does not, minus how far it is from there.
+    """If a foot touches a top: its distance inside the rim, metres. Else -max(distance to the axis, height difference).
 
-    An object without a flat top counts as one whose top is a point on the ground under it, so nothing rests on it.
+    An object without a flat top has a top of radius 0 at the height of its foot, so nothing rests on it.
     """
     lift, aside = upper.foot - (lower.foot + lower.top_height), _apart(upper, lower)
     return lower.top_radius - aside if abs(lift) <= CONTACT else -max(aside, abs(lift))
@@ -111,9 +111,9 @@ AXIS_OF = {rule: axis for axis in AXES for rule in axis.rules}
 
 
 class Relation(Declared):
-    """A relation of a family: its name, which is that of its rule, the words for it, and the metres that decide it.
+    """A relation of a family: its name (the name of its rule), its words, and the metres that decide it.
 
-    It is undecided within `margin`; `distance` is the bound of the rules that need one.
+    It is undecided within `margin`; `distance` is the bound, for rules that need a distance.
     """
 
     name: str = Field(exclude=True)
@@ -136,18 +136,18 @@ class Relation(Declared):
 
     @property
     def converse(self) -> str:
-        """What the second object is to the first."""
+        """The relation of the second object to the first."""
         return self.axis.converse(self.name)
 
     @property
     def opposite(self) -> str:
-        """What cannot hold together with this relation."""
+        """The relation that cannot hold together with this one."""
         return self.axis.opposite(self.name)
 
 
 def check_relations(relations: Mapping[str, Relation]) -> None:
-    """Raise ValueError, naming all mistakes, unless opposites are declared alike and distances where they are
-    needed."""
+    """Raise ValueError, naming all mistakes, unless opposites have the same margin and distance, and only the rules
+    that need a distance have one."""
     refuse(mistake for name in relations for mistake in caught(partial(_check_relation, name, relations)))
 
 
@@ -159,7 +159,7 @@ def _check_relation(name: str, relations: Mapping[str, Relation]) -> None:
     if (opposite.margin, opposite.distance) != (relation.margin, relation.distance):
         raise ValueError(
             f"relation '{name}' and its opposite '{opposite.name}' differ in margin or distance; give them the same, "
-            "or one would be in doubt where the other is not."
+            "or one would be undecided where the other is decided."
         )
     if (relation.distance is not None) != relation.axis.needs_distance:
         needing = [rule for rule, axis in AXIS_OF.items() if axis.needs_distance]

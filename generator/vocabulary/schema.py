@@ -33,7 +33,7 @@ class Vocabulary(Tables):
 
     @property
     def adjective_order(self) -> tuple[str, ...]:
-        """Attribute kinds in the order in which captions say them: before a noun, then those with a phrase after it."""
+        """Attribute kinds in caption order: kinds with adjectives, then kinds with a phrase after the noun."""
         return tuple(sorted(self.adjectives or self.attributes, key=lambda kind: kind in self.phrases))
 
     @property
@@ -95,7 +95,7 @@ class Vocabulary(Tables):
         return reach(self.objects[category].mesh or category) * self.scale(category, attributes)
 
     def facing(self, category: str, camera: tuple[float, float, float]) -> float:
-        """The heading (radians) about which an object at the origin turns; one that shows a side looks to the right.
+        """The mean heading (radians) of an object at the origin; an object that shows a side looks to the right.
 
         `camera` is the camera's position, metres.
         """
@@ -103,7 +103,7 @@ class Vocabulary(Tables):
         return towards + math.pi / 2 if self.objects[category].shows == "side" else towards
 
     def top(self, category: str, attributes: Mapping[str, str]) -> tuple[float, float] | None:
-        """Height and radius (metres) of the flat top of an object; None where it has none."""
+        """Height and radius (metres) of the flat top of an object; None without a top."""
         top = self.objects[category].top
         if top is None:
             return None
@@ -138,7 +138,7 @@ def parse_vocabulary(text: str, origin: str) -> Vocabulary:
 
 
 def mistakes_of(error: ValidationError) -> list[str]:
-    """Every mistake of a declaration, a sentence each. Checks across tables run once each table is right by itself."""
+    """Every mistake of a declaration, as a sentence. Checks across tables run only if each table is valid by itself."""
     # a misspelt key is also reported as missing, which says less
     ranked = sorted(error.errors(), key=lambda mistake: mistake["type"] != "extra_forbidden")
     return [line for mistake in ranked for line in _mistake(mistake).split("\n")]

@@ -1,4 +1,4 @@
-"""`gen vocab new`: a first file for a family of the user's own, with comments."""
+"""Writes a commented starter file for a user's own family (`gen vocab new`)."""
 
 import os
 from pathlib import Path
@@ -38,8 +38,8 @@ _RELATIONS = """
 # far = {{ phrase = "far from", margin = 0.2, distance = {distance} }}
 """
 _TEXT = """\
-# A family of your own: it has all that '{family}' has, and what stands here. docs/vocabularies.md explains every key.
-# Lines that begin with "#" do nothing; remove the sign from those that you want, and change them.
+# A family of your own: all of '{family}', and the entries of this file. docs/vocabularies.md explains every key.
+# Lines that begin with "#" are comments; remove the "#" from the lines that you want, and edit them.
 extends = {extends}
 # remove = ["objects.{thing}"]
 
@@ -59,8 +59,8 @@ extends = {extends}
 def write_starter(out: Path, family: str) -> Path:
     """Write the TOML file `out`, a starting point that extends a family; returns `out`.
 
-    Raises UserError when the file exists or does not end in .toml, when there is no such family, or when it has no kind
-    of colours.
+    Raises UserError when the file exists or does not end in .toml, when there is no such family, or when no attribute
+    kind of it sets colour alone.
     """
     if out.suffix != ".toml":
         raise UserError(f"Expected a file that ends in .toml, got '{out}'.")

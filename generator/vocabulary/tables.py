@@ -1,4 +1,4 @@
-"""The tables of a family as a file declares them: objects, phrases, placement and camera, and all of them together."""
+"""Models of the tables that a family's file declares: objects, phrases, placement, camera, and the whole file."""
 
 import math
 from itertools import pairwise
@@ -14,7 +14,7 @@ from generator.vocabulary.relations import Relation
 
 
 class Top(Declared):
-    """A flat top on which others can rest: its height above the foot, and the radius of the disc on which it is flat.
+    """A flat top on which other objects can rest: its height above the foot, and the radius of its flat disc.
 
     Both are in units of the object's scale.
     """
@@ -24,13 +24,13 @@ class Top(Declared):
 
 
 class ObjectSpec(Declared):
-    """A category of objects: its words, its mesh (by default that of its name) and size, and how it stands.
+    """A category of objects: its words, its mesh (by default the mesh of its name) and size, and how it stands.
 
-    `size` is a factor on the scale that its attributes give it, and on the marks of its texture.
+    `size` is a factor on the scale from its attributes, and on the marks of its texture.
 
-    `turn` is the range of its random heading in degrees, about the direction in which it shows the camera its front
-    or either side (`shows`). `top` is where others can rest on it. `foot`, in units of its scale, is the radius of
-    the disc about its axis that has to be supported when it rests on another; None: it rests on nothing.
+    `turn` is the range of its random heading in degrees, around the direction that shows the camera its front or
+    either side (`shows`). `top` is where other objects can rest on it. `foot`, in units of its scale, is the radius
+    of the disc about its axis that has to be supported when it rests on an object; None if it never does.
     """
 
     mesh: str | None = None
@@ -67,20 +67,19 @@ class Phrasing(Declared):
 
 
 def check_phrasing(kind: str, phrasing: Phrasing) -> None:
-    """Raise ValueError where captions could not tell the phrase of an attribute kind from the words around it."""
+    """Raise ValueError if the phrase of an attribute kind begins with a grammar word of captions."""
     first = phrasing.phrase.split()[0]
     if first in GRAMMAR:
         raise ValueError(
-            f"kinds.{kind}: the phrase '{phrasing.phrase}' begins with '{first}', which captions need for themselves; "
-            f"begin "
+            f"kinds.{kind}: the phrase '{phrasing.phrase}' begins with '{first}', a grammar word of captions; begin "
             f'with another word, as in "made of {ADJECTIVE}".'
         )
 
 
 class Placement(Declared):
-    """Where objects may stand and how much of each has to be seen (docs/vocabularies.md, placement).
+    """Where objects may stand and how much of each has to be visible (docs/vocabularies.md, placement).
 
-    `tallest`: least height of the tallest object, as a share of the image's, where one of thirty placements has it.
+    `tallest`: least height of the tallest object, as a share of the image height, if one of 30 placements reaches it.
     """
 
     extent: Positive
@@ -97,7 +96,7 @@ class Placement(Declared):
 class CameraSpec(Declared):
     """The camera: position and target in metres, lens and sensor width in millimetres, jitter in metres.
 
-    `close` is the most times that the lens grows where the objects leave room; 1 leaves the camera where it is.
+    `close`: the largest factor on the focal length where the objects leave room; 1 keeps the camera in its place.
     """
 
     position: Vector
@@ -112,7 +111,7 @@ _TOLD_APART = 0.95
 
 
 class Tables(Declared):
-    """What a file declares of a family."""
+    """All tables that a family's file declares."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")]
     category: str
@@ -136,7 +135,7 @@ class Tables(Declared):
     @field_validator("relations", mode="before")
     @classmethod
     def _named(cls, relations: Any) -> Any:
-        """Each relation with its name, which says what decides it."""
+        """Add to each relation its name, which selects its rule."""
         if not isinstance(relations, dict):
             return relations
         return {name: {**told, "name": name} if isinstance(told, dict) else told for name, told in relations.items()}
@@ -158,7 +157,7 @@ class Tables(Declared):
 
     @property
     def closest(self) -> float:
-        """The most times that the lens grows: `camera.close`, or less, so that no size looks like the next larger."""
+        """The largest factor on the focal length: `camera.close`, or less, so that no size looks like the next."""
         scales = sorted(set(self.scales))
         ratios = (large / small for small, large in pairwise(scales))
         return max(1.0, min(self.camera.close, _TOLD_APART * min(ratios, default=math.inf)))

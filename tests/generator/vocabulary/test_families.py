@@ -79,7 +79,7 @@ def refused(folder: Path, text: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('extends = "mine.toml"', "'mine.toml' extends 'mine.toml', which has no end"),
+        ('extends = "mine.toml"', "'mine.toml' extends 'mine.toml', which is a cycle"),
         ('extends = "clever"', "extends the unknown family 'clever': did you mean 'clevr'?"),
         ('extends = "nowhere.toml"', "Cannot read the family 'nowhere.toml': No such file"),
     ],
@@ -113,7 +113,7 @@ SUN = '= { type = "sun", energy = 1, color = [1, 1, 1], position = [0, 0, 1] }'
             '[environments.workshop]\nphrase = "made of metal"\n[kinds.material]\nphrase = "made of {value}"',
             "'made of metal' means both",
         ),
-        (f"{NIGHT}son {SUN}", "environments.night.lamps.son stands in for no lamp; did you mean 'sun'"),
+        (f"{NIGHT}son {SUN}", "environments.night.lamps.son replaces no lamp of the family; did you mean 'sun'"),
         (f"{NIGHT}fill {SUN}", "should have the type of the lamp 'fill', area"),
         ('place = "phto"', "unknown place 'phto'; did you mean 'photo'?"),
         (HALL + 'photo = { panorama = "panoramas/hal" }', "did you mean 'hall'?"),
@@ -124,7 +124,7 @@ SUN = '= { type = "sun", energy = 1, color = [1, 1, 1], position = [0, 0, 1] }'
         ),
         (
             HALL + 'photo = { panorama = "panoramas/hall", sectors = [[90, 10]] }',
-            "a sector goes to the right, by at most 360 degrees, got [90.0, 10.0]",
+            "expected a sector [from, to] of 0 to 360 degrees, got [90.0, 10.0]",
         ),
     ],
 )

@@ -46,7 +46,7 @@ CLEVR, RELATIONS = vocabulary_text("clevr"), vocabulary_text("clevr-relations")
             "paints names 'coat', which is no attribute kind",
         ),
         ('name = "clevr"', 'name = "clevr"\npaints = ["color", "color"]', "should name two or more attribute kinds"),
-        ("[objects]", "[kinds.sise]\n[objects]", "kinds.sise is about no attribute kind; did you mean 'size'"),
+        ("[objects]", "[kinds.sise]\n[objects]", "kinds.sise names no attribute kind; did you mean 'size'"),
         ("[objects]", '[kinds.size]\nphrase = "the {value}"\n[objects]', "begins with 'the', which captions need"),
     ],
 )
@@ -59,7 +59,7 @@ def test_mistakes_are_named(old: str, new: str, said: str) -> None:
     ("pattern", "new", "said"),
     [
         (r"distance = 2\.5\n", "", "relation 'near' has distance = None"),
-        (r"distance = 2\.5\n", "distance = 0.2\n", "side by side are 0.99 m apart, so that they could not be near"),
+        (r"distance = 2\.5\n", "distance = 0.2\n", "side by side are 0.99 m apart, so they could never be near"),
         (
             r"margin = 0\.1",
             r"margin = 0.3",
@@ -71,7 +71,7 @@ def test_mistakes_are_named(old: str, new: str, said: str) -> None:
         (
             r'(?s)orders = "planned"|\[placement\]',
             '[placement]\norders = "free"',
-            "is planned with the orders",
+            "needs planned orders",
         ),
         (r"\[objects\.\w+\.top\]\n.*\n.*\n", "", "the rule 'on' needs an object to rest on"),
         (r"foot = [\d.]+\n", "", "the rule 'on' needs an object that rests"),
