@@ -32,7 +32,7 @@ class _Shard:
         self._plan, self._request, self._folder, self._workers = plan, request, folder, workers
 
     def __call__(self) -> str | None:
-        """Render; returns why that is not possible, None when all is done."""
+        """Render; returns the reason of a failure, None on success."""
         try:
             work = work_of(StoredPlan(self._plan), self._request)
             workers = min(self._workers, len(os.sched_getaffinity(0)))
@@ -42,15 +42,14 @@ class _Shard:
         return None
 
     def checkpoint(self) -> submitit.helpers.DelayedSubmission:
-        """What submitit queues again."""
+        """The task that submitit queues again."""
         return submitit.helpers.DelayedSubmission(self)
 
 
 class Array:
-    """The shards of a plan for `root`, each rendered by one of `jobs` jobs into a folder of `root`.shards until all are
-    merged.
+    """Renders a plan with up to `jobs` jobs, one per shard, in folders of `root`.shards, and merges these into `root`.
 
-    `rendering`: the request of a Rendering. Made again for the same plan, it takes over the jobs that still run.
+    `rendering`: the request of a Rendering. Another Array for the same plan takes over the jobs that still run.
     """
 
     def __init__(self, plan: StoredPlan, rendering: Mapping[str, Any], root: Path, jobs: int, slurm: Slurm):
@@ -70,9 +69,9 @@ class Array:
         write_json(self._folder / _NOTES, {"shards": self._n, "jobs": {str(i): job.job_id for i, job in self._jobs}})
 
     def finish(self, progress: Progress = SILENT) -> None:
-        """Wait for the jobs, following their images, and merge. Raises UserError if a shard did not finish.
+        """Wait for the jobs, showing their progress, and merge. Raises UserError if a shard did not finish.
 
-        Jobs go on if this is interrupted.
+        If this is interrupted, the jobs keep running.
         """
         if self._finished:
             return
@@ -100,7 +99,7 @@ class Array:
         return (self._root / "world" / "manifest.json").is_file()
 
     def _submit(self, noted: Mapping[str, str]) -> list[tuple[int, submitit.Job[str | None]]]:
-        """The job of each unfinished shard: one that still runs, or a new one. New ones are submitted as one array."""
+        """The job of each unfinished shard: its running job, or a new job. New jobs are submitted as one array."""
         logs = self._folder / _LOGS
         executor = self._slurm.executor(logs)
         known = {i: self._slurm.running(logs, noted.get(str(i))) for i in self._unfinished()}
@@ -121,7 +120,7 @@ class Array:
         if submitted:
             logger.info(
                 f"Submitted {len(submitted)} jobs ({submitted[0].job_id.partition('_')[0]}), logs in {logs}. "
-                f"They go on if you stop waiting; the same command continues."
+                f"They keep running if you stop waiting; run the same command again to resume."
             )
         return [*running, *zip(new, submitted, strict=True)]
 

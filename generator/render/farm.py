@@ -17,7 +17,7 @@ _TIMEOUT = 600.0
 
 
 def default_workers() -> int:
-    """The number of cores that this process may use: one worker each, since much of a render uses one thread."""
+    """The number of cores that this process may use: one worker per core, since much of a render uses one thread."""
     return len(os.sched_getaffinity(0))
 
 
@@ -25,8 +25,8 @@ def default_workers() -> int:
 class Farm:
     """`workers` render processes, on this machine or (`ray`) on a Ray cluster.
 
-    `address`: of the cluster; None takes the one that RAY_ADDRESS names, or starts one here. `gpus`: names of the GPUs
-    of this machine, which workers take in turn, one each; without them a worker uses all devices.
+    `address`: of the cluster; None uses RAY_ADDRESS, or starts a cluster here. `gpus`: names of the GPUs of this
+    machine, one for each worker in turn; if empty, each worker uses all devices.
     """
 
     workers: int = field(default_factory=default_workers)
@@ -39,10 +39,10 @@ class Farm:
     ) -> Iterator[Answer]:
         """Render `number` scenes; yields one answer per scene, in the order in which they finish.
 
-        `setup` is what each process is sent first (run.worker_setup); `timeout` are the seconds after which one without
-        an answer counts as hung. An answer is {"scene": record} or {"scene_id",
-        "cluster_id", "twin_of", "failed": reason}. Raises UserError if nothing can be rendered at all, as when Blender
-        does not load or the disk is full.
+        `setup`: the first message to each process (run.worker_setup). `timeout`: seconds after which a process without
+        an answer counts as hung. An answer is {"scene": record} or {"scene_id", "cluster_id", "twin_of", "failed":
+        reason}. Raises UserError if nothing can be rendered at all, such as when Blender does not load or the disk is
+        full.
         """
         workers = min(self.workers, number)
         if self.ray and workers:
@@ -78,9 +78,7 @@ class _Renders(Protocol):
 
 
 def _answers(jobs: Iterable[Job], workers: Sequence[_Renders]) -> Iterator[Answer]:
-    """Have each worker render in a thread of its own, which waits for its process; jobs are drawn here, as they are
-    needed.
-    """
+    """Render in one thread per worker, which waits for the worker's process. This thread takes jobs when needed."""
     rest, idle = iter(jobs), SimpleQueue[_Renders]()
     for worker in workers:
         idle.put(worker)

@@ -1,4 +1,4 @@
-"""Renders scenes one after another in a process on this machine, and tries again what fails."""
+"""Renders scenes one after another in a process on this machine, and retries failures."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from generator.base.process import AnsweringProcess, ProcessEndError
 from generator.scene.planned import Job
 
 _TRIES = 2
-_KILLS = 20  # gives up a scene whose processes the system kills each time, as when memory is short
+_KILLS = 20  # gives up a scene after the system killed so many processes, such as when memory is short
 _START = 300.0  # seconds that Blender may take to load
 
 Answer = dict[str, Any]
@@ -18,8 +18,8 @@ Answer = dict[str, Any]
 class Worker:
     """Renders scenes on some cores in a process of generator.render.blender.worker.
 
-    A process that fails a scene, crashes or hangs is replaced, and one that says that it is worn. `setup`: what a
-    process is sent first (run.worker_setup). `timeout`: seconds after which a process without an answer counts as hung.
+    A process is replaced if it fails a scene, crashes, hangs or reports that it is worn. `setup`: the first message to
+    a process (run.worker_setup). `timeout`: seconds after which a process without an answer counts as hung.
     """
 
     def __init__(self, setup: Mapping[str, Any], cores: list[int], timeout: float):
@@ -28,10 +28,10 @@ class Worker:
         self._closed = False
 
     def render(self, job: Job) -> Answer:
-        """The answer for a scene: {"scene": record}, or that of `given_up` after a second failure.
+        """The answer for a scene: {"scene": record}, or the answer of `given_up` after a second failure.
 
-        A process that was killed from outside is forgiven more often: it may be no fault of the scene. Raises UserError
-        if nothing can be rendered at all, as when Blender does not load or the disk is full.
+        After a process was killed from outside there are more retries: the scene may not be the cause. Raises UserError
+        if nothing can be rendered at all, such as when Blender does not load or the disk is full.
         """
         tries: Counter[bool] = Counter()
         while True:
@@ -61,7 +61,7 @@ class Worker:
             process.close()
 
     def _started(self) -> AnsweringProcess:
-        """The process to give the next scene to. Raises UserError if processes end before they are ready."""
+        """The process for the next scene, started if needed. Raises UserError if processes end before being ready."""
         tries: Counter[bool] = Counter()
         while self._process is None:
             self._process = AnsweringProcess("generator.render.blender.worker")

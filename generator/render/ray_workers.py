@@ -1,4 +1,4 @@
-"""Workers on a Ray cluster: each is a process on a node, and the files come back to the caller."""
+"""Workers on a Ray cluster: each renders in a process on a node and sends the files to the caller."""
 
 import os
 import tempfile
@@ -22,7 +22,7 @@ _CLOSE_TIMEOUT = 10.0  # seconds
 
 @contextmanager
 def connected(address: str | None) -> Iterator[None]:
-    """Context of a connection to a cluster, None for one that starts here. Raises UserError if none is at `address`."""
+    """Connect to the cluster at `address` (None: see `Farm`) within a context. Raises UserError if there is none."""
     if ray.is_initialized():
         yield
         return
@@ -100,9 +100,7 @@ def _last_line(error: Exception) -> str:
 
 
 def _claim_core(kept: ExitStack) -> int:
-    """A core of this node that no other actor uses, if any is free: the denoiser starts a thread on every core it
-    sees.
-    """
+    """A core of this node that no other actor uses, if one is free: the denoiser starts a thread on every core."""
     cores = sorted(os.sched_getaffinity(0))
     for core in cores:
         with suppress(Timeout):

@@ -23,10 +23,10 @@ _RECORDED = ("width", "height", "quality", "outputs", "device", "blender", "from
 
 @dataclass(frozen=True)
 class Changes:
-    """What to change when a world is rendered again; None keeps what the world has.
+    """What to change when a world is rendered again; None keeps the setting of the world.
 
     `device`: one of settings.DEVICES. `size`: width and height in pixels. `quality`: a name. `outputs`: masks, depth,
-    normals, boxes. `tar_bytes`: the most bytes of a tar; None writes one file per image, whatever the world has.
+    normals, boxes. `tar_bytes`: the largest size of a tar; None writes one file per image, even if the world has tars.
     """
 
     device: str
@@ -116,7 +116,7 @@ def _copy_benchmark(source: Benchmark, target: Path, world: World) -> None:
     if (target / "manifest.json").exists() and read_json(target / "manifest.json") == manifest:
         return  # copied already, and perhaps certified since
     try:
-        for name in (SUMS, *source.sums):  # no others: they would be passed on with the result
+        for name in (SUMS, *source.sums):  # unlisted files would be passed on with the result
             if not source.path(name).exists():
                 raise UserError(
                     f"{source.path(name)} is missing; restore it, or make the benchmark again with `gen split`."

@@ -73,7 +73,7 @@ class Work:
 
     @cached_property
     def seconds_a_scene(self) -> float:
-        """About how many seconds a scene takes on one core."""
+        """The estimated seconds for a scene on one core."""
         return seconds_a_scene(self.request)
 
     @property
@@ -82,7 +82,7 @@ class Work:
         return _TIMEOUT + _TIMES_ESTIMATE * self.seconds_a_scene
 
     def seconds(self, workers: int) -> float:
-        """About how many seconds rendering takes on as many cores."""
+        """The estimated seconds for rendering all scenes on `workers` cores."""
         return len(self.scenes) * self.seconds_a_scene / workers + _START_UP
 
 
@@ -92,7 +92,7 @@ def work_of(plan: StoredPlan, rendering: Mapping[str, Any]) -> Work:
 
 
 def seconds_a_scene(request: Mapping[str, Any]) -> float:
-    """About how many seconds a scene of a world takes on one core; `request` is that of the world's manifest."""
+    """The estimated seconds for a scene of a world on one core; `request`: from the world's manifest."""
     places = parse_vocabulary(request["vocabulary"], "vocabulary.toml").environments.values()
     harder = sum(1 if place.bare else _LANDSCAPE for place in places) / len(places)
     rays = _MICROSECONDS_A_RAY if request["outputs"] else 0
@@ -113,7 +113,7 @@ def duration(seconds: float) -> str:
 
 
 def check_space(root: Path, scenes: int, request: Mapping[str, Any]) -> None:
-    """Raise UserError when the disk of `root` has no room for the images of `scenes` that are not there yet."""
+    """Raise UserError when the disk of `root` has no room for the missing images of `scenes` scenes."""
     if (root / "world" / "manifest.json").exists() or any(root.glob("world/shards/*.tar")):
         return  # packing begins when all are rendered
     done = sum(1 for _ in root.glob("world/images/[!.]*"))
@@ -153,7 +153,7 @@ def render_work(
 
 
 def worker_setup(request: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """What a worker process is sent first: how to render, and the folder of the world."""
+    """The first message to a worker process: how to render, and the folder of the world."""
     kept = ("vocabulary", "width", "height", "seed", "outputs", "device", "blender")
     return {
         **{name: request[name] for name in kept},
@@ -176,4 +176,4 @@ def _render_rest(work: Work, writer: WorldWriter, farm: Farm, progress: Progress
             failed += "failed" in answer
             advance(note=f"{failed} failed" if failed else "")
     if failed:
-        logger.warning(f"{failed} scenes failed; scenes.parquet gives each one's reason, and they are in no split.")
+        logger.warning(f"{failed} scenes failed and are in no split; scenes.parquet gives the reasons.")

@@ -1,4 +1,4 @@
-"""Where an image needs the most samples: in rectangles around its objects.
+"""Plans the samples of an image: many in rectangles around its objects, few elsewhere.
 
 Highlights, outlines, reflections and contact shadows need many samples. The rest of an image is smooth, so a few
 samples and denoising are enough (docs/engines.md has the figures).

@@ -13,9 +13,9 @@ from generator.base.process import AnsweringProcess, ProcessEndError
 from generator.base.registry import resource
 
 DEVICES = ("cpu", "optix", "cuda", "hip", "metal", "oneapi")
-"""Kinds of devices. `auto` takes the first kind of GPU in this order that is there."""
+"""Kinds of devices. `auto` takes the first kind of GPU in this order that is available."""
 SHOWN_BY = {"optix": "CUDA_VISIBLE_DEVICES", "cuda": "CUDA_VISIBLE_DEVICES", "hip": "HIP_VISIBLE_DEVICES"}
-"""The environment variable by which a process sees some GPUs alone, for kinds of devices that have one."""
+"""The environment variable that limits which GPUs a process sees, for kinds of devices that have one."""
 _TIMEOUT = 300.0  # seconds
 
 
@@ -26,7 +26,7 @@ class Quality(BaseModel):
     estimated noise is below it. Away from the objects a pixel takes `floor` samples if the scene has only a floor,
     `photo` samples in a photographed place, `landscape` samples elsewhere; 0 means `samples`. Around objects without
     metal a pixel takes `matt` samples if that is more than elsewhere in the image; 0 treats them like metal. `denoise`:
-    the mode of OpenImageDenoise, or none. `bounces`: of light. `microseconds`: of one core for a pixel, for estimates.
+    the mode of OpenImageDenoise, or none. `bounces`: of light. `microseconds`: per pixel on one core, for estimates.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -57,7 +57,7 @@ def read_quality(name: str) -> Quality:
 
 
 def check_device(device: str, *more: str) -> None:
-    """Raise UserError if a device is none of DEVICES, nor one of `more`."""
+    """Raise UserError unless a device is in DEVICES; its suggestion may also be in `more`."""
     if device not in DEVICES:
         raise UserError(f"Unknown device '{device}'; {did_you_mean(device, [*more, *DEVICES])}")
 
@@ -85,7 +85,7 @@ def find_device(device: str) -> str:
 
 
 def find_gpus(device: str) -> tuple[str, ...]:
-    """The names of the GPUs of a kind, of which each worker takes one; empty where all workers use all devices."""
+    """The names of the GPUs of a kind if each worker uses one of them; empty if all workers use all devices."""
     return tuple(_devices().get(device.upper(), ())) if device in SHOWN_BY else ()
 
 

@@ -1,4 +1,4 @@
-"""Shards: which scenes to render here, and how the worlds of all shards become one."""
+"""Selects the scenes of a shard to render, and merges the worlds of all shards."""
 
 import os
 import re
@@ -18,7 +18,7 @@ from generator.scene.planned import Planned, Scenes
 
 
 class ShardScenes:
-    """The scenes of a plan that are rendered here: all, or of n shards every n-th scene from the i-th on."""
+    """The scenes of a plan to render here: all, or for a shard (i, n) every n-th scene from the i-th on."""
 
     def __init__(self, planned: Scenes[Planned], shard: tuple[int, int] | None):
         i, n = shard or (1, 1)

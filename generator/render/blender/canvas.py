@@ -26,8 +26,8 @@ _PASSES = {
 }
 """For each input of the denoiser: the passes whose sum it takes, and their channels in an EXR file.
 
-They show what the camera sees first. Cycles' own passes for the denoiser show what metal mirrors, more in Blender 4.5
-than in 5.2.
+They show the first surfaces that the camera sees. Cycles' own passes for the denoiser show reflections in metal, more
+in Blender 4.5 than in 5.2.
 """
 _SAMPLE_COUNT = "Debug Sample Count.X"
 
@@ -80,7 +80,7 @@ class Canvas:
         left, top, right, bottom = box
         with OpenEXR.File(path, separate_channels=True) as file:
             found = {name.partition(".")[2]: channel.pixels for name, channel in file.channels().items()}
-        taken = least * found[_SAMPLE_COUNT] / found[_SAMPLE_COUNT].min()  # Cycles gives it as a share of the most
+        taken = least * found[_SAMPLE_COUNT] / found[_SAMPLE_COUNT].min()  # Cycles gives shares of the largest count
         share = (taken / (taken + around))[..., None]
         better = share > self._layers["Image"][top:bottom, left:right, 3:]  # parts may overlap
         for name, (sources, channels) in _PASSES.items():

@@ -1,4 +1,4 @@
-"""Builds the environments of a vocabulary: for each one mesh and one sky, when a scene first needs them."""
+"""Builds the environments of a vocabulary, each a ground mesh and a sky, when a scene first needs them."""
 
 import math
 from typing import NamedTuple
@@ -26,7 +26,7 @@ from generator.vocabulary.schema import Vocabulary
 _GROUND, _PAINTED, _WATER = range(3)
 _TRIES = 30
 _APART = 0.5  # least distance of two props, over the sum of their sizes
-_SINK = 0.03  # how deep a prop stands in the ground, over its size: on a slope it would hover
+_SINK = 0.03  # how deep a prop stands in the ground, over its size; else it would hover on a slope
 _OPENING = 0.55  # half the breadth in which props are scattered, over the distance from the camera
 
 
@@ -46,7 +46,7 @@ class Landscapes:
         self._built: dict[tuple[str, float], Landscape] = {}
 
     def of(self, name: str, yaw: float, camera: Camera) -> Landscape:
-        """What a camera sees of an environment in a direction, degrees. It does not depend on what was built before."""
+        """The landscape of an environment in the direction `yaw`, degrees. It does not depend on earlier calls."""
         environment = self._vocabulary.environments[name]
         if environment.photo is not None:
             if name not in self._photos:
@@ -91,7 +91,7 @@ def _scatter(builder: MeshBuilder, terrain: Terrain, props: PropSpec, distance: 
     for _ in range(props.count):
         size = stream.uniform(*props.size)
         for _try in range(_TRIES):
-            near, last = (edge + distance for edge in props.between)  # equally many on each square metre
+            near, last = (edge + distance for edge in props.between)  # the same density everywhere
             ahead = math.sqrt(stream.uniform(near * near, last * last)) - distance
             right = stream.uniform(-1, 1) * (1 + _OPENING * (ahead + distance))
             height, _ = terrain.at(right, ahead)
@@ -184,7 +184,7 @@ def build_floor(spec: FloorSpec) -> bpy.types.Mesh:
 
 
 def _simplify(material: bpy.types.Material) -> None:
-    """Use the diffuse shader, which looks the same without specular reflection: Cycles traces it in 0.9 of the time."""
+    """Use the diffuse shader, which looks the same without specular reflection: Cycles traces it in 90% of the time."""
     nodes, shader = Nodes(material.node_tree), material.node_tree.nodes["Principled BSDF"]
     matt = nodes.add("BsdfDiffuse", Color=shader.inputs["Base Color"].default_value)
     nodes.set(nodes.surface, matt.outputs["BSDF"])

@@ -1,4 +1,4 @@
-"""Materials of objects: one for each object of a scene, set anew for every scene."""
+"""Materials of objects, which are set anew for every scene, and of grounds, props and water."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from generator.scene.scene import SceneObject
 from generator.vocabulary.environments import GroundSpec, color_of
 from generator.vocabulary.schema import Vocabulary
 
-_BLACK = (0.0, 0.0, 0.0)  # of an object without a colour, which a texture covers
+_BLACK = (0.0, 0.0, 0.0)  # for an object without a colour; a texture covers it
 
 
 def new_material(name: str) -> bpy.types.Material:
@@ -22,7 +22,7 @@ def new_material(name: str) -> bpy.types.Material:
 
 
 def material_inputs(thing: SceneObject, vocabulary: Vocabulary) -> dict[str, Any]:
-    """What the attribute values of an object declare, by input name: its material, and the `scale` of its mesh."""
+    """The inputs that an object's attribute values declare, by name: of its material, and the `scale` of its mesh."""
     return {
         name: value
         for kind, chosen in thing.attributes.items()
@@ -31,7 +31,7 @@ def material_inputs(thing: SceneObject, vocabulary: Vocabulary) -> dict[str, Any
 
 
 def set_inputs(material: bpy.types.Material, inputs: Mapping[str, Any]) -> None:
-    """Set a material to what `material_inputs` gives (docs/vocabularies.md says what each input means)."""
+    """Apply the inputs of `material_inputs` to a material (docs/vocabularies.md explains each input)."""
     nodes = material.node_tree.nodes
     red, green, blue = inputs.get("linear", _BLACK)
     shade = inputs.get("albedo", 1.0)
@@ -84,7 +84,7 @@ def _add_glaze(nodes: Nodes) -> None:
 
 
 def _cover(nodes: Nodes, layer: bpy.types.Node, name: str) -> bpy.types.Node:
-    """Mix the surface so far with a layer; returns the mixing node."""
+    """Mix the present surface with a layer; returns the mixing node."""
     mix = nodes.mix_shaders(nodes.surface.links[0].from_node, layer, name)
     nodes.set(nodes.surface, mix.outputs[0])
     return mix

@@ -1,5 +1,5 @@
 """Reads a mesh file or panorama of the user, in a bounded process (generator/base/bounded.py). Blender is loaded only
-for the files that it alone reads.
+for formats that need it.
 """
 
 from collections.abc import Iterator
@@ -59,7 +59,7 @@ def store_panorama(path: Path, out: str) -> Iterator[None]:
 
 
 def read_file(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Read all meshes of a file, joined where they stand in its scene, in the axes of the file.
+    """Read all meshes of a file, joined at their places in its scene, in the axes of the file.
 
     Returns vertices float [n, 3] and triangles int [m, 3]. Raises UserError where the file is not of the format of its
     suffix, or has no faces or more than MAX_FACES.
@@ -79,16 +79,16 @@ def read_file(path: Path) -> tuple[np.ndarray, np.ndarray]:
         ) from None
     except ImportError:
         raise
-    except Exception as error:  # parsers raise whatever they meet in a damaged file
+    except Exception as error:  # on a damaged file, parsers raise any kind of error
         raise UserError(
-            f"it cannot be read as {suffix} ({_reason(error)}): it is damaged or something else; export it again."
+            f"it cannot be read as {suffix} ({_reason(error)}): it is damaged or has another format; export it again."
         ) from None
     if len(faces) == 0:
         raise UserError("it has no faces, so there is nothing to show: export a mesh with faces.")
     if len(faces) > MAX_FACES:
         raise UserError(
-            f"it has {len(faces):,} faces, and at most {MAX_FACES:,} are taken: decimate it in the program that made "
-            f"it."
+            f"it has {len(faces):,} faces, and at most {MAX_FACES:,} are allowed: decimate it in the program that "
+            f"made it."
         )
     return vertices, faces
 
@@ -122,6 +122,6 @@ def _read_with_blender(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _reason(error: Exception) -> str:
-    """The last line of an error that tells something. Blender ends its own with the place in its code."""
+    """The last informative line of an error. Blender's own errors end with a location in its code."""
     lines = [line for line in str(error).strip().splitlines() if not line.startswith("Location: ")]
     return (lines or ["no reason given"])[-1].removeprefix("Error: ").rstrip(".")

@@ -1,4 +1,4 @@
-"""Turns unit meshes into Blender's meshes."""
+"""Builds Blender meshes from unit meshes and from simple solids."""
 
 import math
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ def build_mesh(name: str, assets: str = BUILTIN) -> bpy.types.Mesh:
 
 
 def read_vectors(collection: bpy.types.bpy_prop_collection, name: str, kind: type) -> np.ndarray:
-    """A property of three numbers of all members of a collection of Blender's: [n, 3]."""
+    """A property of three numbers of every member of a Blender collection: [n, 3]."""
     values: np.ndarray = np.empty(len(collection) * 3, kind)
     collection.foreach_get(name, values)
     return values.reshape(-1, 3)
@@ -36,7 +36,7 @@ Color = tuple[float, float, float, float]
 """Linear red, green and blue, and the share by which they cover the ground's own colour."""
 PolygonMesh = tuple[Sequence[tuple[float, float, float]], Sequence[Sequence[int]]]
 """Vertices (x, y, z in metres), and faces as lists of vertex numbers, counter-clockwise from outside."""
-PAINT = "paint"  # the name of the colour attribute; Cycles gives "color" a meaning of its own
+PAINT = "paint"  # the name of the colour attribute; Cycles treats "color" specially
 
 
 class MeshBuilder:
@@ -50,7 +50,7 @@ class MeshBuilder:
         self._smooth: list[bool] = []
 
     def add(self, mesh: PolygonMesh, color: Color | Sequence[Color], slot: int, smooth: bool = False) -> None:
-        """Add a mesh in one colour, or in one for each vertex; `slot` is the place of its material in `build`."""
+        """Add a mesh in one colour, or in a colour per vertex; `slot` is the index of its material in `build`."""
         vertices, faces = mesh
         first = len(self._vertices)
         self._vertices += vertices

@@ -1,4 +1,4 @@
-"""Builds a photographed place: a panorama that lights the scene, is its backdrop, and lies on the ground."""
+"""Builds a photographed place: a panorama that lights the scene, is its backdrop, and is projected onto the ground."""
 
 import math
 from functools import partial
@@ -13,7 +13,7 @@ from generator.render.blender.textures import Nodes, Socket
 from generator.scene.scene import Camera
 from generator.vocabulary.environments import PhotoSpec
 
-_WHITE = 0.85  # what a white sheet on the ground reflects before the place's own exposure, 1 being white in the image
+_WHITE = 0.85  # brightness of a white sheet on the ground before the place's own exposure; 1 is white in the image
 _BALANCE = 0.75  # how much of the light's tint the camera corrects: 1 makes a white sheet on the ground white
 _ROWS = 512
 _FAR, _NEAR = 5000.0, 20.0  # half the side of the ground, and of its middle, metres
@@ -22,9 +22,9 @@ _FAR, _NEAR = 5000.0, 20.0  # half the side of the ground, and of its middle, me
 class Photo:
     """The ground's mesh and the sky of a photographed place, which are turned for each scene.
 
-    The lower half of the panorama lies on the ground as seen from a point `height` above it, where the camera stands.
-    The ground reflects as much as makes it look as in the panorama where no shadow falls, so that it meets the backdrop
-    without a seam.
+    The lower half of the panorama is projected onto the ground from a point `height` above it, at the camera's place.
+    The ground's reflectance is such that without shadows it looks as in the panorama, so that there is no seam to the
+    backdrop.
     """
 
     def __init__(self, name: str, spec: PhotoSpec):
@@ -62,7 +62,7 @@ class Photo:
 
     def _ground(self, name: str, strength: np.ndarray) -> bpy.types.Mesh:
         mesh = bpy.data.meshes.new(name)
-        # a large face alone would place points to a tenth of a millimetre: contact shadows would be flecked
+        # one large face would round points to a tenth of a millimetre: contact shadows would be flecked
         corners = [(x * half, y * half, 0.0) for half in (_NEAR, _FAR) for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
         around = [(i, i + 4, (i + 1) % 4 + 4, (i + 1) % 4) for i in range(4)]
         mesh.from_pydata(corners, [], [(0, 1, 2, 3), *around])
@@ -98,9 +98,9 @@ def _pixels(image: bpy.types.Image) -> np.ndarray:
 
 
 def _smooth(panorama: np.ndarray) -> np.ndarray:
-    """A panorama that is out of focus, with at least _ROWS rows: a cubic spline through its pixels.
+    """A panorama enlarged by a whole factor, to at most _ROWS rows, with a cubic B-spline that blurs it.
 
-    Cycles' own cubic interpolation would take longer than all else in an image.
+    Cycles' own cubic interpolation would take longer than the rest of an image.
     """
     times = _ROWS // len(panorama)
     if times < 2:
@@ -113,7 +113,7 @@ def _smooth(panorama: np.ndarray) -> np.ndarray:
 
 
 def _light_on_ground(panorama: np.ndarray) -> np.ndarray:
-    """What a white sheet on the ground reflects of the upper half of a panorama: red, green and blue."""
+    """The light from the upper half of a panorama that a white sheet on the ground reflects: red, green and blue."""
     upper = panorama[len(panorama) // 2 :].mean(1, dtype=np.float64)  # from the horizon up
     edges = np.sin(np.linspace(0, math.pi / 2, len(upper) + 1)) ** 2
     return np.asarray(np.diff(edges) @ upper)

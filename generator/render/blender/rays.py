@@ -1,8 +1,8 @@
-"""Rays from the camera through the centres of pixels: which object they meet, how far away, how the surface is turned
-there; and from that each object's boxes.
+"""Casts rays from the camera through the centres of pixels: masks, depths and normals, and from them each object's
+boxes.
 
-They are cast on the meshes that are rendered. The engine's own passes blend neighbouring surfaces at every edge, and
-differ between engines, qualities and devices.
+The rays are cast on the rendered meshes. The engine's own passes blend neighbouring surfaces at every edge, and differ
+between engines, qualities and devices.
 """
 
 import math
@@ -25,7 +25,7 @@ _TOLERANCE = 1e-4  # in units of an object's scale
 _RINGS, _SPOKES = 6, 24
 
 Hits = tuple[np.ndarray, np.ndarray]
-"""Depths float64 [n], infinite for a ray that meets nothing, and unit normals float64 [n, 3], 0 there."""
+"""Depths float64 [n], infinite for a ray that hits nothing, and unit normals float64 [n, 3], 0 for such a ray."""
 
 
 class RayMesh:
@@ -44,8 +44,7 @@ class RayMesh:
     def hits(self, origins: np.ndarray, directions: np.ndarray) -> Hits:
         """Where rays from `origins` ([3] or [n, 3]) along `directions` [n, 3] meet the mesh, to single precision.
 
-        Depths are in lengths of the ray's direction; normals are those that the surface is shaded with, on the side
-        that the ray meets.
+        Depths are in units of the direction's length; normals are the shading normals, on the side that the ray hits.
         """
         start = np.broadcast_to(origins, directions.shape).astype(np.float32)
         found = self._tree.run(start, directions.astype(np.float32), output=True)
@@ -54,7 +53,7 @@ class RayMesh:
         u, v = (found[name][hit, None].astype(np.float64) for name in ("u", "v"))
         a, b, c = np.moveaxis(self._normals[found["primID"][hit]], 1, 0)
         shaded = (1 - u - v) * a + u * b + v * c
-        across = found["Ng"][hit]  # to the triangle, to either side
+        across = found["Ng"][hit]  # the triangle's normal, on either side
         behind = _dots(across, directions[hit]) * _dots(across, shaded) > 0
         shaded[behind] *= -1
         normals[hit] = shaded / np.linalg.norm(shaded, axis=-1, keepdims=True)
@@ -62,7 +61,7 @@ class RayMesh:
 
 
 class PosedMesh:
-    """A mesh where it stands in a scene, for rays from the scene's camera.
+    """A mesh at its pose in a scene, for rays from the scene's camera.
 
     `size` is the image's width and height in pixels. The mesh is scaled, turned about the vertical by `heading`
     (radians, counter-clockwise seen from above), and moved to `position` (metres).
@@ -83,7 +82,7 @@ class PosedMesh:
     def box(self) -> Box:
         """Whole pixels left, top, right, bottom (the last two exclusive) around the outline, clipped to the image.
 
-        It has no width or no height where the outline lies outside.
+        Its width or height is 0 if the outline lies outside the image.
         """
         x, y, z = (_turned(self._mesh.vertices * self._scale, self._heading) + self._position).T
         column, row, _ = project(self._camera, x, y, z, *self._size)
@@ -103,8 +102,8 @@ class PosedMesh:
         return column, row
 
     def hits(self, rows: np.ndarray, columns: np.ndarray) -> Hits:
-        """What the rays through the centres of pixels meet: depths in metres along the viewing axis (not along the
-        ray), and normals in world axes."""
+        """Cast rays through the centres of pixels. Returns depths in metres along the viewing axis (not along the ray),
+        and normals in world axes."""
         directions = np.stack(ray(self._camera, columns + 0.5, rows + 0.5, *self._size), axis=-1)
         origin = np.subtract(self._camera.position, self._position)[None] / self._scale
         depths, normals = self._mesh.hits(_turned(origin, -self._heading), _turned(directions, -self._heading))
@@ -114,8 +113,8 @@ class PosedMesh:
 class RayCaster:
     """Poses the meshes of a world's objects and grounds as its scenes say; builds the tree of each mesh once.
 
-    `meshes` has the unit mesh of every object kind. `ground` gives the mesh of a scene's ground, in world
-    coordinates. `width` and `height` are those of the images, in pixels.
+    `meshes`: the unit mesh of every object category. `ground`: returns the mesh of a scene's ground, in world
+    coordinates. `width`, `height`: of the images, in pixels.
     """
 
     def __init__(
@@ -160,19 +159,19 @@ def check_flat_tops(vocabulary: Vocabulary, meshes: Mapping[str, RayMesh]) -> No
             lowest, *_ = sorted(_heights(mesh, declared.top.radius, 10.0))
             if max(abs(height - declared.top.height) for height in (highest, lowest)) > _TOLERANCE:
                 raise UserError(
-                    f"objects.{name}.top: height = {declared.top.height} and radius = {declared.top.radius}, where the "
+                    f"objects.{name}.top: height = {declared.top.height} and radius = {declared.top.radius}, but the "
                     f"mesh is {highest:.5f} high and within that radius as low as {lowest:.5f}; declare the disc on "
                     f"which it is flat, or no top."
                 )
         if declared.foot is not None and min(_heights(mesh, declared.foot, -10.0)) > 10 * _TOLERANCE:
             raise UserError(
                 f"objects.{name}.foot = {declared.foot}: the mesh does not touch the ground within that radius of its "
-                f"axis; declare a larger one, or no foot."
+                f"axis; declare a larger radius, or no foot."
             )
 
 
 def _heights(mesh: RayMesh, radius: float, start: float) -> np.ndarray:
-    """Heights at which vertical rays from the height `start` over a disc about the axis meet a mesh, infinitely far
+    """Heights where vertical rays, which start at height `start` over a disc about the axis, hit a mesh; infinitely far
     from `start` for a miss.
     """
     way = -math.copysign(1, start)
@@ -194,7 +193,7 @@ def _turned(points: np.ndarray, angle: float) -> np.ndarray:
 
 
 def trace_objects(scene: Scene, caster: RayCaster) -> PixelOutputs:
-    """What each pixel of a scene's image shows of its objects; elsewhere depth is infinite and the normal 0."""
+    """The outputs of a scene's objects for each pixel; without an object, depth is infinite and the normal 0."""
     width, height = caster.size
     mask, depth = np.zeros((height, width), np.uint8), np.full((height, width), np.inf, np.float32)
     normals = np.zeros((height, width, 3), np.float32)
@@ -219,7 +218,7 @@ def trace_objects(scene: Scene, caster: RayCaster) -> PixelOutputs:
 
 
 def with_ground(objects: PixelOutputs, scene: Scene, caster: RayCaster) -> PixelOutputs:
-    """What each pixel shows, the ground included."""
+    """Add the ground's depth and normal to pixels without an object."""
     depth, normals = objects.depth.copy(), objects.normals.copy()
     rows, columns = np.nonzero(objects.mask == 0)
     depth[rows, columns], facing = caster.ground(scene).hits(rows, columns)

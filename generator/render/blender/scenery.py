@@ -149,8 +149,8 @@ _STRIP = (0.85, 0.95, 1.0)
 
 
 def build_room(room: RoomSpec, behind: float, stream: Stream) -> Iterator[Colored]:
-    """The room's meshes with their colours, in metres to the right, ahead and up of the origin; it begins `behind`
-    it.
+    """The room's meshes with their colours, in metres to the right, ahead and up of the origin. The room begins
+    `behind` metres behind the origin.
     """
     dark, light = (color_of(color) for color in room.colors)
     half, height = room.breadth / 2, room.height
@@ -197,14 +197,13 @@ _OPENING = 0.8  # half the breadth of the sheet, over the distance from the came
 _MARGIN = 8.0  # metres added to that half breadth, and the length of the sheet behind the camera
 _WATER = -0.12  # height of its surface, metres
 _OCTAVES = 5
-_ASIDE = 17.3  # metres to the right for each degree: hills that far apart have nothing in common
+_ASIDE = 17.3  # metres to the right for each degree: hills so far apart are unrelated
 
 
 class Terrain:
-    """Heights and colours of the ground by place: metres to the right of the origin and ahead of it, as the camera
-    looks.
+    """Heights and colours of the ground at places: metres to the right of the origin and ahead, as the camera looks.
 
-    `distance` is that of the camera from the origin, metres. In each direction `yaw`, degrees, the hills are others.
+    `distance`: of the camera from the origin, metres. `yaw`: the viewing direction, degrees; each has other hills.
     """
 
     def __init__(self, environment: Environment, distance: float, yaw: float = 0.0):
@@ -292,7 +291,7 @@ def _colored(colors: Sequence[str], share: float) -> tuple[float, float, float] 
 
 
 def _over(under: Color, color: tuple[float, float, float] | None, share: float) -> Color:
-    """Alpha blending: a colour that covers a share of what is under it."""
+    """Alpha blending: `color` covers a share of `under`."""
     if color is None or share <= 0:
         return under
     cover = share + under[3] * (1 - share)

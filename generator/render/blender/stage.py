@@ -27,9 +27,9 @@ _INTO = 0.3  # pixels added to the edges of a part, which Blender rounds down fr
 class Stage:
     """A Blender scene that is posed as one Scene after another, and rendered.
 
-    An image must not depend on earlier scenes: `pose` sets every property that any scene sets. `width` and `height` are
-    those of the images, in pixels; `threads` are the CPU threads of the renderer. Raises UserError where a mesh is not
-    installed or Blender finds no such device.
+    An image must not depend on earlier scenes: `pose` sets every property that any scene sets. `width`, `height`: of
+    the images, in pixels. `threads`: the CPU threads of the renderer. Raises UserError where a mesh is not installed or
+    Blender finds no such device.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Stage:
         """The image of the posed scene, RGB.
 
         `boxes` are the amodal boxes of the scene's objects, in their order; more samples are taken there. `draft` is
-        the path of a PNG file that Blender writes and this reads. Raises RuntimeError where Blender cannot write it.
+        the path of a temporary PNG file. Raises RuntimeError where Blender cannot write it.
         """
         rim = self._rim
         wide = [(left + rim, top + rim, right + rim, bottom + rim) for left, top, right, bottom in boxes]
@@ -117,8 +117,8 @@ class Stage:
             self._canvas.add_part(draft, part, shot.least, shot.after)
 
     def _prime(self, draft: str) -> None:
-        """Render a few pixels with the most samples, once: Cycles' blue noise depends on the most that its session has
-        taken.
+        """Render a few pixels with the most samples, once: Cycles' blue noise depends on the most samples of its
+        session.
         """
         if not self._primed:
             set_samples(self._scene, self._quality.samples)
@@ -159,7 +159,7 @@ def _one_slot(mesh: bpy.types.Mesh) -> bpy.types.Mesh:
 
 
 def world_from_camera(position: Point, target: Point) -> Matrix:
-    """The 4x4 matrix of what stands at `position` and looks at `target` (metres): columns right, up, backward,
+    """The 4x4 pose matrix of a camera or lamp at `position` that faces `target` (metres): columns right, up, backward,
     position.
     """
     right, up, back = axes(position, target)
@@ -187,13 +187,13 @@ def configure(
     cycles.blur_glossy = 2.0
     cycles.use_light_tree = False  # with a handful of lamps, choosing among them costs more than it saves
     cycles.caustics_refractive = False
-    cycles.light_sampling_threshold = 0.0  # above it Cycles drops faint light by chance, in each version by another
+    cycles.light_sampling_threshold = 0.0  # above 0 Cycles drops faint light at random, which differs between versions
     if device != "cpu":
         _use_gpu(scene, device)
 
 
 def set_samples(scene: bpy.types.Scene, samples: int, noise: float = 0.0, after: int = 0) -> None:
-    """Limit the samples a pixel of Cycles to numbers `after` up to `samples` of its sequence.
+    """Limit Cycles to the samples `after` up to `samples` of the sequence of a pixel.
 
     With `noise` above 0 a pixel stops earlier, once its estimated noise is below that.
     """

@@ -1,6 +1,6 @@
-"""What Blender finds on this machine; run as a process, it prints the devices as a line of JSON.
+"""Finds Blender's devices on this machine; run as a process, prints them as a line of JSON.
 
-Imports bpy when asked.
+Imports bpy only when needed.
 """
 
 import os
@@ -13,14 +13,14 @@ from generator.base.process import answer_with
 from generator.render.settings import SHOWN_BY
 
 PACKAGES = "libx11-6 libxrender1 libxfixes3 libxi6 libxkbcommon0 libsm6 libice6 libgl1 libxext6"
-"""Debian's and Ubuntu's packages of all shared libraries that bpy 4.5 and 5.2 link and their wheels do not carry."""
+"""Debian and Ubuntu packages of all shared libraries that bpy 4.5 and 5.2 link, but their wheels do not include."""
 
 _NO_MEMORY = ("Cannot allocate memory", "failed to map segment", "cannot allocate")
-"""What the system's loader says where a library does not fit into memory."""
+"""Messages of the system's loader when a library does not fit into memory."""
 
 
 def load_fault(error: ImportError | MemoryError) -> str:
-    """One sentence for an error of loading bpy, with what mends it.
+    """One sentence for an error of loading bpy, with its remedy.
 
     >>> load_fault(ImportError("libXi.so.6: cannot open shared object file: No such file or directory"))[:50]
     'Blender cannot load because libXi.so.6 is missing:'
@@ -36,9 +36,7 @@ def load_fault(error: ImportError | MemoryError) -> str:
 
 
 def show_gpu(device: str, index: int) -> None:
-    """Hide all GPUs of a kind but one from this process, by the index among those it sees. To call before Blender
-    loads.
-    """
+    """Let this process see only one GPU of a kind, by its index among the visible ones. Call before Blender loads."""
     name = SHOWN_BY[device]
     seen = os.environ.get(name)
     os.environ[name] = seen.split(",")[index].strip() if seen else str(index)

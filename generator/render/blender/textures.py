@@ -1,4 +1,4 @@
-"""Procedural textures in the object's own coordinates: they stick to it, and have the same size on every object."""
+"""Procedural textures in the object's own coordinates: fixed to the object, and of the same size on every object."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
@@ -24,7 +24,7 @@ class Nodes:
 
     @property
     def surface(self) -> Socket:
-        """What the material shows."""
+        """The input of the material's output that takes its shader."""
         return self._tree.nodes["Material Output"].inputs["Surface"]
 
     def add(self, kind: str, name: str = "", **inputs: object) -> bpy.types.Node:
@@ -51,11 +51,11 @@ class Nodes:
         return self.add("Mapping", Vector=place, Scale=scale).outputs[0]
 
     def noise(self, place: Socket, scale: float, detail: float = 4.0) -> Socket:
-        """Noise about 0.5."""
+        """Noise with values around 0.5."""
         return self.add("TexNoise", Vector=place, Scale=scale, Detail=detail).outputs[0]
 
     def cells(self, place: Socket, scale: float, disorder: float) -> bpy.types.Node:
-        """Cells of a lattice that noise bends. Random cells of Blender's own differ between its versions."""
+        """Cells of a lattice distorted by noise. Blender's own random cells differ between its versions."""
         noise = self.add("TexNoise", Vector=place, Scale=0.9 * scale, Detail=0.0).outputs["Color"]
         bent = self.add("VectorMath")
         bent.operation = "MULTIPLY_ADD"
@@ -112,7 +112,7 @@ class Nodes:
     def bump(self, height: Socket, strength: float, depth: float) -> Socket:
         """The normal of a surface raised by `height` (0..1) times `depth` metres, as the camera sees it.
 
-        Reflected light sees a flat surface: what a bump is there differs between versions of Blender.
+        For reflected light the surface is flat, because bumps differ there between versions of Blender.
         """
         seen = self.compute("MULTIPLY", self.add("LightPath").outputs["Is Camera Ray"], strength)
         return self.add("Bump", Height=height, Strength=seen, Distance=depth).outputs[0]
@@ -163,7 +163,7 @@ def _blades(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
 
 
 def _cobbles(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
-    """Stones; the first colour is that of the joints, the others those of the stones."""
+    """Stones; the first colour is for the joints, the others are for the stones."""
     edges, cells = nodes.cells(place, 1.0, 1.6), nodes.cells(place, 1.0, 1.6)
     edges.feature = "DISTANCE_TO_EDGE"
     stone = nodes.between(edges.outputs["Distance"], 0.03, 0.12)
@@ -183,7 +183,7 @@ def _rings(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
 
 
 def _brick(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
-    """Rows of bricks on every side; the first colour is that of the mortar."""
+    """Rows of bricks on every side; the first colour is for the mortar."""
     brick = nodes.add("TexBrick", Vector=_wrapped(nodes, place), Scale=1.0, Mortar_Size=0.05, Mortar_Smooth=0.3)
     nodes.set(brick.inputs["Brick Width"], 1.0)
     nodes.set(brick.inputs["Row Height"], 0.5)
@@ -193,7 +193,7 @@ def _brick(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
 
 
 def _wrapped(nodes: Nodes, place: Socket) -> Socket:
-    """Box mapping: coordinates on the one of three planes that the surface faces most."""
+    """Box mapping: of three planes, coordinates on the plane that the surface faces most."""
     facing = nodes.add("SeparateXYZ", Vector=nodes.add("TexCoord").outputs["Normal"])
     across, along, up = (nodes.compute("ABSOLUTE", facing.outputs[axis]) for axis in range(3))
     at = nodes.add("SeparateXYZ", Vector=place)

@@ -1,4 +1,4 @@
-"""What differs between the versions of Blender that Jackalope renders with: 4.5 (Python 3.11) and 5.2 (Python 3.13)."""
+"""Functions for the differences between the supported versions of Blender: 4.5 (Python 3.11) and 5.2 (Python 3.13)."""
 
 from typing import NamedTuple
 
@@ -58,7 +58,7 @@ def save_all_passes(settings: bpy.types.ImageFormatSettings) -> None:
     """Have Blender save renders as EXR files of one part with all passes."""
     if _GROUPS:
         settings.media_type = "MULTI_LAYER_IMAGE"
-        settings.use_exr_interleave = True  # else each pass is a part of its own
+        settings.use_exr_interleave = True  # else each pass is a separate part
     settings.file_format = "OPEN_EXR_MULTILAYER"
 
 

@@ -33,7 +33,7 @@ from generator.scene.scene import Scene
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 
 _PLACEMENTS = 200
-_GROWTH = 1 << 20  # kilobytes since the first scene; Blender frees little of what landscapes take
+_GROWTH = 1 << 20  # kilobytes since the first scene; Blender frees little of the memory of landscapes
 
 
 class Renderer:
@@ -67,9 +67,9 @@ class Renderer:
             (self._folder / name).mkdir(parents=True, exist_ok=True)
 
     def render(self, job: Job) -> dict[str, Any]:
-        """Place and render a scene and write its files, each whole or not at all.
+        """Place and render a scene and write its files, each atomically.
 
-        Returns its record: a row of `generator.dataset.records.SCENES`, and `files` with the SHA-256 of each by path.
+        Returns its record: a row of `generator.dataset.records.SCENES`, and `files`, the SHA-256 of each file by path.
         Raises UserError where no placement shows every object.
         """
         scene, pixels = self._place(job)
@@ -78,7 +78,7 @@ class Renderer:
         return {**scene_row(job, scene, seen, self._vocabulary), "files": files}
 
     def _place(self, job: Job) -> tuple[Scene, PixelOutputs]:
-        """The scene, and what is seen of its objects; placements that hide too much are drawn again."""
+        """The scene and its pixel outputs; placements that hide too much are drawn again."""
         if isinstance(job, Recorded):
             scene = Scene.from_json(job.scene)
             return scene, self._traced(scene)

@@ -194,7 +194,7 @@ def test_a_small_file_that_states_a_huge_mesh_is_refused(tmp_path: Path, which: 
 @pytest.mark.full
 def test_millions_of_faces_are_refused(tmp_path: Path) -> None:
     file = obj(tmp_path / "heavy.obj", CUBE, [(0, 1, 2)] * 2_000_001)
-    with pytest.raises(UserError, match="it has 2,000,001 faces, and at most 2,000,000 are taken"):
+    with pytest.raises(UserError, match="it has 2,000,001 faces, and at most 2,000,000 are allowed"):
         imported(file)
 
 
