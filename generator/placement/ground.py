@@ -221,7 +221,7 @@ class Ground:
         return max(0.0, apart - self._near if near else self._far - apart)
 
     def _conflict(self, one: _Stand, other: _Stand) -> float:
-        """The missing part of the gap between two posts, plus the share of one that is hidden beyond the limit."""
+        """The missing part of the gap between two posts, plus the hidden share of the rear post beyond the limit."""
         aside, ahead = one.right - other.right, one.behind - other.behind
         # CLEVR keeps a gap between nominal radii; corners that reach further may use it up, but never meet
         apart = max(one.radius + other.radius + self._gap, one.reach + other.reach + _GRAIN)
@@ -256,7 +256,7 @@ class Ground:
 
 
 def _distances(vocabulary: Vocabulary) -> tuple[float, float]:
-    """The largest distance between posts of one clump, and the least between clumps, metres: no distance is undecided.
+    """The largest distance within a clump, and the least between clumps, metres, so that near and far are decided.
 
     Both allow for objects that rest off the middle of their post.
     """

@@ -177,7 +177,7 @@ def _draw_lamps(vocabulary: Vocabulary, environment: str, yaw: float, stream: St
 
 
 def _draw_heading(position: Point, camera: Camera, spec: ObjectSpec, stream: Stream) -> float:
-    """A random heading (radians) within an object's `turn`, around the one that shows its front or side."""
+    """A random heading (radians) within an object's `turn`, around the direction that shows its front or side."""
     facing = math.atan2(camera.position[1] - position[1], camera.position[0] - position[0])
     if spec.shows == "side":
         facing += math.pi * (stream.below(2) - 0.5)

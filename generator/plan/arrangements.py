@@ -110,8 +110,8 @@ class Arrangements:
     def _show_all(self, made: list[Arrangement], counts: "_NameCounts", needed: Set[Binding], stream: Stream) -> bool:
         """Change arrangements of `train` until they show all bindings that training may show.
 
-        Returns whether they show the needed ones. Two scenes exchange an object, which keeps the counts of values and
-        objects. If that cannot show a needed binding, it replaces one that is shown elsewhere or is not needed.
+        Returns whether they show the needed bindings. Two scenes exchange an object, which keeps the counts of values
+        and objects. If that cannot show a needed binding, it replaces one that is shown elsewhere or is not needed.
         """
         shown = Counter(binding for arrangement in made for binding in arrangement)
         missing = sorted(set(self._bindings["train"]) - set(shown), key=lambda each: (each not in needed, each))
@@ -128,7 +128,7 @@ class Arrangements:
     def _showing(
         self, binding: Binding, made: list[Arrangement], shown: Counter[Binding], needed: Set[Binding], stream: Stream
     ) -> dict[int, Arrangement] | None:
-        """One or two new arrangements, by row, that show a binding; None if none are found.
+        """One or two new arrangements, by row, that show a binding; None if the search fails.
 
         All other shown bindings stay shown; a needed binding may displace bindings that are not needed."""
         value, thing = binding

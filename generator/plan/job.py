@@ -72,7 +72,7 @@ class Prepared:
 
     @property
     def holdout(self) -> Holdout:
-        """The first holdout, mostly the only one."""
+        """The first holdout; usually the only one."""
         return self.holdouts[0]
 
     @property

@@ -153,7 +153,7 @@ def _laid_out(rule: Rule, split: str, drawn: Iterator[Arrangement], stream: Stre
 
 
 def class_scenes(rule: ClassRule, split: str, n: int, stream: Stream) -> Iterator[Planned]:
-    """`n` scenes of a split of class lists: counts of labels differ by one at most.
+    """`n` scenes of a split of class lists: counts of labels differ by at most one.
 
     The object that a label names first is at each place from left to right equally often.
     """

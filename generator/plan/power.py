@@ -55,7 +55,7 @@ class SplitSize:
         return cls(split, len(scenes), len({cluster for cluster, _ in scenes}), len(bindings), objects, levels)
 
     def times(self, block_seeds: int) -> "SplitSize":
-        """The joint size of `block_seeds` such splits, as if no two shared a binding."""
+        """The joint size of `block_seeds` splits of this size, as if no two shared a binding."""
         return replace(
             self,
             scenes=block_seeds * self.scenes,

@@ -75,7 +75,7 @@ class StoredPlan:
 
 
 def is_planned(root: Path, request: Mapping[str, Any]) -> bool:
-    """Whether a folder holds the plan of a request. Raises UserError where it holds another plan, or anything else."""
+    """Whether a folder holds the plan of a request. Raises UserError if it holds another plan or other files."""
     found = plan_request(root / "world")
     if found is None:
         check_free(root)

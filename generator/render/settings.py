@@ -57,7 +57,7 @@ def read_quality(name: str) -> Quality:
 
 
 def check_device(device: str, *more: str) -> None:
-    """Raise UserError unless a device is in DEVICES; its suggestion may also be in `more`."""
+    """Raise UserError unless a device is in DEVICES. `more`: further names to suggest."""
     if device not in DEVICES:
         raise UserError(f"Unknown device '{device}'; {did_you_mean(device, [*more, *DEVICES])}")
 

@@ -83,7 +83,7 @@ def _whole_request(worlds: Sequence[World]) -> dict[str, Any]:
         first = first or {**request, "shards": n}
         if {**request, "shards": n} != first:
             said = difference({**request, "shards": n}, first)
-            raise UserError(f"{world.folder.parent} is a shard of another world: {said}; give the shards of one.")
+            raise UserError(f"{world.folder.parent} is a shard of another world: {said}; give the shards of one world.")
         if number in found:
             raise UserError(
                 f"{found[number].folder.parent} and {world.folder.parent} are both shard {number}/{n}; give each once."

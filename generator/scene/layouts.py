@@ -229,7 +229,7 @@ def shift(vocabulary: Vocabulary) -> float:
 
 
 def can_carry(vocabulary: Vocabulary, lower: str, upper: str) -> bool:
-    """Whether an object of category `upper` can rest on one of `lower`, whatever their sizes."""
+    """Whether an object of category `upper` can rest on an object of `lower` at all sizes of both."""
     under, over = vocabulary.objects[lower], vocabulary.objects[upper]
     if under.top is None or over.foot is None:
         return False

@@ -36,7 +36,7 @@ class Planned(NamedTuple):
     yaw: float = 0.0
 
     def arrangement(self, kind: str) -> tuple[tuple[str, str], ...]:
-        """(value of an attribute kind, category) of each object, left one first."""
+        """(value of an attribute kind, category) of each object, left object first."""
         return tuple((attributes[kind], category) for category, attributes in self.objects)
 
     def to_row(self) -> dict[str, Any]:

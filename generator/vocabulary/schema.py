@@ -67,7 +67,7 @@ class Vocabulary(Tables):
         return self.model_copy(update=changes)
 
     def placed_in(self, environments: Sequence[str]) -> "Vocabulary":
-        """This family with these environments alone, in the order of the file. Raises UserError for an unknown one."""
+        """This family with only these environments, in the order of the file. Raises UserError for an unknown one."""
         for name in environments:
             if name not in self.environments:
                 raise UserError(

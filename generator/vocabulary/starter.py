@@ -59,8 +59,8 @@ extends = {extends}
 def write_starter(out: Path, family: str) -> Path:
     """Write the TOML file `out`, a starting point that extends a family; returns `out`.
 
-    Raises UserError when the file exists or does not end in .toml, when there is no such family, or when no attribute
-    kind of it sets colour alone.
+    Raises UserError when the file exists or does not end in .toml, when there is no such family, or when none of its
+    attribute kinds sets only colour.
     """
     if out.suffix != ".toml":
         raise UserError(f"Expected a file that ends in .toml, got '{out}'.")

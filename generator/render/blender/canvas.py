@@ -75,7 +75,7 @@ class Canvas:
         """Composite a part over the next whole image.
 
         `path` is the part's EXR file, `box` its place (left, top, right, bottom in pixels). Its pixels took at least
-        `least` samples; those of the whole image will take `around`.
+        `least` samples; pixels of the whole image will take `around`.
         """
         left, top, right, bottom = box
         with OpenEXR.File(path, separate_channels=True) as file:

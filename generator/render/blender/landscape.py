@@ -83,9 +83,9 @@ class Landscapes:
 
 
 def _scatter(builder: MeshBuilder, terrain: Terrain, props: PropSpec, distance: float, stream: Stream) -> None:
-    """Scatter props apart from one another and out of the water; a prop that finds no place in some tries is left out.
+    """Scatter props apart from one another and outside the water; omits a prop if _TRIES tries find no place.
 
-    `distance` is that of the camera from the origin, metres.
+    `distance`: of the camera from the origin, metres.
     """
     placed: list[tuple[float, float, float]] = []
     for _ in range(props.count):

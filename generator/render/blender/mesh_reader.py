@@ -28,7 +28,7 @@ def store_mesh(path: Path, out: str) -> Iterator[None]:
 def store_panorama(path: Path, out: str) -> Iterator[None]:
     """Write the linear light [h, w, 3] of a panorama, top row first, to the archive `out`; yields nothing.
 
-    A large one is made smaller, to 1024 x 512 pixels. Raises UserError.
+    A larger panorama is scaled down to 1024 x 512 pixels. Raises UserError.
     """
     try:
         import bpy

@@ -23,8 +23,7 @@ class Photo:
     """The ground's mesh and the sky of a photographed place, which are turned for each scene.
 
     The lower half of the panorama is projected onto the ground from a point `height` above it, at the camera's place.
-    The ground's reflectance is such that without shadows it looks as in the panorama, so that there is no seam to the
-    backdrop.
+    Without shadows, the ground has the colours of the panorama, so that there is no seam to the backdrop.
     """
 
     def __init__(self, name: str, spec: PhotoSpec):

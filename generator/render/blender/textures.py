@@ -98,7 +98,7 @@ class Nodes:
         return mix
 
     def ramp(self, value: Socket, colors: Sequence[Rgb], ends: tuple[float, float] = (0.0, 1.0)) -> Socket:
-        """A gradient through colours as a value goes from one end to the other."""
+        """A gradient of colours over a value that runs between the two `ends`."""
         node = self.add("ValToRGB", Fac=value)
         elements = node.color_ramp.elements
         while len(elements) < len(colors):
@@ -214,7 +214,7 @@ def _veins(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
 
 
 def _aslant(nodes: Nodes, place: Socket) -> Socket:
-    """Coordinates turned so that no flat side of a body lies between two marks, or within one."""
+    """Coordinates turned so that no flat side of a body lies between two marks or within a mark."""
     return nodes.add("Mapping", Vector=place, Rotation=(0.0, 0.5, -0.5)).outputs[0]
 
 
