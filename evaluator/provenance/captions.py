@@ -1,4 +1,4 @@
-"""How captions and phrases become bindings: which extractor finds phrases, and which nouns count as the same."""
+"""Extract attribute–object bindings from captions; synonyms of their words."""
 
 import logging
 import re
@@ -18,14 +18,13 @@ logger = logging.getLogger(__name__)
 Binding = tuple[str, str]
 """An attribute and an object, in lower case and ASCII."""
 STRICT, FREE = "strict", "free"
-"""How a caption is read: "the a1 o1 and the a2 o2" alone, or any text by its noun phrases."""
+"""Form of a caption: exactly "the a1 o1 and the a2 o2", or any text, which is read by its noun phrases."""
 RULES, SPACY = "rules", "spacy:"
 LEMMAS, EXACT = "lemmas", "exact"
-"""Nouns in the singular, as BindSplit matches them (appendix B.3), or as they stand. Attributes stand as they are in
-both."""
+"""Match nouns in the singular, as BindSplit does (appendix B.3), or unchanged. Attributes are never changed."""
 _STRICT = re.compile(r"the (\S+) (\S+) and the (\S+) (\S+)")
 _LONGEST = 1 << 16
-"""Characters of a phrase or caption that are read."""
+"""Maximum characters of a phrase or caption; the rest is ignored."""
 
 
 def normalised(text: str) -> str:
@@ -39,15 +38,15 @@ def normalised(text: str) -> str:
 
 
 def unique(bindings: Iterable[Binding]) -> list[Binding]:
-    """The bindings, each once, in their order."""
+    """The bindings without duplicates, in order."""
     return list(dict.fromkeys(bindings))
 
 
 @dataclass(frozen=True)
 class Reading:
-    """extractor: RULES, or SPACY and the name of a pipeline that is installed. match: LEMMAS or EXACT.
+    """How captions are read. extractor: RULES, or SPACY and the name of an installed pipeline. match: LEMMAS or EXACT.
 
-    Raises UserError where an extractor is used that there is not.
+    Raises UserError at the first use of an unknown extractor.
     """
 
     extractor: str = RULES
@@ -55,21 +54,21 @@ class Reading:
 
     @property
     def key(self) -> str:
-        """What tells the counts of a corpus from those of another reading."""
+        """Cache key of this reading: the extractor with its version, and `match`."""
         return f"{self.extractor} {_extractor(self.extractor).version}, {self.match}"
 
     def noun(self, word: str) -> str:
-        """A noun as it is matched."""
+        """A noun in the form that is matched: its singular for LEMMAS."""
         return singular(word) if self.match == LEMMAS else word
 
     def phrases(self, caption: str) -> Sequence[str]:
-        """The noun phrases of a caption, words separated by spaces, the object last."""
+        """The noun phrases of a caption: words separated by spaces, the object last."""
         return _extractor(self.extractor)(caption)
 
     def of_phrase(self, phrase: str) -> list[Binding]:
-        """Each attribute of a phrase with its object, the last word; an attribute that is repeated twice, since the
-        number of words decides: one binding is a perfect one, of several each is a close one, a bare noun has none
-        (appendix B.5).
+        """The bindings of a phrase: each attribute with the object, which is the last word. Duplicates are kept.
+
+        A single binding is a perfect match, several are close matches, a bare noun gives [] (appendix B.5).
 
         >>> Reading().of_phrase("small white dogs"), Reading().of_phrase("chairs")
         ([('small', 'dog'), ('white', 'dog')], [])
@@ -79,8 +78,8 @@ class Reading:
         return [(attribute, noun) for attribute in attributes]
 
     def of_caption(self, caption: str, form: str = FREE) -> list[Binding]:
-        """The bindings of a caption: in the form FREE those of its noun phrases, each once; in the form STRICT the two
-        of "the a1 o1 and the a2 o2", and none of any other caption (appendix B.4).
+        """The bindings of a caption. FREE: the distinct bindings of its noun phrases. STRICT: the two bindings of "the
+        a1 o1 and the a2 o2"; [] for any other caption (appendix B.4).
 
         >>> Reading().of_caption("the open door and the crouched men", STRICT)
         [('open', 'door'), ('crouched', 'man')]
@@ -116,7 +115,7 @@ _SINGULAR_IS, _PLURAL_US, _PLURAL_USES = (
 
 @lru_cache(maxsize=1 << 17)
 def singular(noun: str) -> str:
-    """The singular of a noun in lower case; of one that is singular, itself (BindSplit, appendix B.3).
+    """The singular of a lower-case noun; singular nouns are returned unchanged (BindSplit, appendix B.3).
 
     >>> nouns = "cars", "children", "glasses", "boxes", "cherries", "grass", "skis", "tennis", "t-shirts"
     >>> [singular(noun) for noun in nouns]
@@ -154,7 +153,7 @@ def _without_s(noun: str) -> str:
 
 
 def _is_plural(noun: str) -> bool:
-    """Whether the last s of a noun can be that of a plural."""
+    """Whether the final s of a noun can be a plural ending."""
     if noun.endswith("is"):
         return noun not in _SINGULAR_IS and not noun.endswith(("sis", "itis", "polis", "ois"))
     if noun.endswith("us"):
@@ -164,8 +163,8 @@ def _is_plural(noun: str) -> bool:
 
 @dataclass(frozen=True)
 class Synonyms:
-    """For each word those of all its groups, itself among them; nouns as `reading` matches them. groups: how many
-    there are."""
+    """Maps each word to the words of all its groups, itself included; nouns in the form that `reading` matches.
+    groups: the number of groups."""
 
     attributes: Mapping[str, set[str]]
     objects: Mapping[str, set[str]]
@@ -174,7 +173,7 @@ class Synonyms:
     def counts(
         self, bindings: Iterable[Binding], counts: Mapping[Binding, tuple[int, int]]
     ) -> dict[Binding, tuple[int, int]]:
-        """The perfect and close count of each binding with those of all bindings that match it."""
+        """Perfect and close count of each binding, each summed over all bindings that match it."""
         found = {}
         for binding in set(bindings):
             each = [counts.get(alike, (0, 0)) for alike in self.alike(binding)]
@@ -182,22 +181,22 @@ class Synonyms:
         return found
 
     def alike(self, binding: Binding) -> Iterator[Binding]:
-        """The bindings that match one, itself among them."""
+        """All bindings that match a binding, itself included."""
         attribute, noun = binding
         return product(self.attributes.get(attribute, {attribute}), self.objects.get(noun, {noun}))
 
 
 def read_synonyms(path: Path, reading: Reading) -> Synonyms:
-    """Groups of words from a text file: one a line, words separated by commas; lines that start with # are comments.
+    """Read groups of words from a text file: a group per line, separated by commas; lines starting with # are comments.
 
     A word may be in several groups; it matches the words of each. Raises UserError for a line with less than two words,
-    and for a file that cannot be read. Names of several words match nothing, since an object is one word; how many
-    there are is logged.
+    and for a file that cannot be read. Multi-word names match nothing, since an object is one word; their number is
+    logged.
     """
     try:
         lines = read_text(path, MOST_LIST).splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path} cannot be read ({error}); give a text file with a group of words a line.") from None
+        raise UserError(f"{path} cannot be read ({error}); give a text file with a group of words per line.") from None
     attributes: dict[str, set[str]] = defaultdict(set)
     objects: dict[str, set[str]] = defaultdict(set)
     groups = several = 0
@@ -216,5 +215,5 @@ def read_synonyms(path: Path, reading: Reading) -> Synonyms:
         for noun in nouns:
             objects[noun] |= nouns
     if several:
-        logger.info(f"{several:,} names of several words in {path} match nothing: an object or attribute is one word.")
+        logger.info(f"{several:,} multi-word names in {path} match nothing: an object or attribute is one word.")
     return Synonyms(dict(attributes), dict(objects), groups)

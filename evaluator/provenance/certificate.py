@@ -1,4 +1,4 @@
-"""A verdict of `gen verify` on a benchmark for this run."""
+"""Verify a benchmark with `gen verify` before a run scores it."""
 
 import json
 import subprocess
@@ -9,9 +9,9 @@ from generator.dataset.reader import STATUSES, Benchmark, Images, World, covers
 
 
 def verified_now(benchmark: Benchmark, world: Images) -> str:
-    """The status that `gen verify` gives the benchmark now, in a process of its own.
+    """Run `gen verify` on the benchmark in a subprocess; returns its status with ", verified for this run".
 
-    Raises UserError when it fails, or when nothing could be judged.
+    Raises UserError when the benchmark fails, has changed meanwhile, or cannot be judged.
     """
     if not isinstance(world, World):
         raise UserError(f"`gen verify` judges datasets of `gen render`; leave --verify out to score {benchmark.name}.")
@@ -26,12 +26,12 @@ def verified_now(benchmark: Benchmark, world: Images) -> str:
     try:
         certificate = json.loads(done.stdout)[benchmark.name]
     except (ValueError, KeyError):
-        *_, said = ["it said nothing", *done.stderr.strip().splitlines()]
+        *_, said = ["it printed nothing", *done.stderr.strip().splitlines()]
         raise UserError(f"`gen verify {root}` could not judge the benchmark: {said}") from None
     if certificate["status"] not in STATUSES[:2] or done.returncode:
         raise UserError(
-            f"{benchmark.folder} is not scored, because it was to be verified first: {certificate['sentence']} "
-            f"`gen verify {root}` names the rows; leave --verify out to score it all the same."
+            f"{benchmark.folder} is not scored, because it did not pass `gen verify`: {certificate['sentence']} "
+            f"`gen verify {root}` names the rows; leave --verify out to score it anyway."
         )
     if not covers(certificate, benchmark, world):
         raise UserError(f"{benchmark.folder} changed while it was verified; run the same command again.")

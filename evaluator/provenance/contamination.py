@@ -1,4 +1,4 @@
-"""Whether a model was trained on what a benchmark holds out: its combinations, and the images that are scored."""
+"""Contamination: whether training of a model included held-out combinations or scored images of a benchmark."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _STAND_IN = "stand-in"
 
 @dataclass(frozen=True)
 class Overlap:
-    """How much of something that a benchmark holds out was in training: n of `of`."""
+    """How many held-out or scored things of one sort were in training: n of `of`. what: the sort, in the plural."""
 
     what: str
     n: int
@@ -29,8 +29,8 @@ class Overlap:
 
 
 class Trained(Protocol):
-    """What a model says of its training: what it was shown, None where that is unknown; whether the run itself fits
-    it on its texts; where its weights began."""
+    """What is known of a model's training. exposure: what training showed, None if unknown. fits_texts: whether the
+    run fits the model on its own texts. info: `trained_on` describes the training."""
 
     info: dict[str, Any]
     exposure: Exposure | None
@@ -38,10 +38,10 @@ class Trained(Protocol):
 
 
 def training_of(model: Trained, world: Images, benchmark: Benchmark, images: Collection[str]) -> dict[str, Any]:
-    """What is known of a model's training, for run.json: `status`, `overlaps`, and one sentence for people, `said`;
-    `stand_in`, whether it is a network of this project.
+    """The record of a model's training for run.json: `status`, `overlaps`, a sentence `said`, and `stand_in`, whether
+    the model is a network of this project.
 
-    The status is `contaminated`, `clean`, `unknown`, or `fitted on the run's texts`. images: those that are scored.
+    The status is `contaminated`, `clean`, `unknown`, or `fitted on the run's texts`. images: the scored scene_ids.
     """
     if model.fits_texts:
         said = "This baseline was not trained before the run: it is fitted on the texts of the run."
@@ -54,7 +54,7 @@ def training_of(model: Trained, world: Images, benchmark: Benchmark, images: Col
 
 
 def _exposed(exposure: Exposure, found: list[Overlap]) -> dict[str, Any]:
-    """What is known of a training that is recorded."""
+    """The record for a model with a known exposure."""
     overlaps = [each for each in found if each.of]
     if any(each.n for each in overlaps):
         return _record(CONTAMINATED, overlaps, f"{MARK}: {_listed(overlaps)} were in training.")
@@ -62,24 +62,24 @@ def _exposed(exposure: Exposure, found: list[Overlap]) -> dict[str, Any]:
         return _record(UNKNOWN, overlaps, _said_of_captions(overlaps))
     parts = " and ".join(f"none of the {each.of:,} {each.what}" for each in overlaps)
     if not exposure.complete:
-        before = "What this model was trained on before that is unknown: it may have seen them."
+        before = "The earlier training of this model is unknown: it may have seen them."
         return _record(UNKNOWN, overlaps, f"{parts[:1].upper()}{parts[1:]} were in its training here. {before}")
     return _record(CLEAN, overlaps, f"{parts[:1].upper()}{parts[1:]} were in training.")
 
 
 def unknown_training() -> dict[str, Any]:
-    """What is known of the training of a model that records nothing of it."""
+    """The record for a model whose training is unknown."""
     return _record(
         UNKNOWN,
         [],
-        "What this model was trained on is unknown: it may have seen the held-out combinations, or these images.",
+        "The training data of this model is unknown: it may have seen the held-out combinations, or these images.",
     )
 
 
 def find_overlaps(exposure: Exposure, world: Images, benchmark: Benchmark, images: Collection[str]) -> list[Overlap]:
-    """The held-out bindings, triples and atoms that training showed or named, and the scored images that it had.
+    """Count the held-out bindings, triples and atoms that training showed or named, and the scored images it had.
 
-    Captions that were made elsewhere name a binding in words; they are not read for triples, which then count 0 of 0.
+    Captions that were made elsewhere name a binding in words. They are not read for triples, which then count 0 of 0.
     """
     held = benchmark.holdout or {}
     kind = held.get("kind")
@@ -104,36 +104,36 @@ def find_overlaps(exposure: Exposure, world: Images, benchmark: Benchmark, image
 
 
 def _named(binding: str, named: Collection[tuple[str | None, str | None]]) -> bool:
-    """Whether noun phrases name a value and an object, or an object of several words: each word before the last is an
-    attribute of it."""
+    """Whether noun phrases name a binding or a multi-word object: each word before the last must be an attribute of
+    the last."""
     *attributes, noun = normalised(binding.replace("_", " ")).split()
     return bool(attributes) and all((attribute, singular(noun)) in named for attribute in attributes)
 
 
 def _said_of_captions(overlaps: list[Overlap]) -> str:
-    """What is said where no caption names and no file shows what is held out: that is all that is known."""
+    """The sentence for a corpus in which no caption and no file was found to hold anything held out or scored."""
     of = {each.what: f"{each.of:,} {each.what}" for each in overlaps}
     found = [
-        f"no noun phrase of its captions names one of the {of[what]}" for what in (_BINDINGS, _ATOMS) if what in of
+        f"no noun phrase of the captions names any of the {of[what]}" for what in (_BINDINGS, _ATOMS) if what in of
     ]
-    found += [f"none of the {of[_IMAGES]} is one of its files"] if _IMAGES in of else []
-    known = f"Of its training here, {' and '.join(found)}. " if found else ""
-    return f"{known}What its images show and what it was trained on before is unknown: it may have seen them."
+    found += [f"none of the {of[_IMAGES]} is among the files"] if _IMAGES in of else []
+    known = f"In its training here, {' and '.join(found)}. " if found else ""
+    return f"{known}The content of its images and its earlier training are unknown: it may have seen them."
 
 
 def mark_of(results: Mapping[str, Any]) -> str:
-    """The words that stand on every table of contaminated results; "" for all others."""
+    """The warning for every table of contaminated results; "" for other results."""
     training = results.get("training") or unknown_training()
     return str(training["said"]) if training["status"] == CONTAMINATED else ""
 
 
 def is_stand_in(results: Mapping[str, Any]) -> bool:
-    """Whether results are of a small network of this project, whatever they are called."""
+    """Whether the results are of a small network of this project, whatever its name."""
     return bool((results.get("training") or {}).get("stand_in"))
 
 
 def marked(name: str, results: Mapping[str, Any]) -> str:
-    """A name, of a model or of one of its numbers, with what has to stand beside it.
+    """Append the marks of the results to a name, of the model or of one of its numbers.
 
     >>> marked("CLIP", {"training": {"status": "contaminated", "said": "…", "stand_in": True}})
     'CLIP (CONTAMINATED, stand-in)'
@@ -143,13 +143,13 @@ def marked(name: str, results: Mapping[str, Any]) -> str:
 
 
 def marks_said(results: Mapping[str, Any]) -> str:
-    """What stands beside every number of results in full sentences, "" for most."""
+    """The marks of the results as full sentences, shown with every number; "" without marks."""
     ours = "A small network of this project, a stand-in for a published model."
     return " ".join([*filter(None, [mark_of(results)]), *[ours] * is_stand_in(results)])
 
 
 def training_said(results: dict[str, Any]) -> str:
-    """One sentence about the training of the model of some results."""
+    """The sentence about the training of the model that has these results."""
     return str((results.get("training") or unknown_training())["said"])
 
 

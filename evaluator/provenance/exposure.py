@@ -1,5 +1,5 @@
-"""What a model was shown in training: objects, relations and scenes. `score train` records it in the model's folder,
-and in the user's cache by the digest of the weights, so that a copy of them is known."""
+"""The exposure of a model: objects, relations and scenes of its training. `score train` records it in the model's
+folder, and in the user's cache by the digest of the weights, so that copies are recognised."""
 
 import hashlib
 import json
@@ -18,13 +18,13 @@ from generator.dataset.reader import Benchmark, Images, World
 RECORD = "jackalope.json"
 """The file in a model's folder in which `score train` records the training."""
 TRAINED_ON = ("name", "benchmark", "world", "method", "recipe")
-"""What every record says of the data and the method."""
+"""Keys of every record: the data and the method."""
 _ALSO = ("base", "certificate")
 _DIGITS = 16
 
 Seen = tuple[str | None, str | None, str | None]
-"""An attribute kind, its value and a category: what an object showed, or what a text named, None for what it did not
-name. Of captions made elsewhere the kind is unknown: None, an attribute and a noun."""
+"""(attribute kind, value, category) of an object in an image or a text; None for parts that a text does not name.
+Captions made elsewhere give (None, attribute, noun), since the kind is unknown."""
 Triple = tuple[str, str, str]
 
 
@@ -33,10 +33,9 @@ class Exposure:
     """What training images showed and training texts named.
 
     objects: an entry for each value of each object. triples: subject, relation and object of relations, by category.
-    scenes: names of the training scenes by content (`scene_names`), so that a scene is known in another dataset too.
-    described: whether it is known what all images showed; False for a corpus, of which captions alone are read.
-    complete: whether this is all that the model was shown; False after fine-tuning a model whose own training is
-    unknown.
+    scenes: names of the training scenes by content (`scene_names`), so that copies in other datasets are recognised.
+    described: whether the content of all images is known; False for a corpus, whose captions alone are read.
+    complete: whether this is the model's whole training; False after fine-tuning a model whose own training is unknown.
     """
 
     objects: frozenset[Seen] = frozenset()
@@ -46,7 +45,7 @@ class Exposure:
     complete: bool = True
 
     def __or__(self, other: "Exposure") -> "Exposure":
-        """What two trainings showed, one after the other."""
+        """The exposure of two trainings together; a flag holds if it holds for both."""
         return Exposure(
             self.objects | other.objects,
             self.triples | other.triples,
@@ -77,9 +76,9 @@ class Exposure:
 def read_exposure(
     world: World, benchmark: Benchmark, scenes: Collection[str], texts: Collection[str]
 ) -> Exposure | None:
-    """What these scenes show and these texts name, by scene_id and text_id.
+    """The exposure to scenes and texts, given by scene_id and text_id.
 
-    None where a scene has no recorded objects or a text no form, as in datasets that were made elsewhere.
+    None if a scene has no recorded objects or a text has no form, as in datasets that were made elsewhere.
     """
     objects: set[Seen] = set()
     triples: set[Triple] = set()
@@ -110,31 +109,31 @@ def read_exposure(
 
 
 def recorded_exposure(folder: Path) -> Exposure | None:
-    """What the model in a folder was shown; None where nothing is recorded. Raises UserError when the record is
+    """The recorded exposure of the model in a folder; None without a record. Raises UserError when the record is
     damaged."""
     return _read_exposure(folder / RECORD)
 
 
 def trained_on(record: Mapping[str, Any]) -> dict[str, Any]:
-    """What a run says of the training of its model."""
+    """The entries of a training record that runs of the model repeat."""
     return {name: record[name] for name in (*TRAINED_ON, *_ALSO) if name in record}
 
 
 def began_here(about: Mapping[str, Any]) -> bool:
-    """Whether weights began here, by what is said of their training: they were trained from none, or from such ones."""
+    """Whether weights stem from this project alone, by `trained_on`: trained from scratch, or from a base that does."""
     return bool(about) and bool(about.get("base", {}).get("began_here", True))
 
 
 def remember(digest: str, record: Mapping[str, Any]) -> None:
-    """Keep the record of a training by the digest of the weights that it made."""
+    """Store the record of a training in the user's cache, by the digest of the trained weights."""
     path = _remembered(digest)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_json(path, {**trained_on(record), "exposure": record.get("exposure")})
 
 
 def known_training(digest: str) -> tuple[dict[str, Any], Exposure | None]:
-    """What is remembered of weights: `trained_on`, empty where nothing is, and what they were shown. Raises UserError
-    when the record is damaged."""
+    """The stored `trained_on` and exposure of weights, by their digest; ({}, None) if unknown. Raises UserError when
+    the record is damaged."""
     path = _remembered(digest)
     return (trained_on(read_json(path, most=MOST_LIST)), _read_exposure(path)) if path.exists() else ({}, None)
 
@@ -154,8 +153,8 @@ def _read_exposure(path: Path) -> Exposure | None:
 
 
 def scene_names(world: Images, scenes: Collection[str]) -> dict[str, frozenset[str]]:
-    """Names of scenes by content: digests of the image, and of the scene that another size or quality shares with
-    it."""
+    """Names of each scene by content: digests of its image and of its description, which renders of other sizes or
+    qualities share."""
     names = {scene: {world.image_digest(scene)} for scene in scenes}
     for row in _rows(world, scenes, ["scene"]) if isinstance(world, World) else ():
         if row["scene"] and json.loads(row["scene"]):

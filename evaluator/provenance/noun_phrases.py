@@ -23,7 +23,7 @@ _FILE = "en/en-lexicon.txt"
 
 @lru_cache(maxsize=1)
 def parts_of_speech() -> dict[str, str]:
-    """Tags of the Penn Treebank by word, of those that are written in lower case as such.
+    """Penn Treebank tags by lower-case word. A lower-case entry wins over a capitalised one.
 
     The lexicon is that of Brill's tagger (Brill 1992; Brown corpus and Penn Treebank), MIT licence. Raises UserError
     where textblob is not installed. The package is not imported: only its file is read.
@@ -47,8 +47,8 @@ _COMPLEX = re.compile(
     r"\b(?:in front|on top|on the top|at the top|in back) of\b|\bnext to\b|\b(?:a|the) (?:lot|number) of\b"
 )
 
-# What a word can be: determiner, quantity, adjective, noun, -ing, past participle, other verb, preposition, before a
-# verb, conjunction, comma, adverb, or the end of any phrase. What may join modifiers is no letter.
+# Classes of words: determiner, quantity, adjective, noun, -ing, past participle, other verb, preposition, word before
+# a verb, conjunction, comma, adverb, end of any phrase. Classes that can join modifiers are symbols, not letters.
 _DET, _QUANTITY, _ADJ, _NOUN, _ING, _PAST, _VERB, _PREP, _LINK, _AND, _COMMA, _ADV, _END = "dqangpvil&,~."
 _OPENS = frozenset((_DET, _QUANTITY, _ADJ))
 _TAGS = {
@@ -66,23 +66,23 @@ _TAGS = {
     _ADV: "RB RBR RBS",
 }
 _PENN = {tag: own for own, tags in _TAGS.items() for tag in tags.split()}
-# Modifiers, each with what may join it to the next ("black and white", "small, old", "big, very old"), up to the last
-# of the nouns; modifiers after it belong to no phrase.
+# Modifiers, which may be joined ("black and white", "small, old", "big, very old"), up to the last noun; later
+# modifiers belong to no phrase.
 _PHRASE = re.compile("((?:[agp](?:[&,~]{1,3}(?=[ap]))?)*n(?:[agpn]*n)?)[agp]*")
 
 
 class NounPhrases:
-    """The extractor."""
+    """Extractor of noun phrases by rules over the lexicon."""
 
     version = "1"
-    """Counts of a corpus are made again where this is another one."""
+    """Part of the cache key: with a new version, corpora are counted again."""
 
     def __init__(self) -> None:
         own = {word: tag for tag, words in ENGLISH["tags"].items() for word in words.split()}
         self._classes = {word: _PENN.get(tag, _END) for word, tag in (parts_of_speech() | own).items()}
 
     def __call__(self, caption: str) -> list[str]:
-        """The phrases of a caption in its order, words separated by single spaces, in lower case."""
+        """The noun phrases of a caption in order, in lower case, words separated by single spaces."""
         words = _TOKEN.findall(_COMPLEX.sub(" of ", caption.lower().replace("’", "'")))
         classes = "".join(_resolved(words, [self._class(word) for word in words]))
         phrases = []
@@ -113,8 +113,8 @@ def _guess(word: str) -> str:
 
 
 def _resolved(words: Sequence[str], classes: Sequence[str]) -> list[str]:
-    """The classes of a caption's words where each stands: a form of a verb may modify a noun or be one, a noun be a
-    verb."""
+    """Correct the words' classes by their neighbours: a verb form can be a modifier or noun, a noun can be a verb, an
+    adjective can be a noun."""
     found: list[str] = []
     before = _END
     for place, own in enumerate(classes):
@@ -160,12 +160,12 @@ _UNUSED = ("ner", "lemmatizer")
 
 
 class SpacyPhrases:
-    """The extractor: spaCy's noun chunks up to their head, without determiners, numbers, adverbs and conjunctions.
-    version: which pipeline it is."""
+    """Extractor by spaCy: its noun chunks up to the head, without determiners, numbers, adverbs and conjunctions.
+    version: the pipeline and spaCy with their versions."""
 
     def __init__(self, model: str) -> None:
-        """model: the name of an installed pipeline, or its folder. Raises UserError where there is none, or it has no
-        parser or no parts of speech."""
+        """model: the name of an installed pipeline, or its folder. Raises UserError if it cannot be loaded, or has no
+        parser or no part-of-speech tags."""
         check_installed("spacy")
         import spacy
 
@@ -179,11 +179,11 @@ class SpacyPhrases:
                 f"spaCy cannot find noun phrases with '{model}' ({reason}); name a pipeline that is installed."
             ) from None
         if not doc.has_annotation("POS"):
-            raise UserError(f"The pipeline '{model}' of spaCy tells no parts of speech; name one with a tagger.")
+            raise UserError(f"The spaCy pipeline '{model}' gives no part-of-speech tags; name one with a tagger.")
         self.version = f"{self._pipeline.meta['name']} {self._pipeline.meta['version']}, spaCy {spacy.__version__}"
 
     def __call__(self, caption: str) -> list[str]:
-        """The phrases of a caption in its order, words separated by single spaces, in lower case."""
+        """As NounPhrases.__call__."""
         return [
             " ".join(word.lower_ for word in chunk if word.pos_ in _KEPT)
             for chunk in self._pipeline(caption).noun_chunks

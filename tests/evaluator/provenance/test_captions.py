@@ -103,7 +103,7 @@ def test_words_of_groups_are_matched_as_other_nouns(tmp_path: Path, caplog: pyte
     for reading, expected in ((DEFAULT, "close"), (Reading(match=EXACT), "none")):
         counts = read_synonyms(path, reading).counts([("red", "sofa")], {("red", "couch"): (0, 2)})
         assert label(("red", "sofa"), counts) == expected
-    assert "1 names of several words" in caplog.text
+    assert "1 multi-word names" in caplog.text
     assert "love seat" not in read_synonyms(path, DEFAULT).objects
     path.write_text("a, b\nalone\n")
     with pytest.raises(UserError, match=r"line 2: expected words separated by commas, got 'alone'"):

@@ -196,13 +196,13 @@ def test_of_other_models_the_page_says_that_nothing_is_known(
 ) -> None:
     out, spec = tmp_path / "run", f"open_clip:tiny@{tiny().save(tmp_path / 'tiny.pt')}"
     done = succeed(*_run(two, spec, OTHER, out, "--protocol", "binary"))
-    assert "What this model was trained on is unknown" in done.stdout
+    assert "The training data of this model is unknown" in done.stdout
     assert "CONTAMINATED" not in (out / "tables" / "summary.csv").read_text()
     succeed("report", out)
     html = (out.parent / "report.html").read_text()
     assert "no training image" not in html
     assert (
-        "What this model was trained on is unknown: it may have seen the held-out combinations, or these images."
+        "The training data of this model is unknown: it may have seen the held-out combinations, or these images."
         in html
     )
     record = json.loads((out / "run.json").read_text())
@@ -257,9 +257,9 @@ def test_captions_of_a_corpus_are_read_for_what_is_held_out(two: Path, tmp_path:
     assert found["all"]["said"] == "CONTAMINATED: 9 of 9 held-out bindings were in training."
     assert found["plural"]["said"].startswith("CONTAMINATED: 1 of 9 ")
     assert found["none"]["said"] == (
-        "Of its training here, no noun phrase of its captions names one of the 9 held-out bindings and none of the "
-        "1 scored images is one of its files. What its images show and what it was trained on before is unknown: it "
-        "may have seen them."
+        "In its training here, no noun phrase of the captions names any of the 9 held-out bindings and none of the "
+        "1 scored images is among the files. The content of its images and its earlier training are unknown: it may "
+        "have seen them."
     )
 
 

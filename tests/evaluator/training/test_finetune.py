@@ -57,7 +57,7 @@ def test_what_is_known_of_a_training_is_its_own_and_that_of_its_base(
     shown = [row["scene_id"] for row in benchmark.splits.to_pylist() if row["split"] == "train"]
     found = training_of(model, world, benchmark, unseen)
     assert found["status"] == UNKNOWN
-    assert "were in its training here. What this model was trained on before that is unknown" in found["said"]
+    assert "were in its training here. The earlier training of this model is unknown" in found["said"]
     assert training_of(model, world, benchmark, shown[:3])["status"] == CONTAMINATED
 
     trains(Scratch(epochs=1, batch=32, negatives="none"), out="scratch")
