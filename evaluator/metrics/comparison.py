@@ -1,9 +1,9 @@
-"""When one score beats another, and recall by that rule: all metrics share it."""
+"""The rule by which one score beats another, shared by all metrics, and recall@k by this rule."""
 
 import numpy as np
 
 TOLERANCE = 1e-5
-"""The tolerance unless a run has another one."""
+"""Default tolerance."""
 
 
 def tied(a: np.ndarray, b: np.ndarray, tolerance: float = TOLERANCE) -> np.ndarray:
@@ -25,7 +25,7 @@ def beats(a: np.ndarray, b: np.ndarray, tolerance: float = TOLERANCE) -> np.ndar
 
 
 def best_score(scores: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """The greatest score (n,) of each row of scores (n, m) inside a mask (n, m); nan where it is empty or holds a nan.
+    """The greatest score (n,) of each row of scores (n, m) inside a mask (n, m); nan for an empty mask or a nan in it.
 
     >>> best_score(np.array([[0.1, 0.9, 0.3]]), np.array([[True, False, True]])).tolist()
     [0.3]
@@ -37,8 +37,8 @@ def best_score(scores: np.ndarray, mask: np.ndarray) -> np.ndarray:
 def wrong_choices(
     scores: np.ndarray, true: np.ndarray, false: np.ndarray, tolerance: float = TOLERANCE
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Which false text each row chooses instead of a true one, and whether a false and a true text tie for the best
-    score.
+    """The false text that each row chooses instead of a true one, and whether a false and a true text tie for the
+    best score.
 
     scores (n, m), masks true and false (n, m); returns shares (n, m) and bool (n,). A row that chooses a false text has
     shares that sum to 1: false texts that tie for the best score share it evenly. Other rows have zeros.
@@ -59,7 +59,7 @@ def recall_at_k(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Recall@k per row: fewer than k false texts score at or above the best true one.
 
-    scores (n, m), masks true and false (n, m); returns two bool (n,). The second one marks rows lost only to ties. Ties
+    scores (n, m), masks true and false (n, m); returns two bool (n,). The second array marks rows lost only to ties. Ties
     among true texts do not matter.
 
     >>> recall_at_k(np.array([[0.3, 0.1, 0.3]]), np.array([[True, False, False]]), np.array([[False, True, True]]))

@@ -1,7 +1,7 @@
-"""Metrics of questions with a few candidates: each takes scores and says which questions are right, and which only
-ties decided.
+"""Metrics of questions with a few candidates: from scores, which questions are correct, and which are lost only to
+ties.
 
-Scores are float arrays whose first axis is the question; nan is no score and is never right.
+Scores are float arrays whose first axis is the question; nan is a missing score and is never correct.
 """
 
 from collections import Counter, defaultdict
@@ -12,11 +12,11 @@ import numpy as np
 from evaluator.metrics.comparison import TOLERANCE, beats
 
 Won = tuple[np.ndarray, np.ndarray]
-"""Whether each question is right, and whether ties alone decided that it is not, bool (n,) each."""
+"""Whether each question is correct, and whether it is lost only to ties, bool (n,) each."""
 
 
 def all_won(pairs: Iterable[tuple[np.ndarray, np.ndarray]], tolerance: float = TOLERANCE) -> Won:
-    """Whether the first score (n,) of every pair beats the second (n,). A tie decides where none is lost.
+    """Whether the first score (n,) of every pair beats the second (n,). Lost only to ties: no pair is lost.
 
     >>> [each.tolist() for each in all_won([(np.array([0.3, 0.2, 0.1]), np.array([0.1, 0.2, 0.2]))])]
     [[True, False, False], [False, True, False]]
@@ -31,7 +31,7 @@ def all_won(pairs: Iterable[tuple[np.ndarray, np.ndarray]], tolerance: float = T
 def text_score(scores: np.ndarray, tolerance: float = TOLERANCE) -> Won:
     """Whether both images of a pair prefer their own caption (Winoground, Thrush et al. 2022). By chance 1/4.
 
-    scores: (n, 2, 2), of image i and caption j at [:, i, j]; image i is that of caption i.
+    scores: (n, 2, 2); [:, i, j] is the score of image i and caption j, and image i belongs to caption i.
 
     >>> text_score(np.array([[[0.9, 0.1], [0.2, 0.3]]]))[0].tolist()
     [True]
@@ -49,8 +49,8 @@ def image_score(scores: np.ndarray, tolerance: float = TOLERANCE) -> Won:
 
 
 def both_won(first: Won, second: Won) -> Won:
-    """Whether two questions are right, such as `text_score` and `image_score` of a pair, by chance 1/6. A tie decides
-    where none is lost.
+    """Whether both of two questions are correct, such as `text_score` and `image_score` of a pair (by chance 1/6).
+    Lost only to ties: neither is lost, but not both are correct.
 
     >>> yes, no = np.array([True]), np.array([False])
     >>> [each.tolist() for each in both_won((yes, no), (no, yes))]
@@ -86,9 +86,9 @@ def brittleness(c: np.ndarray, n: np.ndarray, p: np.ndarray, tolerance: float = 
 
 
 def decomposed_recall(true: np.ndarray, false: np.ndarray, asked: np.ndarray, tolerance: float = TOLERANCE) -> Won:
-    """Whether every caption of a scene's single facts beats its own negative (COMPASS, section 5). By chance 1/2 each.
+    """Whether every caption of a scene's single facts beats its own negative (COMPASS, section 5). Chance: 1/2 per caption.
 
-    true, false: scores (n, k) of up to k captions and their negatives. asked: bool (n, k), False where padded.
+    true, false: scores (n, k) of at most k captions and their negatives. asked: bool (n, k), False where padded.
 
     >>> true, false = np.array([[0.3, 0.4], [0.3, 0.0]]), np.array([[0.1, 0.5], [0.1, 0.0]])
     >>> decomposed_recall(true, false, np.array([[True, True], [True, False]]))[0].tolist()
@@ -103,8 +103,8 @@ def decomposed_recall(true: np.ndarray, false: np.ndarray, asked: np.ndarray, to
 def category_weights(categories: Sequence[tuple[str, ...]]) -> np.ndarray:
     """The weight (n,) of each item in the mean over categories; they sum to 1.
 
-    categories: a path for each item, such as (kind, skill). The mean of a path is the unweighted mean of its
-    subcategories; the mean of a whole path is that of its items.
+    categories: a path for each item, such as (kind, skill). A category's mean is the unweighted mean of its
+    subcategories; the mean of a complete path is the mean of its items.
 
     >>> category_weights([("a",), ("a",), ("b", "x"), ("b", "y")]).tolist()
     [0.25, 0.25, 0.25, 0.25]
@@ -112,7 +112,7 @@ def category_weights(categories: Sequence[tuple[str, ...]]) -> np.ndarray:
     items = Counter(categories)
     below: dict[tuple[str, ...], set[str]] = defaultdict(set)
     for path in items:
-        for depth, name in enumerate((*path, "")):  # "" for the items of a path that is whole
+        for depth, name in enumerate((*path, "")):  # "" for the items of a complete path
             below[path[:depth]].add(name)
     weight = {
         path: 1 / n / float(np.prod([len(below[path[:depth]]) for depth in range(len(path) + 1)]))

@@ -1,5 +1,5 @@
-"""The scores of a pool, of which no more is in memory than is asked for: a matrix, or the embeddings of a dual
-encoder."""
+"""Ranks in retrieval pools of any size: scores come from a matrix or from embeddings, a block at a time, to save
+memory."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -27,7 +27,7 @@ class PoolScores(Protocol):
 
 
 class MatrixScores:
-    """Scores that stand in a matrix, float32 (n, m), in memory or mapped from disk."""
+    """Scores stored in a matrix, float32 (n, m), in memory or mapped from disk."""
 
     def __init__(self, matrix: np.ndarray):
         self._matrix = matrix
@@ -68,37 +68,37 @@ class CosineScores:
 
 
 ROWS, COLUMNS = 1_024, 8_192
-"""Scores of a block: 32 MiB."""
+"""Shape of a block of scores: 32 MiB."""
 _STRIP = 32
-"""Rows that are counted together: few enough to stay in a processor's cache, and to be counted in bytes."""
+"""Rows that are counted together: few enough for the CPU cache and for counts in uint8."""
 
 
 @dataclass(frozen=True)
 class Ranks:
-    """Of each query: its false candidates at or above its best true one, and above it, int64 (n,).
+    """Per query: how many false candidates score at or above its best true candidate, and how many above, int64 (n,).
 
-    Scores that tie count as at or above, and not as above. A query without a true candidate, or with a score that is
-    not finite, has −1 in both.
+    Ties count as at or above, not as above. Both are −1 for a query without a true candidate or with a score that is
+    not finite.
     """
 
     at_or_above: np.ndarray
     above: np.ndarray
 
     def recall(self, k: int) -> np.ndarray:
-        """Whether fewer than k false candidates score at or above the true one, bool (n,); False where there is no
+        """Whether fewer than k false candidates score at or above the best true one, bool (n,); False without a
         rank."""
         return (self.at_or_above >= 0) & (self.at_or_above < k)
 
     def lost_to_ties(self, k: int) -> np.ndarray:
-        """Whether ties alone decide that a query is not recalled at k, bool (n,)."""
+        """Whether a query misses recall@k only because of ties, bool (n,)."""
         return (self.at_or_above >= k) & (self.above < k)
 
 
 def ranks(scores: PoolScores, truth: np.ndarray, tolerance: float = TOLERANCE) -> tuple[Ranks, Ranks]:
     """The ranks of images among texts, and of texts among images.
 
-    truth: the true pairs, int64 (t, 2) rows of images and texts, each once. The rule is that of `comparison.beats`,
-    to the last bit, for scores above −3e38.
+    truth: the true pairs without duplicates, int64 (t, 2): (image, text). Comparisons agree exactly with
+    `comparison.beats` for scores above −3e38.
     """
     own = scores.of_pairs(truth)
     sides = [_Side(n, truth[:, axis], own, tolerance) for axis, n in enumerate(scores.shape)]
@@ -129,7 +129,7 @@ def ranks(scores: PoolScores, truth: np.ndarray, tolerance: float = TOLERANCE) -
 
 
 class _Side:
-    """Counts for the queries of one side: scores from two thresholds up, for at or above and for above."""
+    """Counts for the queries of one side: scores that reach a threshold each, for at or above and for above."""
 
     def __init__(self, n: int, query: np.ndarray, own: np.ndarray, tolerance: float):
         best = np.full(n, -np.inf, np.float32)
@@ -140,8 +140,8 @@ class _Side:
         self._counts = np.zeros((2, n), np.int64)
 
     def count(self, strip: np.ndarray, part: slice, axis: int, reached: np.ndarray) -> None:
-        """Add some rows of scores; `part` are its queries, and their candidates lie along `axis`. `reached` is
-        overwritten."""
+        """Add a strip of scores to the counts of the queries `part`. Candidates lie along `axis`. Overwrites
+        `reached`."""
         for least, counts in zip(self._least, self._counts, strict=True):
             np.greater_equal(strip, least[part, None] if axis else least[part], out=reached)
             if axis:
@@ -150,19 +150,19 @@ class _Side:
                 counts[part] += reached.view(np.uint8).sum(axis=0, dtype=np.uint8)
 
     def leave_out(self, inside: np.ndarray, query: np.ndarray) -> None:
-        """Take true pairs out again, given their scores and queries."""
+        """Subtract true pairs from the counts, given their scores and queries."""
         for least, counts in zip(self._least, self._counts, strict=True):
             np.subtract.at(counts, query, inside >= least[query])
 
     def ranks(self) -> Ranks:
-        """What was counted."""
+        """The counts as ranks, −1 for unscored queries."""
         return Ranks(*np.where(self.unscored, -1, self._counts))
 
 
 def _least(truth: np.ndarray, tolerance: float, strictly: bool) -> np.ndarray:
-    """The least float32 (n,) that beats each true score or, unless `strictly`, that the true score does not beat.
+    """The smallest float32 (n,) that beats each true score; unless `strictly`, the smallest that it does not beat.
 
-    Found by bisection over all numbers, in the order of their bits, so that the rule stands in `beats` alone.
+    Found by bisection over all float32 numbers, so that the rule is defined in `beats` alone.
     """
     low, high = (np.full(len(truth), _order(np.array([end], np.float32))[0]) for end in (-np.inf, np.inf))
     with np.errstate(invalid="ignore"):
@@ -175,12 +175,12 @@ def _least(truth: np.ndarray, tolerance: float, strictly: bool) -> np.ndarray:
 
 
 def _order(numbers: np.ndarray) -> np.ndarray:
-    """Whole numbers, int64, in the order of float32 numbers."""
+    """Map float32 numbers to int64 in the same order."""
     bits = numbers.astype(np.float32).view(np.int32).astype(np.int64)
     return np.where(bits < 0, -(bits & 0x7FFFFFFF), bits)
 
 
 def _number(order: np.ndarray) -> np.ndarray:
-    """The float32 numbers of `_order`."""
+    """The inverse of `_order`: float32 numbers."""
     bits = np.where(order < 0, -order | 0x80000000, order)
     return bits.astype(np.uint32).view(np.float32)
