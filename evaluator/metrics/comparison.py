@@ -59,7 +59,7 @@ def recall_at_k(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Recall@k per row: fewer than k false texts score at or above the best true one.
 
-    scores (n, m), masks true and false (n, m); returns two bool (n,). The second array marks rows lost only to ties. Ties
+    scores (n, m), masks true and false (n, m); returns two bool (n,). The second marks rows lost only to ties. Ties
     among true texts do not matter.
 
     >>> recall_at_k(np.array([[0.3, 0.1, 0.3]]), np.array([[True, False, False]]), np.array([[False, True, True]]))

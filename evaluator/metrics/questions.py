@@ -86,7 +86,7 @@ def brittleness(c: np.ndarray, n: np.ndarray, p: np.ndarray, tolerance: float = 
 
 
 def decomposed_recall(true: np.ndarray, false: np.ndarray, asked: np.ndarray, tolerance: float = TOLERANCE) -> Won:
-    """Whether every caption of a scene's single facts beats its own negative (COMPASS, section 5). Chance: 1/2 per caption.
+    """Whether every caption of a scene's single facts beats its own negative (COMPASS, section 5). By chance 1/2 each.
 
     true, false: scores (n, k) of at most k captions and their negatives. asked: bool (n, k), False where padded.
 

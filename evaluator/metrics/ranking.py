@@ -129,7 +129,7 @@ def ranks(scores: PoolScores, truth: np.ndarray, tolerance: float = TOLERANCE) -
 
 
 class _Side:
-    """Counts for the queries of one side: scores that reach a threshold each, for at or above and for above."""
+    """Per query of one side, counts of scores that reach two thresholds: for at or above, and for above."""
 
     def __init__(self, n: int, query: np.ndarray, own: np.ndarray, tolerance: float):
         best = np.full(n, -np.inf, np.float32)

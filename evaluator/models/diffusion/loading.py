@@ -1,4 +1,4 @@
-"""Load `diffusion:` models, and refuse pipelines that would run code of their own or lack a component."""
+"""Load `diffusion:` models, and refuse pipelines that would run foreign code or lack a component."""
 
 from importlib import import_module
 from pathlib import Path
@@ -20,7 +20,7 @@ _UNUSED = ("safety_checker", "image_encoder", "feature_extractor")  # they only 
 
 
 def load_diffusion(name: str, device: str | None, **options: Unpack[Options]) -> DiffusionClassifier:
-    """Load `FOLDER`, `OWNER/NAME` or `OWNER/NAME@REVISION` in float32, from safetensors alone.
+    """Load `FOLDER`, `OWNER/NAME` or `OWNER/NAME@REVISION` in float32, only from safetensors.
 
     Raises UserError when the pipeline does not exist, does not make images from texts, or lacks a component, and for an
     option that the preset does not have.
@@ -45,8 +45,7 @@ def _read_index(source: Source) -> dict[str, Any]:
     kind = str(index.get("_class_name"))
     if kind not in NETWORKS:
         raise UserError(
-            f"'{source.name}' is a {kind}, not a text-to-image pipeline that is read here: "
-            f"{did_you_mean(kind, list(NETWORKS))}"
+            f"'{source.name}' is a {kind}, not a supported text-to-image pipeline: {did_you_mean(kind, list(NETWORKS))}"
         )
     return index
 
@@ -70,10 +69,10 @@ def _check_components(source: Source, index: dict[str, Any], network: type[Netwo
                 f"The {part} of '{source.name}' is of the library '{library}', whose code is not run here; expected "
                 f"one of: {', '.join(_LIBRARIES)}."
             )
-        if library == "transformers" and str(kind).startswith("Auto"):  # these look for code beside the weights
+        if library == "transformers" and str(kind).startswith("Auto"):  # these may run code from the folder
             raise UserError(
-                f"The {part} of '{source.name}' is of the class {kind}, which looks for code; name a class of its own "
-                f"in model_index.json."
+                f"The {part} of '{source.name}' is of the class {kind}, which may run foreign code; name the "
+                f"component's own class in model_index.json."
             )
         if (Path(source.place) / part / f"{library}.py").exists():  # diffusers would take it for the library
             raise UserError(

@@ -1,4 +1,4 @@
-"""One adapter for each supported pipeline of diffusers: how it encodes texts, and how its network is called."""
+"""Adapters of the supported diffusers pipelines: how each encodes texts, and how its network is called."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -11,11 +11,11 @@ from evaluator.models.hub import quiet
 from evaluator.models.pretrained import without_incidental
 
 Condition = dict[str, torch.Tensor]
-"""What a network is told of a text, as tensors by name."""
+"""The encoded text that conditions a network: tensors by name."""
 
 
 class Network(ABC):
-    """A pipeline of one kind."""
+    """Base class of adapters of a pipeline."""
 
     component = "transformer"
     """Name of the denoising network among the pipeline's components."""
@@ -94,9 +94,9 @@ class StableDiffusion(Network):
 
 
 class StableDiffusionXL(StableDiffusion):
-    """Stable Diffusion XL, which also gets the pooled text and the image's size, uncropped.
+    """Stable Diffusion XL, also conditioned on the pooled text and on the image's size, without cropping.
 
-    The empty text is zeros where the model was trained so.
+    The empty text is encoded as zeros if the model was trained that way.
     """
 
     def tokenizers(self) -> list[tuple[Any, int]]:
@@ -129,16 +129,16 @@ class StableDiffusion3(Network):
 
     @property
     def longest(self) -> int:
-        """The side of the square of learnt positions."""
+        """The side in pixels of the square of learnt positions."""
         return int(self.model.config.pos_embed_max_size * self.model.config.patch_size * self.pipe.vae_scale_factor)
 
     def tokenizers(self) -> list[tuple[Any, int]]:
-        """Two of CLIP, and T5 with 256 tokens where the pipeline has it."""
+        """Both CLIP tokenizers, and T5 with 256 tokens if the pipeline has it."""
         clip = [(each, self.pipe.tokenizer_max_length) for each in (self.pipe.tokenizer, self.pipe.tokenizer_2)]
         return clip if self.pipe.tokenizer_3 is None else [*clip, (self.pipe.tokenizer_3, 256)]
 
     def encode_texts(self, texts: list[str]) -> Condition:
-        """Hidden states of all encoders, and the pooled states of the two of CLIP."""
+        """Hidden states of all encoders, and the pooled states of both CLIP encoders."""
         states, _, pooled, _ = self.pipe.encode_prompt(
             texts, None, None, device=self.pipe.device, do_classifier_free_guidance=False
         )
@@ -198,7 +198,7 @@ NETWORKS: dict[str, type[Network]] = {
 
 
 _TEXTS = 16
-"""Texts that are encoded at once."""
+"""Texts per batch of the text encoders."""
 _KEPT_BYTES = 2**30
 
 
@@ -219,7 +219,7 @@ class ConditionCache:
                 conditions = self._network.encode_texts(some)
             for row, text in enumerate(some):
                 self._kept[text] = {name: tensor[row].float().cpu().clone() for name, tensor in conditions.items()}
-        for text in distinct:  # the last are those that were used last
+        for text in distinct:  # most recently used last
             self._kept[text] = self._kept.pop(text)
         found = [self._kept[text] for text in distinct]
         room = _KEPT_BYTES // sum(tensor.nbytes for tensor in found[0].values())

@@ -1,7 +1,7 @@
-"""The samples of an image, and how a pipeline adds their noise: what its network is trained to predict.
+"""Noise for diffusion models: levels and order of an image's samples, and how a pipeline adds noise and predicts it.
 
-Sample i of n has the noise level (i + ½)/n. Its noise depends on the seed, the image's content and i alone, so all
-texts of an image meet the same noise, whatever else is scored and in whatever batches.
+Sample i of n has the noise level (i + ½)/n. Its noise depends only on the seed, the image's content and i, so all texts
+of an image get the same noise, in any batches.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from generator.base.errors import UserError
 
 
 class Diffusion:
-    """Diffusion in discrete timesteps: √ᾱ x + √(1 − ᾱ) ε of a latent x and noise ε, as diffusers' DDPMScheduler has it.
+    """Diffusion in discrete timesteps: √ᾱ x + √(1 − ᾱ) ε of a latent x and noise ε, as in diffusers' DDPMScheduler.
 
     The network predicts ε, or v = √ᾱ ε − √(1 − ᾱ) x (Salimans & Ho 2022). Raises UserError for other predictions.
     """
@@ -25,7 +25,7 @@ class Diffusion:
         "KDPM2Discrete KDPM2AncestralDiscrete DPMSolverMultistep DPMSolverSinglestep DPMSolverSDE DEISMultistep "
         "UniPCMultistep SASolver LCM TCD"
     )
-    """Classes of diffusers that add noise so in training; they differ only in how they generate."""
+    """Schedulers of diffusers that add noise in this way in training; they differ only in generation."""
 
     def __init__(self, scheduler_config: Any):
         from diffusers import DDPMScheduler
@@ -47,7 +47,7 @@ class Diffusion:
         return self._scheduler.add_noise(latent.expand_as(noise), noise, self.timesteps(levels))
 
     def target(self, latent: torch.Tensor, noise: torch.Tensor, levels: torch.Tensor) -> torch.Tensor:
-        """What the network should predict, (n, c, h, w)."""
+        """The target of the network's prediction, (n, c, h, w)."""
         if self.prediction == "epsilon":
             return noise
         return self._scheduler.get_velocity(latent.expand_as(noise), noise, self.timesteps(levels))
@@ -80,21 +80,20 @@ Noising: TypeAlias = Diffusion | Flow
 
 
 def process_of(scheduler: Any, kind: type[Noising]) -> Noising:
-    """The process of a pipeline's scheduler, of the kind that its network learns by.
+    """The noising process of a pipeline's scheduler; `kind` is the process that its network was trained with.
 
-    Raises UserError for other schedulers, and for one that is set to generate by another process than that of its
-    class.
+    Raises UserError for schedulers of another process, and for settings that replace the process of the class.
     """
     name = type(scheduler).__name__
     known = [f"{each}Scheduler" for each in kind.SCHEDULERS.split()]
     if name not in known:
         raise UserError(
-            f"How the scheduler {name} adds noise is not known for this pipeline; expected one of: {', '.join(known)}."
+            f"The scheduler {name} is not supported for this pipeline; expected one of: {', '.join(known)}."
         )
     for setting in ("use_flow_sigmas", "invert_sigmas"):
         if scheduler.config.get(setting):
             raise UserError(
-                f"The scheduler {name} is set to {setting}, another process than the one of its class; name a pipeline "
+                f"The scheduler {name} has {setting} set, which replaces the process of its class; name a pipeline "
                 "without it."
             )
     return kind(scheduler.config)
@@ -131,7 +130,7 @@ def nested_order(total: int, seed: int) -> np.ndarray:
     """A random order of `total` samples, int64, in which every prefix covers the range evenly (Owen 1995).
 
     The range is halved again and again. Samples alternate between the halves, and chance decides which half comes
-    first. So the first 2^k samples are one from each of 2^k equal parts, at a random place in it.
+    first. So the first 2^k samples have a random place in each of 2^k equal parts.
     """
     rng = np.random.default_rng([seed, 1])
 

@@ -1,4 +1,4 @@
-"""Schedules: how many samples each text of a contest gets; and the presets, which name all settings of a score."""
+"""Schedules: how many samples each text of a contest gets. Presets: named settings of a score."""
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -31,8 +31,8 @@ def looks(total: int) -> tuple[int, ...]:
 def z_score(differences: np.ndarray, total: int) -> np.ndarray:
     """The mean difference in standard errors, converted from Student's t to a standard normal deviate, float64 (…).
 
-    differences: (…, n) errors of one text minus those of another, ordered by noise level, of n ≥ 2 of `total` samples.
-    Where all differences are equal, the result is infinite, or 0 if they are 0.
+    differences: (…, n) errors of one text minus errors of another, at n ≥ 2 of `total` samples, ordered by noise level.
+    If all differences are equal, the result is infinite, or 0 if they are 0.
     """
     from scipy import stats
 
@@ -67,7 +67,7 @@ def _passing(critical: float, times: list[float], points: int = 201) -> float:
     for time in times:
         step, bound = np.sqrt(time - before), critical * np.sqrt(time)
         passed += float(mass @ ndtr((places - bound) / step))
-        # the mass that has not passed, in equal cells and as if at their middles
+        # the mass below the bound, in equal cells, placed at their centres
         edges = np.linspace(-7 * np.sqrt(time), bound, points)
         mass = np.diff(ndtr((edges[:, None] - places) / step), axis=0) @ mass
         before, places = time, (edges[1:] + edges[:-1]) / 2
@@ -78,9 +78,8 @@ def _passing(critical: float, times: list[float], points: int = 201) -> float:
 class Schedule:
     """The numbers of samples after which texts of a contest drop out, and which texts drop out.
 
-    After stage k each remaining text has had `stages[k]` samples, and the `keep[k]` best texts go on. With a
-    `confidence` in place of `keep`, a text goes on until `z_score` decides that another one is
-    better.
+    After stage k each remaining text has had `stages[k]` samples, and the `keep[k]` best texts go on. With
+    `confidence` instead of `keep`, a text goes on until `z_score` decides that another text is better.
     """
 
     stages: tuple[int, ...]
@@ -89,7 +88,7 @@ class Schedule:
 
     @property
     def total(self) -> int:
-        """The number of samples, which is the most that a text gets."""
+        """The number of samples, the maximum for a text."""
         return self.stages[-1]
 
     @property
@@ -153,7 +152,7 @@ PRESETS = {
 
 
 class Options(TypedDict, total=False):
-    """Arguments of a diffusion model: a preset, and what differs from it."""
+    """Arguments of a diffusion model: a preset, and settings that override it."""
 
     preset: Literal["fixed", "exhaustive", "sequential", "li2023", "pearson2025"]
     loss: Loss

@@ -21,10 +21,10 @@ from evaluator.models.network import describe_network
 
 UNCONDITIONAL = ""
 _WIDEST = 2.0
-"""Proportions of an image, at most."""
+"""Largest aspect ratio of an image."""
 _FINE = 2e-7
-"""How close errors tie in float32. They are about 0.01 to 1; rounding changes them by up to 1e-7, a text often by less
-than 1e-5."""
+"""Tie tolerance of errors in float32. Errors are about 0.01 to 1. Rounding changes them by up to 1e-7, another text
+often by less than 1e-5."""
 _LOSSES: dict[str, Callable[..., torch.Tensor]] = {"l2": F.mse_loss, "l1": F.l1_loss, "huber": F.huber_loss}
 
 
@@ -43,7 +43,7 @@ class DiffusionClassifier(PairScorer):
     counts: dict[str, int]
 
     def __init__(self, adapter: Network, settings: Settings, device: torch.device, name: str):
-        """adapter: the pipeline on its device. name: what was loaded, for people."""
+        """adapter: the pipeline on its device. name: what was loaded, for run.json."""
         self.adapter, self._settings, self.device = adapter, settings, device
         self.batch = BatchSize(128 if device.type == "cuda" else 8, "evaluation of the diffusion model")
         schedule = settings.schedule
@@ -79,7 +79,7 @@ class DiffusionClassifier(PairScorer):
         return torch.nn.ModuleDict({name: part for name, part in parts if isinstance(part, torch.nn.Module)})
 
     def describe_cost(self, pairs: int, images: int) -> str:
-        """One sentence: how many evaluations of the network pairs and images take."""
+        """A sentence with the number of network evaluations that the pairs and images take."""
         most = "at most " * self.contested
         return (
             f"{pairs:,} pairs of image and text to score, and {images:,} images without a text: {most}{self.passes:,} "
@@ -87,15 +87,15 @@ class DiffusionClassifier(PairScorer):
         )
 
     def token_counts(self, texts: Sequence[str]) -> list[int]:
-        """The number of tokens of each text before any are cut, its first and last included: the most of any
-        tokenizer."""
+        """The number of tokens of each text before truncation, start and end included: the maximum over all
+        tokenizers."""
         with quiet():
             found = [each(list(texts), verbose=False)["input_ids"] for each, _ in self.adapter.tokenizers() if texts]
         return [max(map(len, rows)) for rows in zip(*found, strict=True)]
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
         """Token ids of all tokenizers side by side, int64 (n, length)."""
-        with quiet():  # a run itself reports texts that are cut off
+        with quiet():  # the run itself reports truncated texts
             rows = [
                 tokenizer(list(texts), padding="max_length", truncation=True, max_length=length)["input_ids"]
                 for tokenizer, length in self.adapter.tokenizers()
@@ -134,7 +134,7 @@ class DiffusionClassifier(PairScorer):
     def _batch_errors(
         self, latent: torch.Tensor, digest: str, texts: Sequence[str], samples: np.ndarray, part: np.ndarray
     ) -> np.ndarray:
-        """Errors, float64 (part,), of cells of the table (samples, texts) that are numbered row by row."""
+        """Errors, float64 (part,), of the cells `part` of the table (samples, texts), numbered row by row."""
         process, device = self.adapter.process, self.device
         drawn, of_drawn = np.unique(part // len(texts), return_inverse=True)
         noises = np.stack([noise(digest, self._settings.seed, int(samples[i]), tuple(latent.shape)) for i in drawn])
@@ -151,7 +151,7 @@ class DiffusionClassifier(PairScorer):
 
 
 class _PairErrors:
-    """Errors of the distinct pairs of one call, and the unconditional errors that the pairs of an image share."""
+    """Errors of the distinct pairs of a call, and the unconditional errors that pairs of the same image share."""
 
     def __init__(self, classifier: DiffusionClassifier, images: Sequence[Image.Image], pairs: list[tuple[int, str]]):
         self._classifier, self._pairs = classifier, pairs
@@ -160,7 +160,7 @@ class _PairErrors:
         self._unconditional: dict[int, list[float]] = {image: [] for image in self._digest}
 
     def by_image(self) -> list[list[int]]:
-        """The rows of each image."""
+        """The rows of the pairs of each image."""
         return [[row for row, (image, _) in enumerate(self._pairs) if image == each] for each in self._digest]
 
     def unconditional(self, image: int) -> float:
@@ -168,7 +168,7 @@ class _PairErrors:
         return float(np.mean(self._unconditional[image]))
 
     def differences(self, rows: list[int], samples: np.ndarray) -> np.ndarray:
-        """Errors of pairs minus the unconditional ones at the same samples, float64 (rows, samples)."""
+        """Errors of pairs minus the unconditional errors at the same samples, float64 (rows, samples)."""
         found = np.empty((len(rows), len(samples)))
         of_image: dict[int, list[int]] = {}
         for place, row in enumerate(rows):
@@ -192,14 +192,13 @@ def eliminate(
     """Mean errors of texts 0 … texts − 1 under a schedule, float64 (texts,), each over the samples that the text got.
 
     `measure` gives errors, float64 (texts, samples), of texts at samples. `order` is the order in which samples are
-    taken, int64 (schedule.total,). A text that is in no contest with another gets all samples. Where a text was beaten
-    and its mean is nevertheless smaller than the winner's, which had more samples, it is set to the winner's plus the
-    difference at that stage.
+    taken, int64 (schedule.total,). A text without rivals gets all samples. If the mean of an eliminated text is below
+    its winner's, which had more samples, it is set to the winner's mean plus their difference at the elimination.
     """
     table = np.full((texts, schedule.total), np.nan)
     running = [sorted(set(contest)) for contest in contests if len(set(contest)) > 1]
     alone = set(range(texts)).difference(*running)
-    beats = nx.DiGraph()  # from a winner to those it beat: by what difference of means, after how many samples
+    beats = nx.DiGraph()  # edges from winner to loser: difference of their means, number of samples
     for stage, (before, n) in enumerate(pairwise((0, *schedule.stages))):
         active = sorted(alone.union(*running))
         if not active:
@@ -221,7 +220,7 @@ def eliminate(
 def _agreeing(errors: np.ndarray, beats: nx.DiGraph) -> np.ndarray:
     """Raises each eliminated text's error above its winner's, so that final scores agree with the eliminations.
 
-    Of eliminations that contradict one another, those after more samples hold.
+    If eliminations form a cycle, those after the fewest samples are dropped.
     """
     while not nx.is_directed_acyclic_graph(beats):
         beats.remove_edge(*min(nx.find_cycle(beats), key=lambda edge: beats.edges[edge]["after"]))
@@ -260,7 +259,7 @@ def encode_latent(pipe: Any, image: Image.Image) -> torch.Tensor:
 
 
 def decode_latent(pipe: Any, latent: torch.Tensor) -> Image.Image:
-    """The RGB image of a latent as `encode_latent` gives it."""
+    """The RGB image of a latent from `encode_latent`."""
     shift, factor = _normalisation(pipe.vae.config, latent)
     with torch.autocast(latent.device.type, enabled=False):
         pixels = pipe.vae.decode(latent[None] / factor + shift).sample.float()
@@ -268,7 +267,7 @@ def decode_latent(pipe: Any, latent: torch.Tensor) -> Image.Image:
 
 
 def _normalisation(config: Any, like: torch.Tensor) -> tuple[torch.Tensor | float, torch.Tensor | float]:
-    """What a latent is moved by and multiplied by in training: numbers, or one for each channel (c, 1, 1)."""
+    """Shift and factor of latents in training, (latent − shift) · factor: numbers, or per channel (c, 1, 1)."""
     if getattr(config, "latents_mean", None) is not None and getattr(config, "latents_std", None) is not None:
         shift, deviation = (like.new_tensor(each)[:, None, None] for each in (config.latents_mean, config.latents_std))
         return shift, config.scaling_factor / deviation

@@ -39,7 +39,7 @@ def test_the_class_of_the_scheduler_decides() -> None:
     assert isinstance(process_of(diffusers.FlowMatchHeunDiscreteScheduler(), Flow), Flow)
 
 
-UNKNOWN = "How the scheduler {} adds noise is not known for this pipeline; expected one of: "
+UNKNOWN = "The scheduler {} is not supported for this pipeline; expected one of: "
 
 
 @pytest.mark.parametrize(
