@@ -1,5 +1,5 @@
-"""`api:` models: a model behind an OpenAI-compatible endpoint, asked in threads: as a PairScorer by log-probabilities,
-and in words."""
+"""`api:` models: a model behind an OpenAI-compatible endpoint, as a PairScorer by log-probabilities or as an
+Answerer in words. Requests run in threads."""
 
 import base64
 import io
@@ -40,15 +40,15 @@ KEY = "OPENAI_API_KEY"
 """The environment variable with the endpoint's key."""
 RETRIES = 8
 _FIRST_RETRIES = 2
-"""How often the first requests are repeated, since an endpoint that is down should be said soon."""
+"""Retries of the first requests: few, so that an endpoint that is down is reported soon."""
 _FOR_ALL = (401, 402, 403, 404, 429)
-"""Statuses that the next request would get too."""
+"""Statuses that all further requests would get too."""
 _BATCH = 128
-"""Pairs that are kept at once; fewer are asked at the same time."""
+"""Pairs whose scores are saved together; `concurrency` limits the requests at once."""
 _LISTED = 20
-"""Most likely tokens that are asked for: the most that OpenAI and vLLM give."""
+"""Number of most likely tokens requested: the maximum of OpenAI and vLLM."""
 _PATIENCE = 16
-"""Failures in a row, beyond those of requests at once, after which an endpoint counts as broken."""
+"""An endpoint counts as broken after more failures in a row than this plus `concurrency`."""
 _OWN = {"preprocessing": "the endpoint's own, from PNG", "precision": "its own", "device": "its own"}
 _TRIAL = (320, 240)
 """Size in pixels of the image of the first request."""
@@ -56,14 +56,14 @@ Count = Annotated[int, Field(ge=1, le=1024)]
 
 
 class RefusedError(Exception):
-    """The endpoint did not answer one request, and may answer others."""
+    """The endpoint did not answer a request, but may answer others."""
 
 
 class Endpoint:
-    """A model at an endpoint. `counts` has the requests that were answered, their tokens, and what else is counted.
+    """A model at an endpoint. `counts` has the answered requests, their tokens, and counts that scorers add.
 
-    The key is read from the environment variable OPENAI_API_KEY and is in no message and no file. Methods may be called
-    from several threads.
+    The key is read from the environment variable OPENAI_API_KEY and never written to messages or files. Methods are
+    thread-safe.
     """
 
     def __init__(self, url: str, model: str):
@@ -71,7 +71,7 @@ class Endpoint:
 
         self.url, self.model = url, model
         self._key = os.environ.get(KEY) or "none"
-        client = DefaultHttpxClient(follow_redirects=False)  # images and questions go to the URL that was given alone
+        client = DefaultHttpxClient(follow_redirects=False)  # send images and questions only to the given URL
         self._client = OpenAI(base_url=url, api_key=self._key, max_retries=_FIRST_RETRIES, http_client=client)
         self._lock = threading.Lock()
         self.counts = Counter({"requests": 0, "prompt_tokens": 0, "completion_tokens": 0})
@@ -79,13 +79,13 @@ class Endpoint:
     def ask(self, images: Sequence[str], question: str, **more: Any) -> Any:
         """The chat completion for images (data URLs) and a question. `more`: parameters of the request.
 
-        A connection that fails, too many requests and errors of the server are tried again, later and later. Raises
-        RefusedError where this request gets no answer, and UserError where no other would get one either.
+        Failed connections, rate limits and server errors are retried with growing delays. Raises RefusedError if this
+        request gets no answer, and UserError if no further request would get an answer.
         """
         with self._explained():
             found = self._client.chat.completions.create(model=self.model, messages=messages(images, question), **more)
         if not getattr(found, "choices", None):
-            raise RefusedError("what it gave is no chat completion")
+            raise RefusedError("its response is no chat completion")
         usage = getattr(found, "usage", None)
         with self._lock:
             self.counts["requests"] += 1
@@ -94,14 +94,14 @@ class Endpoint:
         return found
 
     def broken(self, n: int, reason: str) -> UserError:
-        """The error that ends a run whose last n questions had no answer."""
+        """The error that ends a run after n questions in a row without an answer."""
         return UserError(
-            f"The endpoint {self.url} answers no more, none of the last {n} questions ({reason}); mend it, then run "
+            f"The endpoint {self.url} has stopped answering, {n} questions in a row ({reason}); mend it, then run "
             "the same command again. What is finished is kept."
         )
 
     def be_patient(self) -> None:
-        """Try requests again more often: the endpoint has answered once."""
+        """Allow more retries, once the endpoint has answered."""
         if self._client.max_retries < RETRIES:
             self._client = self._client.with_options(max_retries=RETRIES)
 
@@ -130,15 +130,15 @@ class Endpoint:
             raise RefusedError(self._said(error)) from None
 
     def _said(self, error: BaseException) -> str:
-        """The first line of an error, without the key, which a server may repeat."""
+        """The first line of an error, without the key, which a server may echo."""
         return first_line(error).replace(self._key, "…")
 
 
 class ApiScorer(PairScorer):
-    """A model behind an endpoint, asked for yes or no and read by the log-probabilities of the answer's first token.
+    """A model behind an endpoint, asked for yes or no, scored by the log-probabilities of the answer's first token.
 
-    A pair without an answer of yes or no, and one that the endpoint refuses, is NaN and is asked again in a later run.
-    `counts` counts them beside the requests, and the pairs whose score is bounded.
+    A pair is NaN if the endpoint refuses it or answers neither yes nor no; later runs ask it again. `counts` also has
+    these pairs, and the pairs whose score is only a bound.
     """
 
     channels = CHANNELS
@@ -156,15 +156,15 @@ class ApiScorer(PairScorer):
         self.key = cache_key("api", identity, QUESTION)
 
     def describe_cost(self, pairs: int, images: int) -> str:
-        """One sentence: how many requests `pairs` take at most, and how many tokens if the endpoint counts them."""
-        tokens = f"about {pairs * self._tokens:,} prompt tokens by an image of {_TRIAL[0]}×{_TRIAL[1]}, "
+        """A sentence with the number of requests for `pairs`, and of tokens if the endpoint counts them."""
+        tokens = f"about {pairs * self._tokens:,} prompt tokens for images of {_TRIAL[0]}×{_TRIAL[1]}, "
         return (
-            f"{pairs:,} pairs of image and text to ask about, a request each, {tokens * bool(self._tokens)}fewer where "
-            "cached."
+            f"{pairs:,} pairs of image and text to ask about, one request each, {tokens * bool(self._tokens)}fewer "
+            "where cached."
         )
 
     def score_pairs(self, images: Sequence[Image.Image], pairs: Pairs, contests: Contests = None) -> np.ndarray:
-        """As PairScorer.score_pairs. Raises UserError where the endpoint answers no more."""
+        """As PairScorer.score_pairs. Raises UserError if the endpoint has stopped answering."""
         shown = {image: data_url(images[image]) for image, _ in pairs}
         scores = np.full((len(pairs), len(self.channels)), np.nan, dtype=np.float32)
         refusals: list[str] = []
@@ -191,11 +191,11 @@ class ApiScorer(PairScorer):
         return scores
 
     def _ask(self, image: str, asked: str) -> Any:
-        # temperature 1, so that endpoints that list probabilities after it list the model's own
+        # temperature 1: some endpoints list probabilities after the temperature is applied
         return self._endpoint.ask([image], asked, max_tokens=1, temperature=1, logprobs=True, top_logprobs=_LISTED)
 
     def _tried(self) -> str | None:
-        """The name under which the endpoint answers. Raises UserError where it gives no log-probabilities."""
+        """Make a trial request; returns the model name in the reply. Raises UserError without log-probabilities."""
         try:
             completion = self._ask(data_url(Image.new("RGB", _TRIAL, "gray")), question("a gray wall"))
             refusal = "" if _listed_tokens(completion) else "it lists no tokens"
@@ -214,7 +214,7 @@ class ApiScorer(PairScorer):
 class ApiAnswerer(Answerer):
     """A model behind an endpoint that answers in words. `counts` has its requests and tokens.
 
-    A parameter of the request that the endpoint does not take is named another way or left out; `info` names those.
+    A request parameter that the endpoint rejects is renamed or omitted; `info["not_taken"]` lists them.
     """
 
     def __init__(self, endpoint: Endpoint, concurrency: int):
@@ -230,7 +230,7 @@ class ApiAnswerer(Answerer):
         return {"model": self._endpoint.model, "messages": messages(shown, chat.text), **self._parameters(chat, how)}
 
     def answer_all(self, chats: Iterable[Chat], how: How, keep: Callable[[Chat, Answer], None]) -> None:
-        """As Answerer.answer_all. What is under way when it is interrupted is still answered and kept."""
+        """As Answerer.answer_all. When interrupted, requests in progress are still finished and kept."""
         failed = 0
 
         def ask(chat: Chat) -> str:
@@ -264,11 +264,11 @@ class ApiAnswerer(Answerer):
         try:
             found = self._endpoint.ask(shown, chat.text, **asked)
         except RefusedError as refusal:
-            # models that reason have the limit under another name and one temperature alone
+            # reasoning models use another name for the limit, and only one temperature
             name = next((each for each in ("max_tokens", "temperature", "seed") if f"'{each}'" in str(refusal)), None)
             if name not in asked:
                 raise
-            with self._lock:  # other threads are refused the same at the same time
+            with self._lock:  # other threads may be refused the same parameter meanwhile
                 self.info["not_taken"] += [name] * (name not in self.info["not_taken"])
             return self._answered(shown, chat, how)
         return answer_of(found.model_dump())
@@ -280,9 +280,9 @@ class ApiAnswerer(Answerer):
 
 
 def answer_of(completion: dict[str, Any]) -> Answer:
-    """The answer in a chat completion, with its reasoning, which some endpoints give apart, before it.
+    """The answer in a chat completion. Reasoning that an endpoint returns separately is put before it.
 
-    Raises ValueError where it is no chat completion.
+    Raises ValueError for anything but a chat completion.
     """
     try:
         choice, usage = completion["choices"][0], completion.get("usage") or {}
@@ -307,12 +307,12 @@ def messages(images: Sequence[str], question: str) -> list[dict[str, Any]]:
 
 
 def parse_place(name: str) -> tuple[str, str]:
-    """URL and model of `URL@MODEL`, divided at the first "@".
+    """URL and model of `URL@MODEL`, split at the first "@".
 
     >>> parse_place("http://localhost:8000/v1@Qwen/Qwen3-VL-4B-Instruct")
     ('http://localhost:8000/v1', 'Qwen/Qwen3-VL-4B-Instruct')
 
-    Raises UserError for what is no such place, and for a URL with a password or a query, which would be recorded.
+    Raises UserError for other forms, and for a URL with a password or a query, because URLs are recorded.
     """
     url, _, model = name.partition("@")
     parts = urlsplit(url)
@@ -326,14 +326,14 @@ def parse_place(name: str) -> tuple[str, str]:
 
 
 def data_url(image: Image.Image) -> str:
-    """An RGB image as a data URL of a PNG, which loses nothing."""
+    """An RGB image as a data URL of a lossless PNG."""
     file = io.BytesIO()
     image.save(file, "PNG")
     return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
 
 
 def _listed_tokens(completion: Any) -> list[tuple[str, float]]:
-    """The most likely first tokens of a completion and their log-probabilities; empty where the endpoint gives none."""
+    """The most likely first tokens of a completion and their log-probabilities; [] if the endpoint gives none."""
     logprobs = getattr(completion.choices[0], "logprobs", None)
     content = getattr(logprobs, "content", None) or []
     top = getattr(content[0], "top_logprobs", None) if content else None

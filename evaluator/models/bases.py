@@ -1,4 +1,4 @@
-"""Base classes of models that torch computes: two towers, and models that read an image and a text together."""
+"""Base classes of torch models: dual encoders with two towers, and cross encoders of image and text."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -24,19 +24,19 @@ class TowerEncoder(DualEncoder, ABC):
 
     @abstractmethod
     def text_inputs(self, texts: Sequence[str]) -> dict[str, torch.Tensor]:
-        """What the text tower reads: int64 (n, length) by name."""
+        """Inputs of the text tower by name, int64 (n, length)."""
 
     @abstractmethod
     def text_features(self, inputs: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        """Embeddings (n, d) before they are normalised, of what `text_inputs` returned; with gradients if enabled."""
+        """Embeddings (n, d), not normalised, of the output of `text_inputs`; with gradients if enabled."""
 
     @abstractmethod
     def image_features(self, images: Sequence[Any]) -> torch.Tensor:
-        """Embeddings (n, d) before they are normalised, of what `prepare` returned; with gradients if enabled."""
+        """Embeddings (n, d), not normalised, of outputs of `prepare`; with gradients if enabled."""
 
     @abstractmethod
     def token_counts(self, texts: Sequence[str]) -> list[int]:
-        """How many tokens each text needs, special ones included."""
+        """The number of tokens of each text before truncation, special tokens included."""
 
     @torch.inference_mode()
     def encode_texts(self, texts: Sequence[str]) -> np.ndarray:
@@ -45,18 +45,18 @@ class TowerEncoder(DualEncoder, ABC):
 
     @torch.inference_mode()
     def encode_images(self, images: Sequence[Any]) -> np.ndarray:
-        """Unit embeddings, float32 (n, d), of RGB images or of what `prepare` returned for them."""
+        """Unit embeddings, float32 (n, d), of RGB images or of outputs of `prepare`."""
         ready = [self.prepare(image) if isinstance(image, Image.Image) else image for image in images]
         return unit(self.image_features(ready))
 
 
 def unit(features: torch.Tensor) -> np.ndarray:
-    """Vectors of unit length, float32 (n, d)."""
+    """Scale vectors to unit length, float32 (n, d)."""
     return np.asarray(F.normalize(features.float(), dim=-1).cpu().numpy())
 
 
 class CrossEncoder(PairScorer, ABC):
-    """A PairScorer that computes what depends on the image alone once, and keeps it while it is needed.
+    """A PairScorer that computes the features of an image once and keeps them while they are needed.
 
     `batch` is halved when memory runs out.
     """
@@ -64,13 +64,13 @@ class CrossEncoder(PairScorer, ABC):
     passes = 1
 
     def __init__(self, loaded: Pretrained, positions: int):
-        """positions: how many tokens the text tower has positions for."""
+        """positions: the maximum number of tokens of the text tower."""
         self._loaded, self._length = loaded, min(loaded.tokenizer.model_max_length, positions)
         self.batch = BatchSize(BATCH, PAIR)
         self.info, self.exposure = loaded.info | {"text_length": self._length}, loaded.exposure
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
-        """Token ids, int64 (n, text_length), cut and padded to the length."""
+        """Token ids, int64 (n, text_length), truncated and padded to this length."""
         padded = {"padding": "max_length", "truncation": True, "max_length": self._length}
         ids = self._loaded.tokenizer(list(texts), **padded)["input_ids"]
         return np.array(ids, dtype=np.int64).reshape(len(texts), self._length)

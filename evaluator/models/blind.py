@@ -1,7 +1,7 @@
-"""`blind:` baselines, which never see the image: what they gain above chance, a benchmark gives away in its words.
+"""`blind:` baselines, which never see the image: a score above chance shows that the texts alone give answers away.
 
-`blind:ngram`, `blind:lm:FOLDER_OR_NAME`, `blind:length`. A text gets the same score beside every image, of
-`blind:ngram` beside every image of a group.
+`blind:ngram`, `blind:lm:FOLDER_OR_NAME`, `blind:length`. A text has the same score with every image; for
+`blind:ngram`, with every image of a group.
 """
 
 from abc import ABC, abstractmethod
@@ -25,7 +25,7 @@ BATCH, LANGUAGE_BATCH = 128, 32
 
 
 class BlindScorer(PairScorer, ABC):
-    """A PairScorer of texts alone. Each text is scored once, however many images it stands beside."""
+    """A PairScorer that reads only texts. Each text is scored once per fold, not once per image."""
 
     passes = 0
     reads_images = False
@@ -58,23 +58,23 @@ class BlindScorer(PairScorer, ABC):
         return np.array([[self._known[each]] for each in asked], dtype=np.float32).reshape(-1, 1)
 
     def _fold(self, image: Any) -> int | None:
-        """What the score of a text depends on beside the text: a number for each part of the run, None for nothing."""
+        """The fold of an image, on which scores may depend: a number for each part of the run, or None."""
         return None
 
     @abstractmethod
     def _score(self, texts: Sequence[str], fold: int | None) -> Sequence[float]:
-        """Scores of distinct texts beside images of one fold; NaN for texts that cannot be scored."""
+        """Scores of distinct texts for images of a fold; NaN for texts that cannot be scored."""
 
 
 class LengthScorer(BlindScorer):
-    """Minus the number of characters: the shorter text wins. Where the longer one would win, this one loses."""
+    """Minus the number of characters: the shorter text wins. Below chance if true texts are longer."""
 
     channels = ("characters_negated",)
 
     def __init__(self) -> None:
         super().__init__("none")
         self.key = "blind-length-1"
-        self.exposure = Exposure()  # it counts letters
+        self.exposure = Exposure()  # without training
 
     def _score(self, texts: Sequence[str], fold: int | None) -> Sequence[float]:
         return [-float(len(text)) for text in texts]
@@ -83,16 +83,16 @@ class LengthScorer(BlindScorer):
 class NgramScorer(BlindScorer):
     """Mean log-likelihood per token under a word trigram (ngram.py) of the texts of the run.
 
-    `fit_texts` gives the texts, true and false alike. An image's texts are scored by a model that has read no text of
-    the image's group, nor the text itself: else a text that is true of several images of a group would count as
-    frequent.
+    `fit_texts` gives the texts, true and false alike. Leave-one-group-out: the model that scores a text is fitted
+    without it and without the texts of the image's group. Otherwise texts that are true of several images of a group
+    would count as frequent.
     """
 
     channels = ("log_likelihood",)
     fits_texts = True
 
     def __init__(self) -> None:
-        fitted_on = "the texts of the run, true and false alike, without those of the image's group"
+        fitted_on = "the texts of the run, true and false alike, without the texts of the image's group"
         super().__init__("none", order=ORDER, fitted_on=fitted_on)
         self._model: NgramModel | None = None
         self._group_of: dict[str, int] = {}
@@ -113,7 +113,7 @@ class NgramScorer(BlindScorer):
 
     def _score(self, texts: Sequence[str], fold: int | None) -> Sequence[float]:
         if self._model is None:
-            raise RuntimeError("fit_texts comes before score_pairs")
+            raise RuntimeError("call fit_texts before score_pairs")
         group = self._left_out[fold] if fold is not None else frozenset()
         found = self._model.perplexities(group.intersection(texts), group)
         for text in set(texts) - group:
@@ -124,15 +124,15 @@ class NgramScorer(BlindScorer):
 class LanguageModelScorer(BlindScorer):
     """Mean log-likelihood per token under a causal language model, by folder or name on the Hub.
 
-    Every token is scored, the first one after the tokenizer's start token, or after its end token where it has no start
-    token. With neither, the first token is context only.
+    Every token is scored. The first one follows the tokenizer's start token, or its end token if it has no start token.
+    Without either, the first token is only context.
     """
 
     channels = ("log_likelihood",)
 
     def __init__(self, name: str, device: str | None, option: str = "blind:lm:", **how: Unpack[Storage]):
-        """`option` is how the user asked for the model, for error messages. Raises UserError as load_pretrained
-        does."""
+        """option: the prefix or option by which the user named the model, for error messages. Raises UserError as
+        load_pretrained does."""
         from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES as TYPES
 
         classes = dict.fromkeys(TYPES, "AutoModelForCausalLM")
@@ -147,12 +147,12 @@ class LanguageModelScorer(BlindScorer):
         self.key = loaded.key("causal-lm")
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
-        """Fingerprints of the ids that are read, int64 (n, 4)."""
+        """Fingerprints of the token ids, int64 (n, 4)."""
         return fingerprints(np.array(row, np.int64).tobytes() for row in self._ids(texts))
 
     def mean_log_likelihoods(self, texts: Sequence[str]) -> np.ndarray:
-        """Mean log-likelihood per token in nats, float64 (n,). NaN for texts without a scored token and for texts that
-        are longer than the model reads."""
+        """Mean log-likelihood per token in nats, float64 (n,). NaN for texts without a scored token, and for texts
+        longer than the model's maximum."""
         rows = self._ids(texts)
         usable = sorted((i for i, row in enumerate(rows) if 2 <= len(row) <= self._longest), key=lambda i: len(rows[i]))
         found = np.full(len(rows), np.nan)

@@ -1,7 +1,7 @@
 """BLIP (Li et al. 2022, "BLIP: Bootstrapping Language-Image Pre-training") with its heads for retrieval and for
 questions.
 
-`blip:` models have the first, `vqa:` models of BLIP the second.
+`blip:` models use the retrieval heads, `vqa:` models the question head.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ _WANTED = Wanted(
 
 
 class _Blip(CrossEncoder):
-    """What both heads share: the vision encoder runs once per image, and the text encoder attends to its output."""
+    """Base class for both heads: the vision encoder runs once per image, and the text encoder attends to its output."""
 
     def __init__(self, loaded: Pretrained, first_token: FirstToken = "cls"):
         super().__init__(loaded, loaded.model.config.text_config.max_position_embeddings)
@@ -40,7 +40,7 @@ class _Blip(CrossEncoder):
         return list(self._loaded.model.vision_model(pixel_values=pixels).last_hidden_state)
 
     def _words(self, texts: Sequence[str], first: int | None = None) -> dict[str, torch.Tensor]:
-        """`input_ids` and `attention_mask`, each (n, longest text). first: the token in place of the first one."""
+        """`input_ids` and `attention_mask`, each (n, longest text). first: the id that replaces the first token."""
         options = {"padding": True, "truncation": True, "max_length": self._length, "return_token_type_ids": False}
         words = self._loaded.tokenizer(list(texts), **options, return_tensors="pt").to(self._loaded.device)
         if first is not None:
@@ -48,7 +48,7 @@ class _Blip(CrossEncoder):
         return {"input_ids": words["input_ids"], "attention_mask": words["attention_mask"]}
 
     def _read(self, states: torch.Tensor, texts: Sequence[str]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Hidden states (n, longest, d) of texts read with the states of their images, and the texts' lengths (n,)."""
+        """Hidden states (n, longest, d) of texts that attend to their images' states, and the texts' lengths (n,)."""
         words = self._words(texts, self._first)
         mask = torch.ones(states.shape[:2], dtype=torch.long, device=states.device)
         read = self._loaded.model.text_encoder(**words, encoder_hidden_states=states, encoder_attention_mask=mask)
@@ -129,8 +129,8 @@ def first_id(loaded: Pretrained, first_token: FirstToken) -> int | None:
     """The id of the first token of a text that is read together with an image; None for the tokenizer's own, [CLS].
 
     The published code adds [DEC] and then [ENC] to BERT's words, and begins these texts with [ENC]. transformers has
-    both embeddings and names [DEC] in the configuration, and its tokenizers lack [ENC]. Raises UserError for a model
-    without it.
+    both embeddings and gives the id of [DEC] in the configuration, but its tokenizers lack [ENC]. Raises UserError for
+    a model without [ENC].
     """
     if first_token == "cls":
         return None
@@ -145,8 +145,8 @@ def first_id(loaded: Pretrained, first_token: FirstToken) -> int | None:
 def load_blip(
     name: str, device: str | None, *, first_token: FirstToken = "cls", **how: Unpack[Precision]
 ) -> BlipScorer:
-    """Load a folder or a name on the Hub. first_token: what texts begin with that are read together with an image,
-    [CLS] as in transformers or [ENC] as in the published code.
+    """Load a folder or a name on the Hub. first_token: the first token of texts that are read with an image, [CLS]
+    as in transformers or [ENC] as in the published code.
 
     Raises UserError when it is not a BLIP model with retrieval heads, or has no [ENC].
     """

@@ -1,6 +1,6 @@
-"""What the scoring needs of a model: the protocols `DualEncoder` and `PairScorer`, and how batches are sized.
+"""Interfaces of models: the protocols `DualEncoder`, `PairScorer` and `Answerer`, and the sizing of batches.
 
-Families inherit from them, so that a capability that a family does not name has the value that stands here.
+Families inherit from the protocols and thus get the default attributes.
 """
 
 import hashlib
@@ -26,67 +26,65 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 Pairs: TypeAlias = Sequence[tuple[int, str]]
-"""Pairs of (index into some images, text)."""
+"""Pairs (index into the given images, text)."""
 Contests: TypeAlias = Sequence[Sequence[int]] | None
-"""Indices of the pairs that a protocol compares, for each contest."""
+"""For each contest, the indices of the pairs that a protocol compares."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Images that show the same values and categories (by scene_id), and every text that is asked of any of them."""
+    """Images (scene_ids) that show the same values and categories, and all texts that are asked about any of them."""
 
     images: frozenset[str]
     texts: frozenset[str]
 
 
 class _Model(Protocol):
-    """What models of all kinds have."""
+    """Attributes and methods of all models."""
 
     info: dict[str, Any]
-    """What was loaded, for people and for run.json: weights, activation, resolution, normalisation, text length."""
+    """The loaded model, for readers and run.json: weights, activation, resolution, normalisation, text length."""
 
     key: str
-    """Name of the model in the cache. Equal keys promise equal results of equal inputs."""
+    """Cache key of the model. Models with equal keys must give equal results for equal inputs."""
 
     reusable: bool = True
-    """Whether results are kept for later runs under `key`; else they are kept in the run's folder while it is
-    scored."""
+    """Whether later runs reuse results cached under `key`. Otherwise the cache is in the run's folder."""
 
     exposure: Exposure | None = None
-    """What the model was shown in training, and nothing else; None where that is unknown."""
+    """Exactly what the model was shown in training; None if unknown."""
 
     counts: dict[str, int] | None = None
-    """What a run records of how the model was asked, such as requests or evaluations of a network, since loading."""
+    """Counts since loading, for a run to record, such as requests or network evaluations."""
 
     tie_tolerance: float = TOLERANCE
-    """How close two scores tie (evaluator.metrics.comparison): above what rounding changes, below what texts change."""
+    """Tolerance for ties (evaluator.metrics.comparison): above rounding errors, below differences between texts."""
 
     fits_texts: bool = False
     """Whether the model is fitted on the texts of a run before it scores them, as `blind:ngram` is.
 
-    It is not asked pools of texts: most of a pool is of no scene of the run, so it would know the texts that are asked
-    about.
+    Such a model is not asked retrieval pools: it would recognise the run's texts among the pool's many other texts.
     """
 
     def fit_texts(self, texts: Sequence[str], groups: Sequence[Group] = ()) -> None:
-        """Called once with all distinct texts of the run where `fits_texts`, before `key` is read and anything is
-        scored.
+        """Fit the model on all distinct texts of the run. Called once if `fits_texts`, before `key` is read and before
+        anything is scored.
 
-        Texts of an image's group may not count when the image is scored. No image is in two groups.
+        The texts of an image's group must be left out when the image is scored. No image is in two groups.
         """
         return
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
-        """Token ids of each text, int64 (n, length): the model cannot tell texts with equal rows apart, and results are
-        kept under them. By default fingerprints of the texts, where it is not known how the model cuts them.
+        """Token ids of each text, int64 (n, length), by which results are cached: texts with equal rows are the same to
+        the model. By default fingerprints of the texts, for models whose truncation is unknown.
         """
         return fingerprints(text.encode() for text in texts)
 
 
 class BatchSize:
-    """How many items are computed at once. It only ever shrinks, so later calls start with a size that fits.
+    """Batch size that is halved when memory runs out. It never grows, so later calls start with a size that fits.
 
-    `size` is the largest batch; `item` says in the error message what one item is, such as "pair of image and text".
+    size: the maximum number of items. item: the name of an item for error messages, such as "pair of image and text".
     """
 
     def __init__(self, size: int, item: str):
@@ -98,7 +96,7 @@ class BatchSize:
     ) -> Iterator[tuple[Sequence[Item], Result]]:
         """Yield consecutive batches of `items`, each with what `compute` returns for it.
 
-        A batch that runs out of memory is halved and computed again; what was yielded is never computed twice. Raises
+        A batch that runs out of memory is halved and computed again; yielded batches are never recomputed. Raises
         UserError when memory runs out for a single item.
         """
         start = 0
@@ -119,8 +117,7 @@ class BatchSize:
     def fill(
         self, compute: Callable[[Sequence[int]], np.ndarray], rows: Sequence[int], shape: tuple[int, ...]
     ) -> np.ndarray:
-        """What `compute` returns for batches of rows, each in its rows of a float32 array of a shape; NaN in other
-        rows."""
+        """A float32 array of `shape` whose `rows` are filled by `compute`, batch by batch; NaN in other rows."""
         found = np.full(shape, np.nan, dtype=np.float32)
         for part, values in self.run(compute, rows):
             found[list(part)] = values
@@ -129,14 +126,14 @@ class BatchSize:
     def _shrink(self, tried: int) -> None:
         if tried == 1:
             raise UserError(
-                f"There is no memory for one {self._item}; choose --device cpu or a smaller model. What is finished "
+                f"Not enough memory for one {self._item}; choose --device cpu or a smaller model. What is finished "
                 f"is kept."
             )
         while self.size >= tried:
             self.size //= 2
-        if torch := sys.modules.get("torch"):  # not imported here, since results are measured without it
+        if torch := sys.modules.get("torch"):  # not imported here: metrics are computed without it
             torch.cuda.empty_cache()  # does nothing where no GPU is used
-        logger.info(f"Out of memory: going on with batches of {self.size}.")
+        logger.info(f"Out of memory: continuing with batches of {self.size}.")
 
 
 def out_of_memory(error: BaseException) -> bool:
@@ -154,12 +151,12 @@ class DualEncoder(_Model, Protocol):
         ...
 
     def prepare(self, image: Image.Image) -> Any:
-        """What `encode_images` takes for an RGB image: the image itself, or tensors. Threads call it ahead of the
-        model."""
+        """Convert an RGB image to an input of `encode_images`: tensors, or the image itself. Threads call it ahead of
+        the model."""
         return image
 
     def encode_images(self, images: Sequence[Any]) -> np.ndarray:
-        """Embeddings of unit length, float32 (n, d), of what `prepare` returned."""
+        """Embeddings of unit length, float32 (n, d), of outputs of `prepare`."""
         ...
 
 
@@ -168,27 +165,27 @@ class PairScorer(_Model, Protocol):
     """A model that reads an image and a text together: a cross encoder, a generative or a diffusion model."""
 
     channels: tuple[str, ...]
-    """Names of the scores of a pair. Protocols measure the first one unless told otherwise."""
+    """Names of the scores of a pair. By default protocols measure the first channel."""
 
     image_channel: str | None = None
-    """The channel for protocols that compare images, where it is not the first."""
+    """The channel for protocols that compare images, if it is not the first one."""
 
     passes: int
     """Forward passes of the large network that one pair takes. Used to state the cost of a run before it starts."""
 
     batch: BatchSize
-    """How many pairs (diffusion: evaluations) are computed at once; its first size is the family's default. A run that
-    is asked for a batch size sets it."""
+    """Batch size in pairs (diffusion: evaluations). It starts at the family's default, or at the size given for the
+    run."""
 
     contested: bool = False
     """Whether a pair's scores depend on the other pairs of its contests. Contests are then scored in one call, and
     cached scores are reused only for the same contests."""
 
     reads_images: bool = True
-    """Whether the model gets images. Otherwise it gets the scene_id of each in place of it."""
+    """Whether the model gets images. Otherwise it gets their scene_ids instead."""
 
     asks_again: bool = False
-    """Whether pairs without a score are asked again in later runs, as where an endpoint did not answer."""
+    """Whether later runs ask pairs without a score again, for example because an endpoint did not answer."""
 
     def score_pairs(self, images: Sequence[Any], pairs: Pairs, contests: Contests = None) -> np.ndarray:
         """Scores, float32 (pairs, channels); higher means that the text fits better. NaN marks a pair without a
@@ -201,8 +198,8 @@ Model: TypeAlias = DualEncoder | PairScorer
 
 @dataclass(frozen=True)
 class Chat:
-    """A question in words about some images, asked for the `sample`-th time. name: tells questions apart; equal ones
-    have equal answers. show: loads the images, RGB."""
+    """A question in words about images. name: identifies the question; equal names have equal answers. show: loads the
+    RGB images. sample: the index of the repetition."""
 
     name: str
     show: Callable[[], list[Image.Image]]
@@ -211,13 +208,13 @@ class Chat:
 
     @property
     def seed(self) -> int:
-        """A seed that follows from the name, so that no two questions draw alike."""
+        """A random seed from a hash of the name, so that questions are sampled independently."""
         return int(hashlib.sha256(self.name.encode()).hexdigest()[:7], 16)
 
 
 @dataclass(frozen=True)
 class How:
-    """How answers are made: the most tokens of one, reasoning and all, and the temperature, 0 for the most likely."""
+    """Generation settings: maximum tokens of an answer, reasoning included, and temperature (0: likeliest tokens)."""
 
     max_tokens: int
     temperature: float
@@ -225,9 +222,9 @@ class How:
 
 @dataclass(frozen=True)
 class Answer:
-    """A whole answer. finish: why it ended, as chat completions say it (stop, length, content_filter), `refusal`, or
-    FAILED and the reason where there is none. prompt_tokens, completion_tokens: as counted, 0 where unknown. served:
-    the name under which an endpoint answered."""
+    """An answer in words. finish: the finish reason of chat completions (stop, length, content_filter), `refusal`, or
+    FAILED and the reason if there is no answer. prompt_tokens, completion_tokens: counts, 0 if unknown. served: the
+    model name that the endpoint reported."""
 
     text: str
     finish: str = "stop"
@@ -243,18 +240,18 @@ class Answerer(_Model, Protocol):
     """A model that answers questions in words."""
 
     def answer_all(self, chats: Iterable[Chat], how: How, keep: Callable[[Chat, Answer], None]) -> None:
-        """Answer questions and call `keep` with each answer as soon as it is there, in any order and from any thread.
+        """Answer questions and call `keep` with each answer as soon as it is ready, in any order and from any thread.
 
-        `chats` is read no further ahead than questions are asked. Raises UserError where no more can be answered.
+        `chats` is read lazily, as questions are asked. Raises UserError if no further question can be answered.
         """
         ...
 
 
 def fingerprints(inputs: Iterable[bytes]) -> np.ndarray:
-    """SHA-256 of each input, int64 (n, 4): rows for `tokens` where texts have no limit of length."""
+    """SHA-256 of each input, int64 (n, 4): rows of `tokens` for models without a maximum text length."""
     return np.array([np.frombuffer(hashlib.sha256(each).digest(), "<i8") for each in inputs], np.int64).reshape(-1, 4)
 
 
 def cache_key(*decides: Any) -> str:
-    """Name of a model in the cache, 16 hex digits, from all that decides what it computes, as JSON values."""
+    """Cache key of a model, 16 hex digits: a hash of all settings that its results depend on, as JSON values."""
     return hashlib.sha256(json.dumps(decides, sort_keys=True, default=str).encode()).hexdigest()[:16]

@@ -30,12 +30,12 @@ from evaluator.models.pretrained import (
 from generator.base.errors import UserError
 
 _LONG = 128
-"""Above this text length, `tokens` gives fingerprints, and texts with a mask are padded to the longest of a batch."""
+"""For longer text lengths, `tokens` gives fingerprints, and texts with a mask are padded to the longest of a batch."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """How a type of model is loaded and reads texts, as it was published."""
+    """How a model type is loaded and reads texts, as published."""
 
     model: str
     lower: bool = False
@@ -43,7 +43,7 @@ class Kind:
     masked: bool = True
     """Whether the text tower gets an attention mask. SigLIP was trained without one."""
     longest: int | None = None
-    """Most tokens of a text, where the model was trained with fewer than its configuration allows."""
+    """Maximum tokens of a text, if the model was trained with fewer than its configuration allows."""
     readers: tuple[str, ...] = TOKENIZER_AND_IMAGES
     unused: tuple[str, ...] = ()
 
@@ -74,25 +74,25 @@ class HfEncoder(TowerEncoder):
         self.key = loaded.key("hf", kind.model, self._length)
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
-        """Token ids, int64 (n, text_length); fingerprints of them, int64 (n, 4), where a text may be very long."""
+        """Token ids, int64 (n, text_length), or their fingerprints, int64 (n, 4), if texts may be longer than _LONG."""
         if self._length > _LONG:
             ids = self._tokenizer(self._texts_to_read(texts), truncation=True, max_length=self._length)["input_ids"]
             return fingerprints(np.array(row, np.int64).tobytes() for row in ids)
         return np.asarray(self._tokenize(texts)["input_ids"].numpy().astype(np.int64))
 
     def text_inputs(self, texts: Sequence[str]) -> dict[str, torch.Tensor]:
-        """What the text tower reads: int64 (n, text_length) by name."""
+        """Inputs of the text tower by name, int64 (n, text_length)."""
         inputs = self._tokenize(texts)
         if not self._kind.masked:
             inputs.pop("attention_mask", None)
         return dict(inputs)
 
     def token_counts(self, texts: Sequence[str]) -> list[int]:
-        """How many tokens each text needs, special ones included."""
+        """As TowerEncoder.token_counts."""
         return [len(row) for row in self._tokenizer(self._texts_to_read(texts))["input_ids"]]
 
     def prepare(self, image: Image.Image) -> Any:
-        """An RGB image as the model takes it: tensors by name, each with a first dimension of 1."""
+        """The model's inputs for an RGB image: tensors by name, each with a first dimension of 1."""
         return self._image_processor(images=[image], return_tensors="pt")
 
     def _texts_to_read(self, texts: Sequence[str]) -> list[str]:
@@ -105,13 +105,11 @@ class HfEncoder(TowerEncoder):
         )
 
     def text_features(self, inputs: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        """Embeddings (n, d) before they are normalised, of what `text_inputs` returned; with gradients where they
-        are enabled."""
+        """As TowerEncoder.text_features."""
         return self._text_features({name: values.to(self.device) for name, values in inputs.items()})
 
     def image_features(self, images: Sequence[Any]) -> torch.Tensor:
-        """Embeddings (n, d) before they are normalised, of what `prepare` returned; with gradients where they are
-        enabled."""
+        """As TowerEncoder.image_features."""
         together = {name: torch.cat([each[name] for each in images]).to(self.device) for name in images[0]}
         dtype = self._model.dtype
         return self._image_features(
@@ -126,7 +124,7 @@ class HfEncoder(TowerEncoder):
 
 
 class BlipEncoder(HfEncoder):
-    """The contrastive head of BlipForImageTextRetrieval: what the model computes with `use_itm_head=False`."""
+    """The contrastive head of BlipForImageTextRetrieval, as the model computes it with `use_itm_head=False`."""
 
     def _text_features(self, inputs: Any) -> torch.Tensor:
         hidden = self._model.text_encoder(inputs["input_ids"], attention_mask=inputs["attention_mask"])
@@ -140,7 +138,7 @@ class QwenEncoder(HfEncoder):
     """Qwen3-VL-Embedding: the hidden state of the last token of a chat with the default instruction.
 
     As published with the weights (Qwen3-VL-Embedding, src/models/qwen3_vl_embedding.py): texts have up to 8,192 tokens,
-    and images are resized so that they hold 4 to 1,800 squares of two by two patches.
+    and images are resized to hold 4 to 1,800 squares of two by two patches.
     """
 
     INSTRUCTION = "Represent the user's input."
@@ -209,7 +207,7 @@ def load_hf(name: str, device: str | None, **how: Unpack[Precision]) -> HfEncode
 
 
 def as_dual_encoder(loaded: Pretrained) -> HfEncoder | None:
-    """The dual encoder of a loaded model; None where its class is that of no dual encoder of this family."""
+    """The dual encoder of a loaded model; None if its class is not among the dual encoders of this family."""
     model_type = loaded.model.config.model_type
     kind = _KINDS.get(model_type)
     if kind is None or kind.model != type(loaded.model).__name__:
@@ -218,12 +216,12 @@ def as_dual_encoder(loaded: Pretrained) -> HfEncoder | None:
 
 
 def _check_is_dual_encoder(source: Source, model_type: str, architecture: str) -> None:
-    """Raises UserError for other models, naming the family that scores them where there is one."""
+    """Raises UserError for other models, naming the family that scores them, if any."""
     name = source.name
     if model_type == "qwen3_vl" and not _is_embedding(source):
         raise UserError(
             f"'{name}' is a Qwen3-VL that answers in words, not an embedding model: it has no 1_Pooling/config.json "
-            f"that says 'lasttoken'; score it as vqa:{name}."
+            f"with 'lasttoken'; score it as vqa:{name}."
         )
     if model_type == "blip" and architecture not in ("", "BlipForImageTextRetrieval"):
         raise UserError(
@@ -234,20 +232,20 @@ def _check_is_dual_encoder(source: Source, model_type: str, architecture: str) -
         family = "vilt" if model_type == "vilt" else "vqa" * (model_type in ANSWERING)
         mend = f"score it as {family}:{name}" if family else "a class of your own can score it, see docs/models.md"
         raise UserError(
-            f"'{name}' is a model of type '{model_type}', which is none of the dual encoders of hf: "
+            f"'{name}' is a model of type '{model_type}', which is not a dual encoder of hf: "
             f"({', '.join(_KINDS)}); {mend}."
         )
 
 
 def _is_embedding(source: Source) -> bool:
-    """Whether a Qwen3-VL is called an embedding model, or pools the last token."""
+    """Whether a Qwen3-VL is an embedding model: it has "embedding" in its name, or pools the last token."""
     return "embedding" in Path(source.place).name.lower() or "lasttoken" in str(read_pooling(source))
 
 
 def _text_length(kind: Kind, config: Any, tokenizer: Any) -> int:
-    """Most tokens of a text."""
+    """Maximum tokens of a text."""
     text = config.get_text_config()
     positions = int(getattr(text, "max_position_embeddings", _LONG))
-    if config.model_type == "altclip":  # XLM-RoBERTa counts positions from after its padding id
+    if config.model_type == "altclip":  # XLM-RoBERTa starts its positions after the padding id
         positions -= text.pad_token_id + 1
     return int(min(positions, tokenizer.model_max_length, kind.longest or positions))

@@ -1,5 +1,5 @@
-"""Where a pretrained model is (a folder, a file, or a repository of the Hugging Face Hub), whether its files may be
-loaded, and why they cannot be."""
+"""Find a pretrained model (a folder, a file, or a repository of the Hugging Face Hub), check its files, and explain
+errors of loading."""
 
 import logging
 import re
@@ -25,7 +25,7 @@ _POINTER = b"version https://git-lfs"
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Inside, nothing is logged or warned about, and transformers and diffusers show no progress bars."""
+    """Context without log messages, warnings, and progress bars of transformers and diffusers."""
     disabled = logging.root.manager.disable
     libraries = [sys.modules[name] for name in _WITH_BARS if name in sys.modules]
     with_bars = [library for library in libraries if library.is_progress_bar_enabled()]
@@ -46,8 +46,8 @@ def quiet() -> Iterator[None]:
 class Source:
     """A folder or file, or a repository of the Hub at a revision.
 
-    `name` is what the user wrote. `place` is what `from_pretrained` takes, with `revision`. `mend` says what to give in
-    its place, such as "give vilt: a folder that save_pretrained wrote"; error messages end with it.
+    name: as the user wrote it. place, revision: arguments of `from_pretrained`. mend: the advice at the end of error
+    messages, such as "give vilt: a folder that save_pretrained wrote".
     """
 
     name: str
@@ -57,15 +57,15 @@ class Source:
 
     @property
     def is_local(self) -> bool:
-        """Whether the model is on this machine, as the user named it."""
+        """Whether the place is a folder or file of this machine."""
         return Path(self.place).exists()
 
 
 def find_source(name: str, option: str, index: str = "config.json") -> Source:
     """Read `FOLDER`, `OWNER/NAME` or `OWNER/NAME@REVISION`. A folder holds the file `index`.
 
-    option: the family or option that was given the name, such as `vilt:` or `--language-model`. Raises UserError when
-    the folder or its `index` is missing, or when the name cannot be one of the Hub.
+    option: the family or option to which the name was given, such as `vilt:` or `--language-model`. Raises UserError
+    when the folder or its `index` is missing, the folder holds an adapter, or the name is no possible Hub name.
     """
     mend = f"give {option} a folder that save_pretrained wrote, or OWNER/NAME of the Hugging Face Hub"
     folder = Path(name).expanduser()
@@ -87,7 +87,7 @@ def find_source(name: str, option: str, index: str = "config.json") -> Source:
 
 
 def is_hub_name(name: str) -> bool:
-    """Whether a name can be one of the Hub, `OWNER/NAME`, and is that of no folder.
+    """Whether a name is a possible Hub name, such as `OWNER/NAME`, and not an existing folder.
 
     >>> is_hub_name("owner/name"), is_hub_name("./folder")
     (True, False)
@@ -98,7 +98,7 @@ def is_hub_name(name: str) -> bool:
 
 @contextmanager
 def loading(source: Source) -> Iterator[None]:
-    """Silences the library inside, and raises what it raises as a UserError of one sentence."""
+    """Context that silences libraries and turns their errors into a UserError of one sentence."""
     try:
         with quiet():
             yield
@@ -126,7 +126,7 @@ def _explained(source: Source, error: Exception) -> str:
 
 
 def _not_downloaded(error: BaseException | None) -> bool:
-    """Whether the cause of an error is a file that is neither in the Hub's cache nor within reach."""
+    """Whether an error was caused by a file that is not in the Hub's cache and cannot be downloaded."""
     from huggingface_hub.errors import LocalEntryNotFoundError
 
     while error is not None:
@@ -137,14 +137,14 @@ def _not_downloaded(error: BaseException | None) -> bool:
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of an error's message, cut to 160 characters, to stand in brackets; else the error's type."""
+    """The first line of an error's message, cut to 160 characters, for use in brackets; the error's type if empty."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return lines[0][:_LONGEST].rstrip(":. ")
 
 
 def check_files(place: Path) -> None:
-    """Raise UserError where a file of weights, at `place` or in that folder, is no regular file, is sparse, a pointer
-    of Git LFS, or an archive of more than twice its size: PyTorch stores tensors as they are."""
+    """Raise UserError if a file of weights, at `place` or in that folder, is not a regular file, is sparse, is a Git
+    LFS pointer, or unpacks to more than twice its size: PyTorch stores tensors uncompressed."""
     files = sorted(path for path in place.rglob("*") if path.suffix in _SUFFIXES) if place.is_dir() else [place]
     for path in files:
         check_file(path)

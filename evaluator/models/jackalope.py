@@ -1,4 +1,4 @@
-"""`jackalope:` models: folders written by `score train`. They are folders of other families with a record of the
+"""`jackalope:` models: folders written by `score train`, in the format of other families, with a record of the
 training."""
 
 from pathlib import Path
@@ -43,9 +43,9 @@ _FILES = {"diffusion": _OF_DIFFUSERS, "open_clip": _OF_OPEN_CLIP, "hf": _OF_TRAN
 
 
 def load_jackalope(name: str, device: str | None, **arguments: str) -> Model:
-    """Load the folder `name` by the family that reads it too, which takes the arguments.
+    """Load the folder `name` with the family of its format, which gets the arguments.
 
-    Raises UserError when it does not exist or holds no model trained by `score train`, and when it holds anything else.
+    Raises UserError when it does not exist, holds no model trained by `score train`, or holds other files.
     """
     folder = Path(name).expanduser()
     if not folder.is_dir():
@@ -73,7 +73,7 @@ def load_jackalope(name: str, device: str | None, **arguments: str) -> Model:
 
 
 def family_of(folder: Path) -> str:
-    """The family that reads the folder too: `open_clip`, `hf`, `vilt` or `diffusion`."""
+    """The family of the folder's format: `open_clip`, `hf`, `vilt` or `diffusion`."""
     if (folder / "model_index.json").exists():
         return "diffusion"
     if not (folder / "config.json").exists():

@@ -1,4 +1,4 @@
-"""Networks of torch: the device and precision that they compute in, and what identifies their weights."""
+"""Torch networks: choice of device and precision, digests of weights, and descriptions for run.json."""
 
 import hashlib
 import os
@@ -25,16 +25,14 @@ def best_device(name: str | None) -> torch.device:
         device = torch.device(name)
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError):
-        raise UserError(
-            f"The device '{name}' is not available; leave --device out to take the best one that is."
-        ) from None
+        raise UserError(f"The device '{name}' is not available; leave --device out to take the best device.") from None
     return device
 
 
 def training_precision(asked: str, device: torch.device) -> str:
-    """`float32` or `bfloat16`: what `auto` means for training on a device; other values are returned as they are.
+    """Resolve `auto` to `float32` or `bfloat16` for training on a device; other values are returned unchanged.
 
-    `auto` is bfloat16 on GPUs and on processors with AVX-512 BF16; on others it would be slow.
+    `auto` is bfloat16 on GPUs and on CPUs with AVX-512 BF16; on other CPUs bfloat16 would be slow.
     """
     if asked != "auto":
         return asked
@@ -43,10 +41,10 @@ def training_precision(asked: str, device: torch.device) -> str:
 
 
 def chosen_precision(asked: str, device: torch.device, is_dual_encoder: bool) -> str:
-    """`float32` or `bfloat16`: what `auto` means for a model on a device; other values are returned as they are.
+    """Resolve `auto` to `float32` or `bfloat16` for a model on a device; other values are returned unchanged.
 
-    `auto` is bfloat16 for the images of a dual encoder on a GPU. Texts stay in float32, because protocols compare texts
-    and rounding would break ties; so do models that read image and text together.
+    `auto` is bfloat16 for the images of a dual encoder on a GPU. Texts and models that read image and text together
+    stay in float32, because protocols compare texts and rounding would break ties.
     """
     if asked != "auto":
         return asked
@@ -59,7 +57,7 @@ def autocast(device: torch.device, precision: str) -> torch.autocast:
 
 
 def describe_network(weights: str, network: torch.nn.Module, device: torch.device) -> dict[str, Any]:
-    """What run.json records of a network that was loaded as `weights`."""
+    """Description for run.json of a network that was loaded as `weights`."""
     parameters = list(network.parameters())
     dtype = next((each.dtype for each in parameters if each.is_floating_point()), torch.float32)
     return {
@@ -75,7 +73,7 @@ def describe_network(weights: str, network: torch.nn.Module, device: torch.devic
 def weights_digest(network: torch.nn.Module) -> str:
     """SHA-256 (hex) over the names, dtypes, shapes and bytes of all parameters and buffers of the state dict.
 
-    The digest does not depend on the file format that the weights came in.
+    The digest does not depend on the file format of the weights.
     """
     digest = hashlib.sha256()
     for name, tensor in sorted(network.state_dict().items()):

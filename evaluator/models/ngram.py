@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 ORDER = 3
 _STRENGTH = 1.0
-"""Of the smoothing, in occurrences."""
+"""Strength of the smoothing, as a number of occurrences."""
 _TOKEN = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[^\w\s]|_+")
 _START, _END = "<s>", "</s>"
 Gram = tuple[str, ...]
@@ -25,8 +25,8 @@ def tokens(text: str) -> list[str]:
 class NgramModel:
     """Word trigram with Dirichlet smoothing down to the uniform distribution (MacKay and Peto 1995), fitted on texts.
 
-    Each distinct text counts once. Texts can be left out when others are scored, so that no text is scored by a model
-    that has read it.
+    Each distinct text counts once. Texts can be left out of the counts when scoring, so that no text is scored by a
+    model fitted on it.
     """
 
     def __init__(self, texts: Iterable[str]):

@@ -25,7 +25,7 @@ from generator.base.files import read_json
 
 CONFIG = "open_clip_config.json"
 _HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
-# what tokenizers of open_clip may be given; anything else is handed on to transformers, or names a file to read
+# allowed arguments of open_clip's tokenizers; others are passed on to transformers, or name a file to read
 _TOKENIZER = {"clean", "strip_sep_token", "language", "additional_special_tokens", "reduction_mask"}
 _QUICK = "-quickgelu"
 _FEW = 8
@@ -46,7 +46,7 @@ class OpenClipEncoder(TowerEncoder):
             "text_length": int(tokenizer.context_length),
         }
         decides = ("weights_sha256", "preprocessing", "activation", "text_length")
-        # the configuration too, since tensors do not tell the number of heads, nor the tokenizer they were trained with
+        # with the configuration, since tensors show neither the number of heads nor the tokenizer of training
         self.key = cache_key(config, device.type, [self.info[name] for name in decides])
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
@@ -54,7 +54,7 @@ class OpenClipEncoder(TowerEncoder):
         return self._tokenizer(list(texts)).numpy()
 
     def text_inputs(self, texts: Sequence[str]) -> dict[str, torch.Tensor]:
-        """What the text tower reads, by name: token ids, int64 (n, text_length)."""
+        """Inputs of the text tower by name: token ids, int64 (n, text_length)."""
         return {"text": self._tokenizer(list(texts))}
 
     def text_features(self, inputs: Mapping[str, torch.Tensor]) -> torch.Tensor:
@@ -66,14 +66,14 @@ class OpenClipEncoder(TowerEncoder):
         return self._model.encode_image(torch.stack(list(images)).to(self.device, self._dtype))
 
     def token_counts(self, texts: Sequence[str]) -> list[int]:
-        """How many tokens each text needs, its start and end included."""
+        """As TowerEncoder.token_counts."""
         read = getattr(self._tokenizer, "tokenizer", None)  # of transformers; open_clip's own adds start and end itself
         return [
             len(self._tokenizer.encode(text)) + 2 if read is None else len(read(text)["input_ids"]) for text in texts
         ]
 
     def prepare(self, image: Image.Image) -> torch.Tensor:
-        """An RGB image as the model takes it, float32 (3, h, w)."""
+        """The model's input for an RGB image, float32 (3, h, w)."""
         return self._preprocess(image)
 
 
@@ -81,8 +81,8 @@ def load_open_clip(name: str, device: str | None) -> OpenClipEncoder:
     """Load `ARCHITECTURE@TAG`, `ARCHITECTURE@FILE`, `local-dir:FOLDER`, `hf-hub:OWNER/NAME` or
     `hf-hub:OWNER/NAME@REVISION`.
 
-    Published weights choose between GELU and QuickGELU, since their training is known. For a file the architecture's
-    name chooses (`ViT-B-32-quickgelu`). `info["activation"]` says which one was used.
+    Published weights determine GELU or QuickGELU, since their training is known. For a file, the architecture's name
+    decides (`ViT-B-32-quickgelu`). `info["activation"]` records the activation.
     Raises UserError when the architecture or the weights do not exist or do not fit each other.
     """
     if name.startswith("local-dir:"):
@@ -124,14 +124,14 @@ def load_open_clip(name: str, device: str | None) -> OpenClipEncoder:
 
 
 def _preprocessing(architecture: str, tags: Sequence[str]) -> dict[str, Any]:
-    """How a file's images are prepared: what all published weights of the architecture agree on."""
+    """Preprocessing for a weights file: the settings that all published weights of the architecture share."""
     known = [open_clip.get_pretrained_cfg(architecture, tag) for tag in tags]
     settings = {name: {each.get(name) for each in known} for name in ("mean", "std", "interpolation", "resize_mode")}
     return {f"image_{name}": found.pop() for name, found in settings.items() if len(found) == 1}
 
 
 def _suggest(name: str, known: list[str]) -> str:
-    """End of an error message: the nearest name, or how to list all names where there are many."""
+    """End of an error message: the nearest name, or if there are many, how to list all names."""
     if not known:
         return "give a checkpoint's path."
     near = did_you_mean(name, known)
@@ -170,14 +170,14 @@ def _load(
 
 
 def _describe(step: Any) -> str:
-    """A step of the preprocessing with its settings, lists as tuples; of a plain function, its name."""
+    """A step of the preprocessing with its settings, lists as tuples; for a plain function, its name."""
     if callable(step) and not isinstance(step, torch.nn.Module):
         return str(getattr(step, "__name__", type(step).__name__))
     return " ".join(str(step).split()).translate(str.maketrans("[]", "()"))
 
 
 def check_open_clip_config(config: Any, given: str) -> None:
-    """Raise UserError where a model's configuration asks for foreign code or names a path.
+    """Raise UserError if a model's configuration asks for foreign code or names a path.
 
     `config` is the `model_cfg` of open_clip_config.json, `given` what the user named.
     """
@@ -204,7 +204,7 @@ def check_open_clip_config(config: Any, given: str) -> None:
 
 
 def _check_text_model(name: str, given: str) -> None:
-    """Refuse a text tower of transformers that brings code of its own, since open_clip cannot be told not to run it."""
+    """Refuse a text tower of transformers with its own code, since open_clip has no option against running it."""
     import transformers
 
     config = transformers.AutoConfig.from_pretrained(name, trust_remote_code=False)
@@ -215,7 +215,7 @@ def _check_text_model(name: str, given: str) -> None:
 
 
 def check_plain_sizes(config: Any, given: str) -> None:
-    """Raise UserError where an architecture has more than numbers, as `score train` writes it: no name, nothing to
+    """Raise UserError if an architecture has values other than numbers. `score train` writes only numbers, no names to
     look up."""
     for name, part in config.items() if isinstance(config, Mapping) else ():
         for key, value in (part if isinstance(part, Mapping) else {name: part}).items():

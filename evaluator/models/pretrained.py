@@ -21,7 +21,7 @@ TOKENIZER = ("AutoTokenizer",)
 TOKENIZER_AND_IMAGES = ("AutoTokenizer", "AutoImageProcessor")
 PROCESSOR = ("AutoProcessor",)
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
-# libraries write these about themselves; models that differ in nothing else are the same
+# keys that libraries write about themselves; models that differ only in them are the same
 _INCIDENTAL = {
     "transformers_version",
     "name_or_path",
@@ -41,14 +41,14 @@ _STEPS = {
 
 
 class Precision(TypedDict, total=False):
-    """dtype: number format of the weights and of what is computed; `auto` is that of the files. Without it float32."""
+    """dtype: number format of weights and computation; `auto` is the format of the files. Default: float32."""
 
     dtype: Literal["float32", "bfloat16", "float16", "auto"]
 
 
 class Storage(Precision, total=False):
-    """Also for large models. device_map: how accelerate shares the layers among the GPUs. quantization: of the
-    weights."""
+    """Adds options for large models. device_map: how accelerate distributes the layers over the GPUs. quantization: of
+    the weights."""
 
     device_map: Literal["auto", "balanced", "sequential"]
     quantization: Literal["bnb-8bit", "bnb-4bit"]
@@ -56,12 +56,12 @@ class Storage(Precision, total=False):
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a family (or an option) loads.
+    """The models that a family (or an option) loads.
 
-    `option` is how the user names the family, such as `vilt:`, and `description` says what it reads, such as "a ViLT
-    model": error messages hold both. `classes` gives the class of transformers for each `model_type`. `readers` is what
-    is loaded beside the model: TOKENIZER, TOKENIZER_AND_IMAGES, or PROCESSOR for a processor of both. `unused` names
-    modules that the scores do not depend on; they are dropped, so that weights without them can be loaded.
+    option, description: for error messages, how the user names the family, such as `vilt:`, and what it loads, such as
+    "a ViLT model". classes: the class of transformers for each `model_type`. readers: loaded with the model: TOKENIZER,
+    TOKENIZER_AND_IMAGES, or PROCESSOR for a processor of both. unused: modules that the scores do not depend on; they
+    are dropped, so that weights without them can be loaded.
     """
 
     option: str
@@ -73,12 +73,11 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Pretrained:
-    """A model in evaluation mode on its device, with what prepares its inputs.
+    """A model in evaluation mode on its device, with its tokenizer and processors.
 
-    `image_processor` is None for a model of texts alone. `processor` is None unless PROCESSOR was wanted. `info` is
-    what a run records. `identity` has, as JSON values, all that decides the model's output but its tokens,
-    which are in the names of texts in the cache. `exposure` is what the
-    folder records of the training.
+    image_processor: None for a language model. processor: None unless PROCESSOR was wanted. info: recorded by runs.
+    identity: JSON values that determine the model's output, without tokens, by which the cache names texts. exposure:
+    as recorded in the model's folder.
     """
 
     model: Any
@@ -91,12 +90,12 @@ class Pretrained:
     exposure: Exposure | None = None
 
     def key(self, *more: Any) -> str:
-        """Name of the model in the cache, from its identity and from what a family adds as JSON values."""
+        """Cache key of the model, from its identity and further JSON values of the family."""
         return cache_key(self.identity, *more)
 
 
 def load_pretrained(name: str, device: str | None, wanted: Wanted, **how: Unpack[Storage]) -> Pretrained:
-    """Load `FOLDER`, `OWNER/NAME` or `OWNER/NAME@REVISION` of the Hugging Face Hub, stored as `how` says.
+    """Load `FOLDER`, `OWNER/NAME` or `OWNER/NAME@REVISION` of the Hugging Face Hub, with the options `how`.
 
     Raises UserError when the model does not exist, has another `model_type`, or does not fit in memory; when its
     weights or its tokenizer do not fit its configuration; and when a file holds more than tensors.
@@ -127,7 +126,7 @@ def load_pretrained(name: str, device: str | None, wanted: Wanted, **how: Unpack
         image_processor = readers.get("AutoImageProcessor", getattr(processor, "image_processor", None))
         check_tokenizer(name, tokenizer, config)
         model = model.eval() if "device_map" in options else model.eval().to(target)
-    if any(parameter.is_meta for parameter in model.parameters()):  # a device map leaves out what has no room
+    if any(parameter.is_meta for parameter in model.parameters()):  # a device map does not load layers without room
         raise UserError(
             f"'{name}' does not fit in the memory of the devices; take quantization=bnb-4bit, or a smaller model."
         )
@@ -137,10 +136,10 @@ def load_pretrained(name: str, device: str | None, wanted: Wanted, **how: Unpack
 
 
 def _storage_options(how: Storage, device: str | None) -> dict[str, Any]:
-    """The keyword arguments of `from_pretrained` for a storage. With `device_map` among them, the model is on its
-    devices once it is loaded.
+    """The keyword arguments of `from_pretrained` for a storage. With `device_map`, loading places the model on its
+    devices.
 
-    Raises UserError for a device beside a device map, and ImportError where bitsandbytes is not installed.
+    Raises UserError for both a device and a device map, and ImportError if bitsandbytes is not installed.
     """
     dtype, device_map, quantization = how.get("dtype", "float32"), how.get("device_map"), how.get("quantization")
     options: dict[str, Any] = {"dtype": dtype if dtype == "auto" else getattr(torch, dtype)}
@@ -160,7 +159,7 @@ def _storage_options(how: Storage, device: str | None) -> dict[str, Any]:
 
 
 def describe_pretrained(name: str, model: Any, tokenizer: Any, image_processor: Any, processor: Any) -> Pretrained:
-    """A model that is on its device, in evaluation mode, with what a run records of it and what identifies it."""
+    """Describe a model that is on its device, in evaluation mode: its info for runs and its identity for the cache."""
     target: torch.device = model.device
     info = describe_network(name, model, target) | {
         "architecture": type(model).__name__,
@@ -194,7 +193,7 @@ def read_config(source: Source) -> dict[str, Any]:
 
 
 def read_pooling(source: Source) -> dict[str, Any]:
-    """The pooling of sentence-transformers, `1_Pooling/config.json`; empty where the model has none within reach."""
+    """The pooling of sentence-transformers, `1_Pooling/config.json`; {} if it cannot be found."""
     import transformers
 
     try:
@@ -205,7 +204,7 @@ def read_pooling(source: Source) -> dict[str, Any]:
 
 
 def _kernel(config: Mapping[str, Any]) -> str | None:
-    """The repository from which a configuration would load its attention; None where transformers has it itself."""
+    """The repository from which a configuration would load attention code; None if transformers has the code."""
     for key, value in config.items():
         if isinstance(value, Mapping) and (found := _kernel(value)):
             return found
@@ -215,7 +214,7 @@ def _kernel(config: Mapping[str, Any]) -> str | None:
 
 
 def _drop(model: Any, module: str) -> None:
-    """Replace a module, named by its path, by None where the model has it."""
+    """Replace the module at a dotted path by None, if the model has it."""
     path, _, last = module.rpartition(".")
     holder = model.get_submodule(path)
     if hasattr(holder, last):
@@ -223,9 +222,9 @@ def _drop(model: Any, module: str) -> None:
 
 
 def check_weights(name: str, model: Any, report: Mapping[str, Any]) -> None:
-    """Refuse weights that leave a tensor random, or that hold layers which the configuration lacks.
+    """Raise UserError for weights that leave a tensor random, or have layers that the configuration lacks.
 
-    `report` is the loading info of `from_pretrained`. Raises UserError.
+    `report` is the loading info of `from_pretrained`.
     """
     if missing := sorted(set(report["missing_keys"]) & set(model.state_dict())):
         more = f" and {len(missing) - 1:,} more tensors" * (len(missing) > 1)
@@ -242,15 +241,12 @@ def check_weights(name: str, model: Any, report: Mapping[str, Any]) -> None:
 
 
 def check_tokenizer(name: str, tokenizer: Any, config: Any) -> None:
-    """Refuse a tokenizer without files, and one whose texts hold ids that the model has no embedding for.
-
-    Raises UserError.
-    """
+    """Raise UserError for a tokenizer without files, or with ids of words for which the model has no embedding."""
     spelled = {tuple(ids) for ids in tokenizer([*_LETTERS], add_special_tokens=False)["input_ids"]}
     if len(spelled) == 1:  # transformers makes an empty tokenizer where the files are missing
         raise UserError(f"'{name}' has no tokenizer files; add those that the model was published with.")
     size = getattr(config.get_text_config(), "vocab_size", None)
-    # special tokens that no text gets, such as one added for padding, may lie beyond the embeddings
+    # special tokens that occur in no text, such as padding, may have ids beyond the embeddings
     words = [i for token, i in tokenizer.get_vocab().items() if token not in tokenizer.all_special_tokens]
     highest = max([*words, *tokenizer("a")["input_ids"]])
     if size is not None and highest >= size:
@@ -261,7 +257,7 @@ def check_tokenizer(name: str, tokenizer: Any, config: Any) -> None:
 
 
 def describe_preprocessing(image_processor: Any) -> str:
-    """The steps of an image processor in their order, each with its settings: `CLIPImageProcessor → resize size=… →
+    """The steps of an image processor in order, with their settings: `CLIPImageProcessor → resize size=… →
     …`."""
     settings = {name: value for name, value in image_processor.to_dict().items() if value is not None}
     if "resample" in settings:
@@ -275,7 +271,7 @@ def describe_preprocessing(image_processor: Any) -> str:
 
 
 def without_incidental(settings: Any) -> Any:
-    """Settings without names of folders and versions of libraries, at every depth."""
+    """Settings without folder names and library versions, at every depth."""
     if isinstance(settings, dict):
         kept = {str(key): value for key, value in settings.items() if key not in _INCIDENTAL}
         return {key: without_incidental(value) for key, value in kept.items() if not key.startswith("_")}

@@ -1,8 +1,8 @@
-"""Models of the user's own: what `python:` names, and what the caller of `evaluate` has in memory.
+"""User-defined models: `python:` specs, and objects in memory that are passed to `evaluate`.
 
-`python:PACKAGE.MODULE:FACTORY`, a module of the working directory or one that Python finds, or
-`python:FILE.py:FACTORY`, gives an object with `encode_images` and `encode_texts`, `score_pairs`, or `score`
-(evaluator.models.user_objects). In memory there can also be
+`python:PACKAGE.MODULE:FACTORY` (a module in the working directory or on Python's path) and `python:FILE.py:FACTORY`
+return an object with `encode_images` and `encode_texts`, `score_pairs`, or `score` (evaluator.models.user_objects).
+`evaluate` takes such objects and also
 
 - `(model, preprocess, tokenizer)` of open_clip;
 - `(model, processor)` of transformers: a dual encoder, or a generative model that is asked whether the image shows the
@@ -39,7 +39,7 @@ def load_python(name: str, device: str | None, **arguments: str) -> Model:
 
 
 def load_answering(name: str, device: str | None, **arguments: str) -> Answerer:
-    """The same for questions in words; the object needs the method answer(images, question)."""
+    """As load_python, for questions in words; the object needs the method answer(images, question)."""
     return adapt_answering(*_made(name, device, arguments), device)
 
 
@@ -73,7 +73,7 @@ def _made(name: str, device: str | None, arguments: dict[str, str]) -> tuple[Any
 
 
 def _import(place: str, spec: str) -> ModuleType:
-    """The module of a name or a file. Modules beside it can be imported, as where Python runs the file.
+    """Import a module by name or file. Other modules of its folder can be imported, as when Python runs the file.
 
     Raises UserError when there is none, when a file has the name of another module, or when importing it raises an
     error.
@@ -92,28 +92,30 @@ def _import(place: str, spec: str) -> ModuleType:
             if error.name is None or not f"{name}.".startswith(f"{error.name}."):
                 raise  # something that the user's module imports
             raise UserError(
-                f"There is no Python module '{name}' in {folder} or where Python looks; run where it is, set "
+                f"There is no Python module '{name}' in {folder} or where Python looks; run in its folder, set "
                 "PYTHONPATH, or give its file."
             ) from None
     if file and getattr(module, "__file__", None) != str(file):
-        raise UserError(f"The name of '{place}' is that of another module, '{name}', which is in use; rename the file.")
+        raise UserError(f"'{place}' has the name of another module, '{name}', which is in use; rename the file.")
     return module
 
 
 def name_of(model: Any) -> str:
-    """What an object is called where the caller gives it no name: its class."""
+    """The default name of an object: its class."""
     return type(model[0] if isinstance(model, tuple) and model else model).__name__
 
 
 def check_device(device: str | None) -> None:
-    """Raise UserError where a device is asked for: an object stays where it is."""
+    """Raise UserError if a device is given: an object stays on its device."""
     if device is not None:
-        raise UserError(f"The device '{device}' is for a model that is named; move your object there and leave it out.")
+        raise UserError(
+            f"The device '{device}' is for a model given by its spec; move your object there and leave it out."
+        )
 
 
 @contextmanager
 def evaluating(model: Any) -> Iterator[None]:
-    """Context that leaves the networks of an object in the mode, training or evaluation, in which it found them."""
+    """Context that restores the mode, training or evaluation, of an object's networks on exit."""
     networks = [] if isinstance(model, str) else networks_of(model)
     before = [(part, part.training) for each in networks for part in each.modules()]
     try:
@@ -124,7 +126,7 @@ def evaluating(model: Any) -> Iterator[None]:
 
 
 def from_memory(model: Any, name: str) -> Model:
-    """The model of an object, in evaluation mode and on the device where it is.
+    """Adapt an object as a model, in evaluation mode and on its current device.
 
     Raises UserError for an object without methods to score with, and names what it lacks.
     """
@@ -173,7 +175,7 @@ def _of_transformers(model: Any, processor: Any, name: str) -> Model:
     from evaluator.models.pretrained import describe_pretrained
     from evaluator.models.vqa import as_vqa_scorer
 
-    reads = copy.deepcopy(processor)  # what is set on it, such as the padding, stays out of the caller's
+    reads = copy.deepcopy(processor)  # a copy, so that settings such as padding do not change the caller's
     loaded = describe_pretrained(name, model.eval(), reads.tokenizer, getattr(reads, "image_processor", None), reads)
     found = cast("Model | None", as_dual_encoder(loaded) or as_vqa_scorer(loaded))
     if found is None:

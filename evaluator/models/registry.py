@@ -1,4 +1,4 @@
-"""Models by their SPEC, `family:name[@weights][,argument=value …]`: the families, and the arguments that each takes.
+"""Load models by SPEC, `family:name[@weights][,argument=value …]`: the families, and the arguments of each.
 
 A family's module is imported only when a model of it is asked for.
 """
@@ -26,8 +26,8 @@ class Family:
     """A family of models.
 
     `loader` is `module:function`; the function takes the name of a model and a device (or None) and returns the model.
-    Its keyword parameters are the arguments that the family takes. `usage` says how a model of the family is named.
-    `answering` loads its models for questions in words; "" where they answer none.
+    Its keyword parameters are the arguments that the family takes. `usage` shows the specs of the family.
+    `answering` loads its models for questions in words; "" if they cannot answer.
     """
 
     loader: str
@@ -107,13 +107,13 @@ def families() -> dict[str, Family]:
 
 @cache
 def _offered(path: tuple[str, ...]) -> EntryPoints:
-    """The families of packages on `path`. Looking there takes long, so it is done once."""
+    """The families of packages on `path`. The search is slow, so it is cached."""
     return entry_points(group=PLUGINS)
 
 
 @dataclass(frozen=True)
 class Spec:
-    """A model as it is named: its family, its name in the family, and its arguments as texts."""
+    """A parsed model spec: the family, the name in the family, and the arguments as strings."""
 
     text: str
     family: str
@@ -150,7 +150,7 @@ def read_spec(text: str) -> Spec:
 def check_path(spec: Spec) -> None:
     """Raise UserError where a spec names a file or folder of this machine that does not exist.
 
-    It imports no library of models, which takes seconds, and leaves names that may be those of a hub alone.
+    Imports no model library, which takes seconds, and ignores names that may be on a hub.
     """
     path = re.split(r"@|local-dir:", spec.name)[-1]
     named = spec.family == "jackalope" or path.startswith(("./", "../", "/", "~"))
@@ -189,7 +189,7 @@ def load_model(spec: str | Spec, device: str | None) -> Model:
 
 def load_answering(spec: str, device: str | None) -> Answerer:
     """Load the model that a spec names for questions in words. Raises UserError as `load_model`, and for a family
-    whose models answer none."""
+    whose models cannot answer."""
     asked = read_spec(spec)
     answering = families()[asked.family].answering
     if not answering:
@@ -203,7 +203,7 @@ def load_answering(spec: str, device: str | None) -> Answerer:
 
 
 def _with_history(model: Model) -> Model:
-    """A model whose weights were trained here, wherever they were copied to, with what is known of the training."""
+    """Add the recorded training to a model whose weights, or a copy of them, were trained here."""
     about, exposure = known_training(str(model.info.get("weights_sha256")))
     if about:
         model.info.setdefault("trained_on", about)
@@ -212,7 +212,7 @@ def _with_history(model: Model) -> Model:
 
 
 def check_model(spec: Spec) -> tuple[Callable[..., Any], dict[str, Any]]:
-    """The loader of a spec's family, and its arguments as the loader takes them. Loads no model.
+    """The loader of a spec's family, and the arguments converted for the loader. Loads no model.
 
     Raises UserError for a family of another package that cannot be imported, and for an argument that it does not take.
     """
@@ -229,21 +229,21 @@ def check_model(spec: Spec) -> tuple[Callable[..., Any], dict[str, Any]]:
 
 
 _GIVEN = ("name", "device")
-"""Parameters of a loader that are no arguments of the model."""
+"""Parameters of a loader that are not arguments of the model."""
 
 
 def checked_arguments(load: Callable[..., Any], given: Mapping[str, str], what: str) -> dict[str, Any]:
-    """Arguments as the parameters of `load` have them: texts become what the annotation says, such as int.
+    """Convert argument strings to the types of the parameters of `load`, such as int.
 
-    A function with `**arguments: Unpack[...]` takes what the TypedDict names, one with other `**arguments` all as they
-    are. `what` names the model in errors. Raises UserError for an argument that the function does not have and for a
-    value that does not fit its annotation.
+    `**arguments: Unpack[...]` takes the arguments that the TypedDict names; other `**arguments` take any arguments
+    unchanged. `what` names the model in errors. Raises UserError for an argument that the function does not have and
+    for a value that does not fit its annotation.
     """
     if not given:
         return {}
     try:
         parameters = inspect.signature(load, eval_str=True).parameters.values()
-    except NameError:  # an annotation that its module imports for type checkers alone
+    except NameError:  # an annotation that its module imports only for type checkers
         parameters = inspect.signature(load).parameters.values()
     known: dict[str, Any] = {}
     for each in parameters:

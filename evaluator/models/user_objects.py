@@ -1,7 +1,6 @@
-"""Objects that a user wrote, as `DualEncoder` or `PairScorer`: defaults for what they lack, and checks of what they
-return.
+"""Adapt objects that users wrote to `DualEncoder`, `PairScorer` or `Answerer`: default attributes, checks of results.
 
-What they compute is reused in later runs only under a `key` that they give (docs/models.md).
+Later runs reuse their results only if the object has a `key` (docs/models.md).
 """
 
 import hashlib
@@ -47,7 +46,7 @@ _FOREIGN += [Path(__file__).resolve().parents[2] / name for name in ("evaluator"
 
 
 class _Said(BaseModel):
-    """What an object may say of itself, and what holds where it says nothing."""
+    """Optional attributes of a user's object, and their defaults."""
 
     model_config = ConfigDict(strict=True)
     key: Annotated[str, Field(min_length=1)] | None = None
@@ -80,10 +79,10 @@ def adapt(model: Any, spec: str, source: Any, device: str | None) -> Model:
 
 
 class _UserModel:
-    """What models of both kinds have, from a user's object, with defaults where it has none of its own."""
+    """Base class of the adapters: reads a user's object and supplies defaults for attributes that it lacks."""
 
     says: tuple[str, ...] = ("key", "info", "exposure")
-    """Attributes that are read of the object; others of the same names may mean anything."""
+    """Attributes that are read from the object. Its other attributes are ignored, whatever their names."""
     info: dict[str, Any]
     key: str
     reusable: bool
@@ -100,16 +99,16 @@ class _UserModel:
         self._said = said = self._read_said()
         self.info |= {"source_sha256": _source_digest(source), **said.info}
         self.reusable, self.key, self.exposure = said.key is not None, self._own_key(), said.exposure
-        # an object that inherits from our contracts has the method, and says whether it uses it
+        # an object that inherits from our contracts always has the method; its attribute says whether to call it
         self.fits_texts = bool(self._get("fits_texts", self._has("fit_texts")))
 
     def _own_key(self) -> str:
-        """By the object's own key and its source; without a key by what is known, for a run that continues."""
+        """Cache key from the object's key and source; without a key, from its weights and device, to resume a run."""
         known = [self.info.get(name) for name in ("weights_sha256", "device")]
         return cache_key(self._spec, _source_file(self._source), _source_digest(self._source), self._said.key or known)
 
     def fit_texts(self, texts: Sequence[str], groups: Sequence[Group] = ()) -> None:
-        """As of contracts.py, where the object has such a method; it gets the groups if it has a parameter of that
+        """As in contracts.py, if the object has such a method, which gets `groups` if it has a parameter of that
         name."""
         wanted = {"groups": groups} if "groups" in parameters_of(self._model.fit_texts) else {}
         with user_code(self._spec, "fit_texts"):
@@ -126,7 +125,7 @@ class _UserModel:
         return ids.astype(np.int64)
 
     def _get(self, name: str, default: Any) -> Any:
-        """An attribute of the user's object; it may be computed by code of theirs."""
+        """An attribute of the user's object. A property may run the user's code."""
         with user_code(self._spec, name):
             return getattr(self._model, name, default)
 
@@ -134,7 +133,7 @@ class _UserModel:
         return callable(self._get(method, None))
 
     def _read_said(self) -> _Said:
-        """What the object says of itself. Raises UserError for a value of the wrong type."""
+        """Read the object's attributes. Raises UserError for a value of the wrong type."""
         given = {name: value for name in self.says if (value := self._get(name, None)) is not None}
         try:
             return _Said(**given)
@@ -146,7 +145,7 @@ class _UserModel:
             ) from None
 
     def _call(self, method: str, *given: Any, **named: Any) -> np.ndarray:
-        """What a method of the user's object returns, as an array."""
+        """Call a method of the user's object; returns its result as an array."""
         with user_code(self._spec, method):
             return _array(getattr(self._model, method)(*given, **named))
 
@@ -163,7 +162,7 @@ class UserEncoder(_UserModel, DualEncoder):
         super().__init__(model, spec, source, device)
         self._width: int | None = None
         self._prepares = self._has("prepare")
-        self.info["embeddings"] = "brought to unit length"
+        self.info["embeddings"] = "scaled to unit length"
 
     @torch.no_grad()
     def encode_texts(self, texts: Sequence[str]) -> np.ndarray:
@@ -171,7 +170,7 @@ class UserEncoder(_UserModel, DualEncoder):
         return self._unit("encode_texts", texts)
 
     def prepare(self, image: Image.Image) -> Any:
-        """What the object's own `prepare` makes of an RGB image; the image where it has none."""
+        """The result of the object's own `prepare` for an RGB image; the image itself if it has no `prepare`."""
         if not self._prepares:
             return image
         with user_code(self._spec, "prepare"):
@@ -179,12 +178,12 @@ class UserEncoder(_UserModel, DualEncoder):
 
     @torch.no_grad()
     def encode_images(self, images: Sequence[Any]) -> np.ndarray:
-        """Unit embeddings of what `prepare` returned, float32 (n, d)."""
+        """Unit embeddings of outputs of `prepare`, float32 (n, d)."""
         return self._unit("encode_images", images)
 
     def _unit(self, method: str, inputs: Sequence[Any]) -> np.ndarray:
-        """Call `method`, check its embeddings and scale them to unit length, float32 (n, d); NaN where one is not
-        finite."""
+        """Call `method`, check its embeddings and scale them to unit length, float32 (n, d); NaN for embeddings
+        that are not finite."""
         vectors, n = self._call(method, list(inputs)), len(inputs)
         if vectors.dtype.kind != "f" or vectors.ndim != 2 or len(vectors) != n or vectors.shape[1] == 0:
             raise self._wrong(method, f"floating point embeddings of shape ({n}, width)", vectors)
@@ -197,7 +196,7 @@ class UserEncoder(_UserModel, DualEncoder):
             zero = int(np.argmin(lengths))
             words = f" ('{inputs[zero]}')" if isinstance(inputs[zero], str) else ""
             raise UserError(
-                f"{method} of {self._spec} gave nothing but zeros for input {zero + 1} of {n}{words}; such an "
+                f"{method} of {self._spec} gave only zeros for input {zero + 1} of {n}{words}; such an "
                 "embedding has no cosine."
             )
         return (wide / lengths).astype(np.float32)
@@ -227,10 +226,10 @@ class UserScorer(_UserModel, PairScorer):
 
     @torch.no_grad()
     def score_pairs(self, images: Sequence[Any], pairs: Pairs, contests: Contests = None) -> np.ndarray:
-        """As PairScorer.score_pairs, by the model's score_pairs or, one pair after another, by its score.
+        """As PairScorer.score_pairs, with the object's score_pairs or, pair by pair, with its score.
 
-        The model's score_pairs gets at most `batch` pairs at once. One that is contested gets all of them, and is told
-        their contests.
+        The object's score_pairs gets at most `batch` pairs per call. If it is contested, it gets all pairs, and
+        `contests` if it has a parameter of that name.
         """
 
         def compute(part: Sequence[int]) -> np.ndarray:
@@ -263,8 +262,8 @@ class UserScorer(_UserModel, PairScorer):
 
 
 class UserAnswerer(_UserModel, Answerer):
-    """A user's object with answer(images, question) as an Answerer; it gets `sample`, `max_tokens` and `temperature`
-    if it has parameters of these names."""
+    """A user's object with answer(images, question) as an Answerer; `answer` gets `sample`, `max_tokens` and
+    `temperature` if it has parameters of these names."""
 
     def answer_all(self, chats: Iterable[Chat], how: How, keep: Callable[[Chat, Answer], None]) -> None:
         """As Answerer.answer_all, one question after another."""
@@ -289,7 +288,7 @@ def adapt_answering(model: Any, spec: str, source: Any, device: str | None) -> A
 def networks_of(model: Any) -> list[torch.nn.Module]:
     """The torch modules that an object is or holds in its attributes and containers, at any depth."""
     found: list[torch.nn.Module] = []
-    seen: dict[int, Any] = {}  # holds the objects too, since the id of one that is gone may be given again
+    seen: dict[int, Any] = {}  # keeps the objects alive, since the id of a deleted object may be reused
     waiting = [model]
     while waiting:
         each = waiting.pop(0)
@@ -309,10 +308,10 @@ def networks_of(model: Any) -> list[torch.nn.Module]:
 
 @contextmanager
 def user_code(spec: str, doing: str) -> Iterator[None]:
-    """Context in which code of the model `spec` runs; `doing` says which, such as "encode_texts".
+    """Context for code of the model `spec`; `doing` names the code, such as "encode_texts".
 
-    Whatever the code raises, SystemExit too, becomes a UserError of one sentence, followed by the lines of the user's
-    own files that led there. A lack of memory is passed on, since batches are halved then.
+    All errors, also SystemExit, become a UserError of one sentence, followed by the traceback's lines in the user's own
+    files. Out-of-memory errors are passed on, since batches are then halved.
     """
     try:
         yield
@@ -329,7 +328,7 @@ def user_code(spec: str, doing: str) -> Iterator[None]:
 
 
 def _own_lines(error: BaseException) -> str:
-    """The lines of the user's files in a traceback; of a syntax error, the line that is none."""
+    """The lines of the user's files in a traceback; for a syntax error, the faulty line."""
     found = traceback.TracebackException.from_exception(error)
     if isinstance(error, SyntaxError) and error.filename and _is_own(error.filename):
         return "".join(list(found.format_exception_only())[:-1]).rstrip()
@@ -338,7 +337,7 @@ def _own_lines(error: BaseException) -> str:
 
 
 def _is_own(file: str) -> bool:
-    """Whether a source file is the user's: neither of Python, nor of an installed package, nor of this one."""
+    """Whether a source file is the user's: not of Python, an installed package, or this package."""
     path = Path(file)
     return path.is_file() and not any(path.resolve().is_relative_to(folder) for folder in _FOREIGN)
 
@@ -361,13 +360,13 @@ def _source_file(source: Any) -> Path | None:
 
 
 def _source_digest(source: Any) -> str | None:
-    """SHA-256 (hex) of that file."""
+    """SHA-256 (hex) of the source file of a class or function; None without a file."""
     file = _source_file(source)
     return hashlib.sha256(file.read_bytes()).hexdigest() if file else None
 
 
 def _array(given: Any) -> np.ndarray:
-    """What a user's method returned as an array: a tensor on any device, an array, or a list of either."""
+    """Convert a result of a user's method to an array: a tensor on any device, an array, or a list of either."""
     if isinstance(given, torch.Tensor):
         given = given.detach().cpu()
         return np.asarray(given.float() if given.is_floating_point() else given)

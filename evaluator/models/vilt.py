@@ -21,7 +21,7 @@ class ViltScorer(CrossEncoder):
     """A ViLT model as a PairScorer: one transformer reads the image's patches and the words together.
 
     `itm` is the logit of a match. Patches are embedded once per image; the transformer runs once per pair. All patches
-    are read in their order, and `max_image_length` of the configuration is ignored: it would draw patches at random.
+    are read in order; `max_image_length` of the configuration, which would sample patches at random, is ignored.
     """
 
     channels = ("itm",)
@@ -34,15 +34,15 @@ class ViltScorer(CrossEncoder):
         self.key = loaded.key("vilt", self._length)
 
     def token_counts(self, texts: Sequence[str]) -> list[int]:
-        """The number of tokens of each text before any are cut, its first and last included."""
+        """The number of tokens of each text before truncation, start and end included."""
         return [len(ids) for ids in self._loaded.tokenizer(list(texts), verbose=False)["input_ids"]] if texts else []
 
     def prepare(self, image: Image.Image) -> torch.Tensor:
-        """An RGB image as the model takes it, float32 (3, h, w)."""
+        """The model's input for an RGB image, float32 (3, h, w)."""
         return self._loaded.image_processor([image], return_tensors="pt")["pixel_values"][0]
 
     def match(self, images: Sequence[torch.Tensor], places: Sequence[int], texts: Sequence[str]) -> torch.Tensor:
-        """Logits of a match (n,), with gradients, of n texts, each with the prepared image at its place in `images`."""
+        """Logits of a match (n,), with gradients: text i with the prepared image images[places[i]]."""
         features = self._embed_patches(images)
         return self._score([features[place] for place in places], texts)[:, 0]
 
@@ -52,7 +52,7 @@ class ViltScorer(CrossEncoder):
     def _embed_patches(self, images: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         """The class token and the embedded patches of each prepared image with their positions, (1 + patches, d).
 
-        As `visual_embed` of the library, which embeds the images of a batch one by one and shuffles their patches.
+        Like `visual_embed` of transformers, but batched by image shape and without shuffling the patches.
         """
         parts, size = self._loaded.model.vilt.embeddings, self._loaded.model.config
         side = size.image_size // size.patch_size

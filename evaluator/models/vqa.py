@@ -49,28 +49,28 @@ _BATCH = 8
 _BLIP = {"blip": "BlipForQuestionAnswering"}
 _SAME = {torch.float32: 1e-4}
 _ROUNDED = 0.1
-"""How near log odds are that differ by rounding alone; in half precisions."""
+"""Tolerance of log odds for rounding in half precision."""
 
 
 class SharedPrefix:
-    """Prompts about one image that a causal model of transformers continues from their common beginning.
+    """Prompts about one image, whose common prefix a causal model of transformers computes once and caches.
 
-    Their ends are padded on the right. In causal attention a token reads only what is before it, so padding changes
+    The suffixes are padded on the right. In causal attention a token reads only earlier tokens, so padding changes
     nothing.
     """
 
     def __init__(self, model: Any, inputs: Any, prompts: Sequence[list[int]]):
-        """inputs: of the first prompt with its image, as the processor gives them, a batch of 1. prompts: token ids of
-        every prompt, in which the image has its place and is not yet spelled out.
+        """inputs: the processor's output for the first prompt with its image, a batch of 1. prompts: token ids of every
+        prompt, with the image's placeholder not yet expanded.
 
-        Raises ValueError where the tokens that the processor gives do not end as the first prompt does.
+        Raises ValueError if the processor's tokens do not end as the first prompt, or the cache has another length.
         """
         self._model = model
         ids = inputs["input_ids"][0]
         ends = _after_common(prompts)
         n = len(ids) - len(ends[0])
         if n < 1 or ids[n:].tolist() != ends[0]:
-            raise ValueError("the processor changes what follows the image")
+            raise ValueError("the processor changes the tokens after the image")
         before = {
             name: value[:, :n] if value.shape == inputs["input_ids"].shape else value for name, value in inputs.items()
         }
@@ -78,11 +78,11 @@ class SharedPrefix:
         self._past = model(**before, use_cache=True, **_no_logits(model))[self._cache]
         self._length = int(self._past.get_seq_length())
         if self._length != n:
-            raise ValueError("the model keeps another number of tokens than it reads")
+            raise ValueError("the model caches fewer or more tokens than it reads")
         self._ends = [torch.tensor(end, device=ids.device) for end in ends]
 
     def last_logits(self, rows: Sequence[int]) -> torch.Tensor:
-        """Logits (rows, vocabulary) of the token that follows each of some prompts."""
+        """Logits (rows, vocabulary) of the next token after each of the prompts `rows`."""
         past = copy.deepcopy(self._past)
         past.batch_repeat_interleave(len(rows))
         ends = [self._ends[row] for row in rows]
@@ -93,7 +93,7 @@ class SharedPrefix:
 
 
 def _after_common(prompts: Sequence[list[int]]) -> list[list[int]]:
-    """Each list without what all begin with; at least the last element of each stays.
+    """Each list without the common prefix of all; at least the last element of each is kept.
 
     >>> _after_common([[1, 2, 3, 9], [1, 2, 4, 5, 9]])
     [[3, 9], [4, 5, 9]]
@@ -109,25 +109,24 @@ def _parameters(model: Any) -> Mapping[str, Any]:
 
 
 def _no_logits(model: Any) -> dict[str, int]:
-    """The option for a single token's logits, which take much memory for all tokens of an image."""
+    """The option to compute a single token's logits, since logits of all tokens of an image take much memory."""
     return {"logits_to_keep": 1} if "logits_to_keep" in _parameters(model) else {}
 
 
 class VqaScorer(PairScorer, Answerer):
-    """A generative vision-language model as a PairScorer, one forward pass per pair over the image and the question;
-    and as an Answerer.
+    """A generative vision-language model as an Answerer and as a PairScorer, with one forward pass per pair over the
+    image and the question.
 
-    What the prompts of an image begin with, the image above all, is computed once for its texts where the model allows
-    it (SharedPrefix). Prompts are padded on the right, where padding changes neither attention nor positions of the
-    tokens that are read.
-    A text that contains one of the tokenizer's special tokens, such as the image placeholder, would break the prompt:
-    its score is NaN.
+    The common prefix of an image's prompts, mainly the image, is computed once if the model allows it (SharedPrefix).
+    Prompts are padded on the right, where padding changes neither attention nor positions of the tokens that are read.
+    A text with one of the tokenizer's special tokens, such as the image placeholder, would break the prompt: its score
+    is NaN.
     """
 
     channels = CHANNELS
     passes = 1
     shares_prefix: bool
-    """Whether the common beginning of an image's prompts is computed once; False computes each prompt whole."""
+    """Whether the common prefix of an image's prompts is computed once; if False, each prompt is computed whole."""
 
     def __init__(self, loaded: Pretrained):
         self._loaded, self.batch = loaded, BatchSize(_BATCH, PAIR)
@@ -150,11 +149,11 @@ class VqaScorer(PairScorer, Answerer):
         self.info = (
             loaded.info | asked | {"image_prefix": "computed once" if self.shares_prefix else "computed for each text"}
         )
-        generation = getattr(self._model, "generation_config", None)  # of answers, as is the template
+        generation = getattr(self._model, "generation_config", None)  # affects answers, as does the template
         self.key = loaded.key("vqa", asked, template, without_incidental(generation and generation.to_dict()))
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
-        """Fingerprints of the prompt's token ids, int64 (n, 4); nothing is cut off."""
+        """Fingerprints of the prompt's token ids, int64 (n, 4); prompts are not truncated."""
         return fingerprints(np.array(row, dtype=np.int64).tobytes() for row in self._ids(texts))
 
     @torch.inference_mode()
@@ -186,8 +185,8 @@ class VqaScorer(PairScorer, Answerer):
         return scores
 
     def answer_all(self, chats: Iterable[Chat], how: How, keep: Callable[[Chat, Answer], None]) -> None:
-        """As Answerer.answer_all: in batches, or one by one where answers are drawn, so that each has a seed alone, and
-        where an encoder reads the prompt, which padding may change."""
+        """As Answerer.answer_all, in batches. One by one if answers are sampled, so that each has its own seed, or if
+        an encoder reads the prompt, since padding may change its result."""
         source, alone = iter(chats), bool(how.temperature) or self._decoder_start is not None
         while part := list(islice(source, 1 if alone else self.batch.size)):
             askable = [chat for chat in part if not any(sign in chat.text for sign in self._special_tokens)]
@@ -203,7 +202,7 @@ class VqaScorer(PairScorer, Answerer):
         inputs = self._inputs([chat.show() for chat in chats], [chat.text for chat in chats], padding_side="left")
         torch.manual_seed(chats[0].seed)
         greedy = {"temperature": None, "top_p": None, "top_k": None}
-        # published models come with a choice of tokens, such as the likeliest alone
+        # replaces the sampling settings of published models, such as a top_k of 1
         drawn = {"temperature": how.temperature, "top_p": 1.0, "top_k": 0}
         made = self._model.generate(
             **inputs,
@@ -226,14 +225,14 @@ class VqaScorer(PairScorer, Answerer):
         return answers
 
     def _prefix(self, images: Sequence[Image.Image], texts: Sequence[str]) -> SharedPrefix:
-        """What the prompts of the one image begin with."""
+        """The shared prefix of the prompts of a single image."""
         return SharedPrefix(self._model, self._inputs([images], [question(texts[0])]), self._ids(texts))
 
     def _may_share(self) -> bool:
-        """Whether prompts may share what they begin with: they do on a grey image as on their own.
+        """Whether prompts may share their prefix: tested on a grey image, where both ways must give equal scores.
 
-        They do not where attention runs in both directions, where an encoder reads the prompt, or where positions are
-        counted in another way.
+        They may not if attention is bidirectional, an encoder reads the prompt, or positions are counted differently.
+        Raises UserError if the model cannot read an image and a question.
         """
         image, texts = Image.new("RGB", (224, 224), "grey"), ("a red cube", "a large blue sphere and a cone")
         with torch.inference_mode():
@@ -251,28 +250,28 @@ class VqaScorer(PairScorer, Answerer):
         return bool(torch.allclose(shared, whole, rtol=0, atol=_SAME.get(self._model.dtype, _ROUNDED)))
 
     def _prompt(self, asked: str, images: int = 1) -> str:
-        """The prompt with a place for each image, by the chat template where there is one."""
+        """The prompt with a placeholder for each image, by the chat template if there is one."""
         if not self._has_template:
             return f"{self._start or ''}{asked}"
         content = [*[{"type": "image"}] * images, {"type": "text", "text": asked}]
         return self._processor.apply_chat_template([{"role": "user", "content": content}], add_generation_prompt=True)
 
     def _ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """Token ids of the prompts of one text or more, in which the image is not yet spelled out."""
+        """Token ids of the prompts of at least one text, with the image's placeholder not yet expanded."""
         prompts = [self._prompt(question(text)) for text in texts]
         return self._loaded.tokenizer(prompts, **self._special(prompts[0]))["input_ids"]
 
     def _special(self, prompt: str) -> dict[str, bool]:
-        """Options of the tokenizer for prompts that begin with the start token already."""
+        """Options of the tokenizer: no special tokens are added to prompts that begin with the start token."""
         return {"add_special_tokens": False} if self._start and prompt.startswith(self._start) else {}
 
     def _inputs(self, images: Sequence[Sequence[Image.Image]], asked: Sequence[str], **more: Any) -> Any:
-        """The model's inputs for questions about some images each; more: options of the processor."""
+        """The model's inputs for questions, each with its images. more: options of the processor."""
         prompts = [self._prompt(each, len(shown)) for each, shown in zip(asked, images, strict=True)]
         if not self._has_template and max(map(len, images)) > 1:
             raise UserError(
-                f"The processor of '{self._loaded.info['weights']}' takes one image a question; leave --protocol pairs "
-                "out, or add its chat_template.jinja."
+                f"The processor of '{self._loaded.info['weights']}' takes one image per question; leave --protocol "
+                "pairs out, or add its chat_template.jinja."
             )
         shown: list[Any] = [list(each) for each in images] if self._has_template else [each[0] for each in images]
         special = self._special(prompts[0])
@@ -287,7 +286,7 @@ class VqaScorer(PairScorer, Answerer):
             begin = torch.full((len(texts), 1), self._decoder_start, device=self._loaded.device)
             return self._model(**inputs, decoder_input_ids=begin).logits[:, -1]
         mask = inputs.get("attention_mask", torch.ones_like(inputs["input_ids"]))
-        # counted from the end, since GIT has its image, which is not in the mask, before the text
+        # counted from the end: GIT puts its image, which is not in the mask, before the text
         last = (mask * torch.arange(mask.shape[1], device=mask.device)).argmax(1) - mask.shape[1]
         if self._selects_logits:
             kept, last = last.unique(return_inverse=True)
@@ -319,7 +318,7 @@ class VqaScorer(PairScorer, Answerer):
 
 
 def _decoder_start(model: Any) -> int | None:
-    """The token that an encoder-decoder begins its answer with; None for a decoder alone."""
+    """The first token of an encoder-decoder's answer; None for a decoder-only model."""
     texts = model.config.get_text_config()
     if not (getattr(model.config, "is_encoder_decoder", False) or getattr(texts, "is_encoder_decoder", False)):
         return None
@@ -331,7 +330,7 @@ def _decoder_start(model: Any) -> int | None:
 def load_vqa(
     name: str, device: str | None, *, first_token: FirstToken = "cls", **how: Unpack[Storage]
 ) -> VqaScorer | BlipVqaScorer:
-    """Load a folder or a name on the Hub. first_token: as for load_blip; only BLIP has another one.
+    """Load a folder or a name on the Hub. first_token: as for load_blip; only BLIP takes `enc`.
 
     Raises UserError when the model does not answer questions about an image.
     """
@@ -340,12 +339,12 @@ def load_vqa(
     if loaded.model.config.model_type in _BLIP:
         return BlipVqaScorer(loaded, first_token)
     if first_token != "cls":
-        raise UserError(f"'{name}' is no BLIP, which alone has first_token={first_token}; leave it out.")
+        raise UserError(f"'{name}' is not a BLIP model, and only those take first_token={first_token}; leave it out.")
     return VqaScorer(loaded)
 
 
 def as_vqa_scorer(loaded: Pretrained) -> VqaScorer | BlipVqaScorer | None:
-    """The scorer of a loaded model; None where its class is that of no model that answers questions."""
+    """The scorer of a loaded model; None if its class does not answer questions about images."""
     model_type, name = loaded.model.config.model_type, type(loaded.model).__name__
     if _BLIP.get(model_type) == name:
         return BlipVqaScorer(loaded)

@@ -16,7 +16,7 @@ from generator.base.errors import UserError
 QUESTION = 'Does this figure show "{}"? Please answer yes or no.'
 CHANNELS = ("log_odds", "p_yes")
 _ROUNDED = 1e-7
-"""What sums of listed probabilities, float32, may differ from 1."""
+"""Rounding error of a sum of listed probabilities, float32."""
 _WORD_STARTS = "Ġ▁ "
 
 
@@ -39,9 +39,9 @@ def spelled(token: str) -> str:
 
 
 class AnswerTokens:
-    """The tokens that spell yes and those that spell no, with or without a leading space and capitals.
+    """The ids of tokens that spell yes, and of tokens that spell no, with or without a leading space and capitals.
 
-    Raises UserError when the tokenizer has none for one of the two.
+    Raises UserError when the tokenizer has no token for yes or for no.
     """
 
     def __init__(self, tokenizer: Any, name: str):
@@ -74,9 +74,9 @@ class Score(NamedTuple):
 def score_of_tokens(listed: Sequence[tuple[str, float]]) -> Score | None:
     """The score from the most likely first tokens and their log-probabilities; None where neither yes nor no is listed.
 
-    Probabilities are summed over all tokens that spell an answer. An answer that is not listed is less likely than each
-    listed token, and than what the listed ones leave over: that bound stands for it, so the log odds are at least as
-    far from 0. A probability of 0, such as that of the -9999 which some endpoints give, is not listed.
+    Probabilities are summed over all tokens that spell an answer. For an answer that is not
+    listed, an upper bound is used: the least listed probability, or 1 minus the listed sum if smaller. The true log
+    odds are at least as far from 0. A token of probability 0 (some endpoints give -9999) counts as not listed.
 
     >>> score_of_tokens([("Yes", math.log(0.75)), ("no", math.log(0.25))]).p_yes
     0.75

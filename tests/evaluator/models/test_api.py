@@ -130,7 +130,7 @@ def test_prose_and_refusals_are_unscored_and_counted(server: Server) -> None:
 
 def test_an_endpoint_that_answers_nothing_ends_the_run(server: Server) -> None:
     model = load(server, "breaking")
-    with pytest.raises(UserError, match=r"answers no more, none of the last 6 questions \(.*out of order.*\); mend it"):
+    with pytest.raises(UserError, match=r"has stopped answering, 6 questions in a row \(.*out of order.*\); mend it"):
         model.score_pairs(IMAGES, PAIRS)
 
 
@@ -145,7 +145,7 @@ def test_a_run_says_its_cost_and_continues(
     first = succeed("score", *command, "--out", tmp_path / "a")
     record = read_json(tmp_path / "a" / "run.json")
     pairs = record["counts"]["requests"] - 1 + record["counts"]["refused"]
-    assert f"{pairs} pairs of image and text to ask about, a request each" in first.stderr
+    assert f"{pairs} pairs of image and text to ask about, one request each" in first.stderr
     assert f"about {30 * pairs:,} prompt tokens" in first.stderr
     assert f"refused {record['counts']['refused']}" in first.stderr
     assert record["model"] == spec
@@ -166,7 +166,7 @@ def test_a_run_says_its_cost_and_continues(
     [
         ("missing", (), "refuses 'missing' (Error code: 404"),
         ("closed", (), "put its key in the environment variable OPENAI_API_KEY"),
-        ("page", (), "about an image with 'page' (what it gave is no chat completion)"),
+        ("page", (), "about an image with 'page' (its response is no chat completion)"),
         ("plain", ("--device", "cpu"), "runs at its endpoint and not on 'cpu'"),
         ("", (), "start it or mend its URL"),
     ],

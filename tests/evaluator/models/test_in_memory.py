@@ -116,5 +116,5 @@ def test_networks_are_left_as_they_were_found(clip: tuple[tuple[Any, ...], str])
 
 def test_an_object_stays_on_its_device() -> None:
     check_device(None)
-    with pytest.raises(UserError, match="The device 'cuda' is for a model that is named; move your object there"):
+    with pytest.raises(UserError, match="The device 'cuda' is for a model given by its spec; move your object there"):
         check_device("cuda")

@@ -28,7 +28,7 @@ def test_every_item_is_computed_once_in_order(most: int, caplog: pytest.LogCaptu
     assert [i for part, _ in found for i in part] == list(range(50))
     assert all(total == sum(part) for part, total in found)
     assert max(sizes) == batch.size == {1: 1, 3: 2, 7: 4, 100: 16}[most]
-    assert ("going on with batches of" in caplog.text) == (most < 16)
+    assert ("continuing with batches of" in caplog.text) == (most < 16)
 
 
 @pytest.mark.parametrize("error", [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory")])
@@ -42,7 +42,7 @@ def test_what_is_finished_is_kept_and_one_item_too_many_is_said(error: Exception
         return len(items)
 
     batches = batch.run(compute, range(10))
-    with pytest.raises(UserError, match=r"^There is no memory for one text; choose --device cpu or a smaller model\."):
+    with pytest.raises(UserError, match=r"^Not enough memory for one text; choose --device cpu or a smaller model\."):
         finished.extend(i for part, _ in batches for i in part)
     assert finished == [0, 1, 2, 3, 4, 5]
 

@@ -72,7 +72,7 @@ def test_unused_modules_are_dropped_and_may_be_missing(vilt: Path, tmp_path: Pat
     [
         ("vilt", "vilt:", r"; give vilt: a ViLT model with a retrieval head\."),
         ("blip", "blip:", r"; give blip: a BLIP model with retrieval heads\."),
-        ("blip", "hf:", ", which is none of the dual encoders of hf: "),
+        ("blip", "hf:", ", which is not a dual encoder of hf: "),
         ("blip", "vqa:", r"; give vqa: a model that answers questions\."),
         ("gpt2", "blind:lm:", r"; give blind:lm: a causal language model\."),
     ],

@@ -97,7 +97,7 @@ def test_two_methods_are_a_dual_encoder_whose_score_is_the_cosine(made: Callable
     assert np.array_equal(model.tokens(TEXTS), fingerprints(t.encode() for t in TEXTS))
     assert len({row.tobytes() for row in model.tokens([*TEXTS, TEXTS[0]])}) == 3
     assert model.info["weights"] == "python:own_model:Model"
-    assert model.info["embeddings"] == "brought to unit length"
+    assert model.info["embeddings"] == "scaled to unit length"
 
 
 def test_networks_are_counted_put_on_the_device_and_not_left_training(made: Callable[..., Any]) -> None:
@@ -167,7 +167,7 @@ WRONG = {  # model: what is changed, into what, what is said
         ENCODER,
         "+ 1 for",
         "* 0 for",
-        "encode_images .* nothing but zeros for input 1 of 2; such an embedding has no cosine",
+        "encode_images .* only zeros for input 1 of 2; such an embedding has no cosine",
     ),
     "text": (SCORER, "return", "return '0.5' or", "Expected score of .* to give one number for 'a', got <U3"),
     "shape": (
@@ -208,7 +208,7 @@ def test_what_a_method_gives_wrong_is_named_in_one_sentence(mistake: str, made: 
 @pytest.mark.parametrize(
     ("source", "spec", "said"),
     [
-        (ENCODER, "python:no_such_module:Model", "There is no Python module 'no_such_module' in .*; run where it is"),
+        (ENCODER, "python:no_such_module:Model", "There is no Python module 'no_such_module' in .*; run in its folder"),
         (ENCODER, "python:own_model.deeper:Model", "There is no Python module 'own_model.deeper'"),
         (ENCODER, "python:own_model:Modell", "There is no 'Modell' in the module own_model: it has Model"),
         (
@@ -399,9 +399,7 @@ def test_a_file_need_not_be_in_the_working_directory(
 def test_a_file_that_is_no_module_of_its_own_is_refused(written: Callable[..., str], tmp_path: Path) -> None:
     written(ENCODER, "json_of_mine")
     (tmp_path / "json.py").write_text(ENCODER)
-    with pytest.raises(
-        UserError, match=r"The name of 'json.py' is that of another module, 'json', .*; rename the file"
-    ):
+    with pytest.raises(UserError, match=r"'json.py' has the name of another module, 'json', .*; rename the file"):
         _load("python:json.py:Model")
     with pytest.raises(UserError, match=r"There is no file 'nowhere.py' in .*; give the path of the file"):
         _load("python:nowhere.py:Model")

@@ -271,7 +271,7 @@ def test_blip_alone_has_another_first_token(tmp_path: Path, llava: Path) -> None
     by_cls, by_enc = (scored(model, pictures(), TEXTS)[..., 0] for model in found)
     assert found[0].key != found[1].key
     assert np.abs(by_enc - by_cls).max() > 0.1 * by_cls.std()
-    with pytest.raises(UserError, match="is no BLIP, which alone has first_token=enc; leave it out"):
+    with pytest.raises(UserError, match="is not a BLIP model, and only those take first_token=enc; leave it out"):
         load_model(f"vqa:{llava},first_token=enc", "cpu")
 
 

@@ -149,7 +149,7 @@ def test_batches_are_halved_when_memory_runs_out(
     assert max(Counter(cramped.scored).values()) == 1
     if contested:
         assert max(Counter(name for images, _, _ in cramped.calls for name in images).values()) == 1
-    assert "Out of memory: going on with batches of" in caplog.text
+    assert "Out of memory: continuing with batches of" in caplog.text
 
 
 @pytest.mark.full

@@ -184,7 +184,7 @@ def test_a_run_that_breaks_goes_on_and_asks_nothing_twice(tmp_path: Path) -> Non
     benchmark = captions_of_items(tmp_path / "items", 60)
     with serving(Rules, answers=50, wait=0.02) as server:
         place = ("ask", f"table:{benchmark}", "--model", server.spec("even", concurrency=4), "--out", tmp_path / "run")
-        assert_ends(score_command(*place), "answers no more", "out of order")
+        assert_ends(score_command(*place), "has stopped answering", "out of order")
         answered = 50
         server.handler.answers = 10**9
         failed = server.asked.total() - answered
@@ -213,7 +213,7 @@ def test_a_budget(server: Server, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rule", "said"),
     [
-        ("page", "what it gave is no chat completion"),
+        ("page", "its response is no chat completion"),
         ("closed", "put its key in the environment variable OPENAI_API_KEY"),
         ("busy", "run the same command again later"),
     ],
