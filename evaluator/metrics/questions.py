@@ -16,7 +16,7 @@ Won = tuple[np.ndarray, np.ndarray]
 
 
 def all_won(pairs: Iterable[tuple[np.ndarray, np.ndarray]], tolerance: float = TOLERANCE) -> Won:
-    """Whether the first score (n,) of every pair beats the second (n,). Lost only to ties: no pair is lost.
+    """Whether the first score (n,) of every pair beats the second (n,). Lost only to ties: none is lost.
 
     >>> [each.tolist() for each in all_won([(np.array([0.3, 0.2, 0.1]), np.array([0.1, 0.2, 0.2]))])]
     [[True, False, False], [False, True, False]]

@@ -1,1 +1,1 @@
-"""Families of models behind one registry."""
+"""The models that are evaluated: families of models behind one registry."""

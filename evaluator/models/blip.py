@@ -113,7 +113,7 @@ class BlipVqaScorer(_Blip):
     def _answer(self, questions: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """Logits (n, vocabulary) of the answer's first token, from states (n, longest, d) of questions of `lengths`.
 
-        Questions of one length are decoded together, without padding: transformers lets the decoder attend to it.
+        Questions of equal length are decoded together, because transformers lets the decoder attend to padding.
         """
         decoder, start = self._loaded.model.text_decoder, self._loaded.model.decoder_start_token_id
         logits: dict[int, torch.Tensor] = {}

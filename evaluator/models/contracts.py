@@ -94,7 +94,7 @@ class BatchSize:
     def run(
         self, compute: Callable[[Sequence[Item]], Result], items: Sequence[Item]
     ) -> Iterator[tuple[Sequence[Item], Result]]:
-        """Yield consecutive batches of `items`, each with what `compute` returns for it.
+        """Yield consecutive batches of `items`, each with its result of `compute`.
 
         A batch that runs out of memory is halved and computed again; yielded batches are never recomputed. Raises
         UserError when memory runs out for a single item.
@@ -132,7 +132,7 @@ class BatchSize:
         while self.size >= tried:
             self.size //= 2
         if torch := sys.modules.get("torch"):  # not imported here: metrics are computed without it
-            torch.cuda.empty_cache()  # does nothing where no GPU is used
+            torch.cuda.empty_cache()  # does nothing without a GPU
         logger.info(f"Out of memory: continuing with batches of {self.size}.")
 
 

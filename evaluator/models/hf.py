@@ -195,8 +195,8 @@ _ENCODERS = {"blip": BlipEncoder, "qwen3_vl": QwenEncoder}
 
 
 def load_hf(name: str, device: str | None, **how: Unpack[Precision]) -> HfEncoder:
-    """Load `OWNER/NAME`, `OWNER/NAME@REVISION` or a folder. Raises UserError when the model is missing or no dual
-    encoder."""
+    """Load `OWNER/NAME`, `OWNER/NAME@REVISION` or a folder. Raises UserError when the model is missing or is not a
+    dual encoder."""
     source = find_source(name, "hf:")
     config = read_config(source)
     model_type = str(config.get("model_type"))

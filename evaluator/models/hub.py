@@ -1,5 +1,5 @@
 """Find a pretrained model (a folder, a file, or a repository of the Hugging Face Hub), check its files, and explain
-errors of loading."""
+loading errors."""
 
 import logging
 import re
@@ -65,7 +65,7 @@ def find_source(name: str, option: str, index: str = "config.json") -> Source:
     """Read `FOLDER`, `OWNER/NAME` or `OWNER/NAME@REVISION`. A folder holds the file `index`.
 
     option: the family or option to which the name was given, such as `vilt:` or `--language-model`. Raises UserError
-    when the folder or its `index` is missing, the folder holds an adapter, or the name is no possible Hub name.
+    when the folder or its `index` is missing, the folder holds an adapter, or the name cannot be a Hub name.
     """
     mend = f"give {option} a folder that save_pretrained wrote, or OWNER/NAME of the Hugging Face Hub"
     folder = Path(name).expanduser()
@@ -104,7 +104,7 @@ def loading(source: Source) -> Iterator[None]:
             yield
     except UserError:
         raise
-    except Exception as error:  # every library has errors of its own
+    except Exception as error:  # libraries raise errors of many types
         raise UserError(_explained(source, error)) from error
 
 

@@ -67,7 +67,7 @@ class OpenClipEncoder(TowerEncoder):
 
     def token_counts(self, texts: Sequence[str]) -> list[int]:
         """As TowerEncoder.token_counts."""
-        read = getattr(self._tokenizer, "tokenizer", None)  # of transformers; open_clip's own adds start and end itself
+        read = getattr(self._tokenizer, "tokenizer", None)  # of transformers; open_clip's own omits start and end
         return [
             len(self._tokenizer.encode(text)) + 2 if read is None else len(read(text)["input_ids"]) for text in texts
         ]
@@ -142,7 +142,7 @@ def _suggest(name: str, known: list[str]) -> str:
 def _load_folder(folder: Path, given: str, device: str | None) -> OpenClipEncoder:
     if not (folder / CONFIG).is_file():
         raise UserError(f"'{folder}' is no folder with {CONFIG}; give a folder that open_clip wrote.")
-    read_json(folder / CONFIG)  # raises UserError where it is damaged
+    read_json(folder / CONFIG)  # raises UserError if it is damaged
     check_files(folder)
     encoder = _load(f"local-dir:{folder}", None, False, device, _OWN)
     encoder.info["weights"] = given
@@ -179,7 +179,7 @@ def _describe(step: Any) -> str:
 def check_open_clip_config(config: Any, given: str) -> None:
     """Raise UserError if a model's configuration asks for foreign code or names a path.
 
-    `config` is the `model_cfg` of open_clip_config.json, `given` what the user named.
+    `config` is the `model_cfg` of open_clip_config.json, `given` the model as the user named it.
     """
     parts: list[Any] = [config.get(name) for name in ("text_cfg", "vision_cfg")] if isinstance(config, Mapping) else []
     if not parts or not all(isinstance(part, Mapping) for part in parts):
@@ -221,6 +221,6 @@ def check_plain_sizes(config: Any, given: str) -> None:
         for key, value in (part if isinstance(part, Mapping) else {name: part}).items():
             if not all(isinstance(each, int | float) for each in (value if isinstance(value, list) else [value])):
                 raise UserError(
-                    f"The open_clip_config.json of '{given}' has {key} = {value!r}, and `score train` writes numbers "
-                    f"alone; load it as open_clip:local-dir:{given} if you trust it."
+                    f"The open_clip_config.json of '{given}' has {key} = {value!r}, but `score train` writes only "
+                    f"numbers; load it as open_clip:local-dir:{given} if you trust it."
                 )

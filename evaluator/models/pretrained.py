@@ -1,4 +1,4 @@
-"""Load a model of transformers with its tokenizer and image processor, without running foreign code, and record it."""
+"""Load a model of transformers with its tokenizer and image processor, without foreign code, and describe it for runs."""
 
 import re
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Any, Literal, Unpack
 
 import torch
 from PIL import Image
-from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
+from typing_extensions import TypedDict  # pydantic requires this one before Python 3.12
 
 from evaluator.models.contracts import cache_key
 from evaluator.models.hub import Source, find_source, loading
@@ -243,7 +243,7 @@ def check_weights(name: str, model: Any, report: Mapping[str, Any]) -> None:
 def check_tokenizer(name: str, tokenizer: Any, config: Any) -> None:
     """Raise UserError for a tokenizer without files, or with ids of words for which the model has no embedding."""
     spelled = {tuple(ids) for ids in tokenizer([*_LETTERS], add_special_tokens=False)["input_ids"]}
-    if len(spelled) == 1:  # transformers makes an empty tokenizer where the files are missing
+    if len(spelled) == 1:  # transformers makes an empty tokenizer if the files are missing
         raise UserError(f"'{name}' has no tokenizer files; add those that the model was published with.")
     size = getattr(config.get_text_config(), "vocab_size", None)
     # special tokens that occur in no text, such as padding, may have ids beyond the embeddings

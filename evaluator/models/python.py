@@ -46,7 +46,7 @@ def load_answering(name: str, device: str | None, **arguments: str) -> Answerer:
 def _made(name: str, device: str | None, arguments: dict[str, str]) -> tuple[Any, str, Any]:
     """Import `package.module:factory` or `file.py:factory` and call it; returns the object, its spec and the factory.
 
-    The factory is called with `arguments`, and with `device` (a torch.device) where it has a parameter of that name.
+    The factory is called with `arguments`, and with `device` (a torch.device) if it has a parameter of that name.
     Raises UserError when the module or factory does not exist or raises an error.
     """
     spec = ",".join([f"python:{name}", *(f"{key}={value}" for key, value in arguments.items())])
@@ -75,7 +75,7 @@ def _made(name: str, device: str | None, arguments: dict[str, str]) -> tuple[Any
 def _import(place: str, spec: str) -> ModuleType:
     """Import a module by name or file. Other modules of its folder can be imported, as when Python runs the file.
 
-    Raises UserError when there is none, when a file has the name of another module, or when importing it raises an
+    Raises UserError when it does not exist, when a file has the name of another module, or when importing it raises an
     error.
     """
     file = Path(place).expanduser().resolve() if place.endswith(".py") else None
@@ -83,14 +83,14 @@ def _import(place: str, spec: str) -> ModuleType:
         raise UserError(f"There is no file '{place}' in {os.getcwd()}; give the path of the file that has the model.")
     folder, name = (str(file.parent), file.stem) if file else (os.getcwd(), place)
     if folder not in sys.path:
-        sys.path.insert(0, folder)  # kept, as Python does, for what the model imports later
+        sys.path.insert(0, folder)  # kept, as Python does, for later imports of the model
     importlib.invalidate_caches()
     with user_code(spec, f"importing the {'file' if file else 'module'}"):
         try:
             module = importlib.import_module(name)
         except ModuleNotFoundError as error:
             if error.name is None or not f"{name}.".startswith(f"{error.name}."):
-                raise  # something that the user's module imports
+                raise  # a module that the user's module imports
             raise UserError(
                 f"There is no Python module '{name}' in {folder} or where Python looks; run in its folder, set "
                 "PYTHONPATH, or give its file."

@@ -87,7 +87,7 @@ PLUGINS = "jackalope.models"
 
 
 def families() -> dict[str, Family]:
-    """All families by name: those of this package and those that installed packages add.
+    """All families by name: from this package and from other installed packages.
 
     Raises UserError when two packages offer the same name.
     """
@@ -148,7 +148,7 @@ def read_spec(text: str) -> Spec:
 
 
 def check_path(spec: Spec) -> None:
-    """Raise UserError where a spec names a file or folder of this machine that does not exist.
+    """Raise UserError if a spec names a file or folder of this machine that does not exist.
 
     Imports no model library, which takes seconds, and ignores names that may be on a hub.
     """

@@ -73,8 +73,8 @@ def adapt(model: Any, spec: str, source: Any, device: str | None) -> Model:
         return UserEncoder(model, spec, source, device)
     if callable(getattr(model, "score_pairs", None)) or callable(getattr(model, "score", None)):
         return UserScorer(model, spec, source, device)
-    lacking = f"has {encoders[0]} alone" if encoders else f"({type(model).__name__}) has no method to score with"
-    asked = " (`score ask` asks one with answer)" if callable(getattr(model, "answer", None)) else ""
+    lacking = f"has only {encoders[0]}" if encoders else f"({type(model).__name__}) has no method to score with"
+    asked = " (`score ask` takes a model with answer)" if callable(getattr(model, "answer", None)) else ""
     raise UserError(f"The model of {spec} {lacking}; give it {_WANTED}{asked}.")
 
 
@@ -257,7 +257,7 @@ class UserScorer(_UserModel, PairScorer):
             scores = np.array([one.item() for one in each], np.float64).reshape(-1, 1)
         if scores.dtype.kind not in "fiu" or scores.shape != expected:
             raise self._wrong(method, f"numbers of shape {expected}", scores)
-        # NaN leaves items unscored and named, while infinity would win or lose every comparison
+        # NaN marks items as unscored, while infinity would win or lose every comparison
         return np.where(np.isfinite(scores), scores, np.nan).astype(np.float32)
 
 
@@ -374,5 +374,5 @@ def _array(given: Any) -> np.ndarray:
         given = [_array(each) for each in given]
     try:
         return np.asarray(given)
-    except ValueError:  # rows of several lengths
+    except ValueError:  # rows of different lengths
         return np.asarray([*given, None], dtype=object)[:-1]

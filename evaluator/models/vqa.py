@@ -1,6 +1,6 @@
-"""`vqa:` models: generative vision-language models, asked whether the image shows what a text says.
+"""`vqa:` models: generative vision-language models, asked yes or no whether an image shows what a text says.
 
-The question is that of VQAScore (Lin et al. 2024, "Evaluating Text-to-Visual Generation with Image-to-Text Generation",
+The question comes from VQAScore (Lin et al. 2024, "Evaluating Text-to-Visual Generation with Image-to-Text Generation",
 section 3); the score is the log odds of yes against no.
 """
 
@@ -238,7 +238,7 @@ class VqaScorer(PairScorer, Answerer):
         with torch.inference_mode():
             try:
                 whole = self._answers.scores(self._logits([image] * 2, texts))
-            except Exception as error:  # every model has errors of its own
+            except Exception as error:  # models raise errors of many types
                 raise self._unfit(f"{type(error).__name__}: {first_line(error)}") from error
             if self._decoder_start is not None:
                 return False
@@ -305,7 +305,7 @@ class VqaScorer(PairScorer, Answerer):
         try:
             if (self._inputs([[Image.new("RGB", (224, 224))]], [question("a")])["input_ids"] == placeholder).any():
                 return
-        except Exception as error:  # every processor has errors of its own
+        except Exception as error:  # processors raise errors of many types
             reason = f"{type(error).__name__}: {first_line(error)}"
         raise self._unfit(reason)
 

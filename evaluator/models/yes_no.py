@@ -1,6 +1,6 @@
 """The yes-or-no question about an image and a text, and its score: from logits or listed tokens.
 
-The question is that of VQAScore (Lin et al. 2024, "Evaluating Text-to-Visual Generation with Image-to-Text Generation",
+The question comes from VQAScore (Lin et al. 2024, "Evaluating Text-to-Visual Generation with Image-to-Text Generation",
 section 3).
 """
 
@@ -72,11 +72,11 @@ class Score(NamedTuple):
 
 
 def score_of_tokens(listed: Sequence[tuple[str, float]]) -> Score | None:
-    """The score from the most likely first tokens and their log-probabilities; None where neither yes nor no is listed.
+    """The score from the most likely first tokens and their log-probabilities; None if neither yes nor no is listed.
 
-    Probabilities are summed over all tokens that spell an answer. For an answer that is not
-    listed, an upper bound is used: the least listed probability, or 1 minus the listed sum if smaller. The true log
-    odds are at least as far from 0. A token of probability 0 (some endpoints give -9999) counts as not listed.
+    Probabilities are summed over all tokens that spell an answer. An answer that is not listed gets an upper bound: the
+    least listed probability, or 1 minus the listed sum if that is less. The true log odds are at least as far from 0. A
+    token of probability 0 (some endpoints give -9999) counts as not listed.
 
     >>> score_of_tokens([("Yes", math.log(0.75)), ("no", math.log(0.25))]).p_yes
     0.75

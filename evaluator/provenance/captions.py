@@ -1,4 +1,4 @@
-"""Extract attribute–object bindings from captions; synonyms of their words."""
+"""Extract attribute–object bindings from captions; match nouns by their singular, and words by synonyms."""
 
 import logging
 import re

@@ -111,7 +111,7 @@ def _named(binding: str, named: Collection[tuple[str | None, str | None]]) -> bo
 
 
 def _said_of_captions(overlaps: list[Overlap]) -> str:
-    """The sentence for a corpus in which no caption and no file was found to hold anything held out or scored."""
+    """The sentence for a corpus whose captions name nothing held out and whose files include no scored image."""
     of = {each.what: f"{each.of:,} {each.what}" for each in overlaps}
     found = [
         f"no noun phrase of the captions names any of the {of[what]}" for what in (_BINDINGS, _ATOMS) if what in of

@@ -35,7 +35,7 @@ class Exposure:
     objects: an entry for each value of each object. triples: subject, relation and object of relations, by category.
     scenes: names of the training scenes by content (`scene_names`), so that copies in other datasets are recognised.
     described: whether the content of all images is known; False for a corpus, whose captions alone are read.
-    complete: whether this is the model's whole training; False after fine-tuning a model whose own training is unknown.
+    complete: whether this is the model's whole training; False after fine-tuning a model of unknown training.
     """
 
     objects: frozenset[Seen] = frozenset()

@@ -26,7 +26,7 @@ def parts_of_speech() -> dict[str, str]:
     """Penn Treebank tags by lower-case word. A lower-case entry wins over a capitalised one.
 
     The lexicon is that of Brill's tagger (Brill 1992; Brown corpus and Penn Treebank), MIT licence. Raises UserError
-    where textblob is not installed. The package is not imported: only its file is read.
+    if textblob is not installed. The package is not imported: only its file is read.
     """
     check_installed("textblob")
     spec = find_spec("textblob")

@@ -37,7 +37,7 @@ def load_diffusion(name: str, device: str | None, **options: Unpack[Options]) ->
 
 
 def _read_index(source: Source) -> dict[str, Any]:
-    """The pipeline's model_index.json. Raises UserError when it is not of a known kind of pipeline."""
+    """The pipeline's model_index.json. Raises UserError for an unsupported pipeline."""
     from diffusers import DiffusionPipeline
 
     with loading(source):

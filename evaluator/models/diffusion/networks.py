@@ -47,7 +47,7 @@ class Network(ABC):
 
     @property
     def longest(self) -> int | None:
-        """The longest side of an image in pixels that the network has positions for; None for any."""
+        """The longest side of an image in pixels that the network's positions allow; None for no limit."""
         return None
 
     def tokenizers(self) -> list[tuple[Any, int]]:
@@ -158,7 +158,7 @@ class Flux(Network):
 
     @property
     def side(self) -> int:
-        """The pipeline's default, since the network has no size of its own."""
+        """The pipeline's default, since the network's configuration has no size."""
         return int(self.pipe.default_sample_size * self.pipe.vae_scale_factor)
 
     def tokenizers(self) -> list[tuple[Any, int]]:

@@ -130,7 +130,7 @@ def nested_order(total: int, seed: int) -> np.ndarray:
     """A random order of `total` samples, int64, in which every prefix covers the range evenly (Owen 1995).
 
     The range is halved again and again. Samples alternate between the halves, and chance decides which half comes
-    first. So the first 2^k samples have a random place in each of 2^k equal parts.
+    first. So each of 2^k equal parts holds one of the first 2^k samples, at a random place.
     """
     rng = np.random.default_rng([seed, 1])
 

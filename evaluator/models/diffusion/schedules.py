@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Unpack
 
 import numpy as np
 from pydantic import Field
-from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
+from typing_extensions import TypedDict  # pydantic requires this one before Python 3.12
 
 from evaluator.models.diffusion.noising import nested_order, staged_order
 from generator.base.errors import UserError

@@ -31,10 +31,10 @@ _LOSSES: dict[str, Callable[..., torch.Tensor]] = {"l2": F.mse_loss, "l1": F.l1_
 class DiffusionClassifier(PairScorer):
     """A pipeline of diffusers as a PairScorer. Scores are minus errors, so that higher is better.
 
-    `relative` is minus the mean difference between a text's error and the unconditional one, over the text's samples.
+    `relative` is minus the mean difference between a text's error and the unconditional error, over the text's samples.
     `conditional` is minus the error: that difference plus the mean unconditional error over all samples of the image.
-    Within an image both rank alike. Between images use `relative`, because the unconditional error measures how hard
-    the image is.
+    Within an image both give the same ranking. Between images use `relative`, because the unconditional error measures
+    how hard the image is.
     """
 
     channels = ("conditional", "relative")

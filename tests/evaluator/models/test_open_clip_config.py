@@ -129,7 +129,7 @@ def test_every_configuration_of_the_library_passes() -> None:
 def test_a_trained_model_has_sizes_alone(tiny: Callable[..., Tiny], more: dict[str, Any]) -> None:
     check_plain_sizes(tiny().config, "given")
     for part in ("text_cfg", "vision_cfg"):
-        with pytest.raises(UserError, match="`score train` writes numbers alone"):
+        with pytest.raises(UserError, match="`score train` writes only numbers"):
             check_plain_sizes({**tiny().config, part: {**tiny().config[part], **more}}, "given")
-    with pytest.raises(UserError, match="writes numbers alone"):
+    with pytest.raises(UserError, match="writes only numbers"):
         check_plain_sizes({**tiny().config, "custom": "x"}, "given")

@@ -226,7 +226,7 @@ def test_what_a_method_gives_wrong_is_named_in_one_sentence(mistake: str, made: 
         (
             "class Model:\n  def encode_texts(self, t): pass",
             "python:own_model:Model",
-            "has encode_texts alone; give it",
+            "has only encode_texts; give it",
         ),
         (BULK + "    channels = 'fit'\n", "python:own_model:Model", "The attribute `channels` of .* is 'fit' "),
         (
