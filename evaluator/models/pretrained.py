@@ -1,4 +1,4 @@
-"""Load a model of transformers with its tokenizer and image processor, without foreign code, and describe it for runs."""
+"""Load a model of transformers with its tokenizer and image processor, without foreign code, and describe it."""
 
 import re
 from collections.abc import Mapping
