@@ -1,2 +1,2 @@
-"""What a text-only model can tell about a benchmark: if it beats chance, a vision-language model need not look
-either."""
+"""Audits of benchmarks: whether a text-only model beats chance, so that no model needs the image; and figures of what
+models embed and draw."""

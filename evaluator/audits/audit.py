@@ -1,4 +1,4 @@
-"""`score audit`: what a text-only model can tell about each kind of item, and one sentence about all."""
+"""`score audit`: tests whether a text-only model can answer each kind of item, and sums it up in a sentence."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ _PACKAGES = ("jackalope", "numpy", "scikit-learn", "torch", "transformers")
 
 @dataclass(frozen=True)
 class Request:
-    """What `score audit` was asked for."""
+    """The options of `score audit`."""
 
     dataset: Path
     benchmark: str | None = None
@@ -82,13 +82,13 @@ def audit(request: Request, progress: Progress = SILENT) -> dict[str, Any]:
 
 
 def list_similar(benchmark: Benchmark, protocols: Sequence[str], encoder: str, device: str | None) -> list[str]:
-    """The ids of all items that COMPASS' filter would drop: those with a negative that `encoder` finds too similar."""
+    """The ids of items that COMPASS' filter would drop: `encoder` finds a negative too similar to its caption."""
     questions = list(every_question(benchmark, protocols))
     return similar_items(questions, SentenceEncoder(encoder, device)) if questions else []
 
 
 def decide(kinds: Sequence[dict[str, Any]]) -> None:
-    """Give each kind its verdict; p-values are corrected for their number (Holm 1979)."""
+    """Set each kind's verdict, with p-values corrected over kinds (Holm 1979). Only hackable kinds keep examples."""
     from statsmodels.stats.multitest import multipletests
 
     tested = [kind["blind"] for kind in kinds if kind["blind"]["p"] is not None]
@@ -123,7 +123,7 @@ def _audit_level(sample: Sample, model: LanguageModel) -> dict[str, Any]:
 def _against_hardest(
     sample: Sample, perplexities: Sequence[np.ndarray]
 ) -> tuple[list[tuple[str, str]], dict[str, Any]]:
-    """The pairs of a true text and its hardest negative, and what the results of kinds and of levels say of them."""
+    """The pairs of a true text and its hardest negative, and the entries that results of kinds and levels share."""
     questions = sample.questions
     hard = np.array([hardest(values) for values in perplexities])
     nearest = [(q.caption, q.texts[place]) for q, place in zip(questions, hard, strict=True)]
@@ -158,9 +158,9 @@ def _compared(true: np.ndarray, false: np.ndarray, middle: Callable[[np.ndarray]
 
 
 def rank_biserial(true: np.ndarray, false: np.ndarray) -> float:
-    """r = 1 − 2U/(n₁n₂), U = #(true > false) + ½ ties over all n₁·n₂ pairs; −1..1, above 0 where the true are lower.
+    """r = 1 − 2U/(n₁n₂), U = #(true > false) + ½ ties over all n₁·n₂ pairs; −1..1, above 0 if true values are lower.
 
-    COMPASS, appendix B.3. Neither may be empty.
+    COMPASS, appendix B.3. Neither array may be empty.
 
     >>> rank_biserial(np.array([1.0, 2.0]), np.array([2.0, 3.0]))
     0.75
@@ -232,7 +232,7 @@ def _blind(sample: Sample, perplexities: Sequence[np.ndarray] | None, seed: int)
 
 
 def _examples(sample: Sample, blind: Blind) -> list[dict[str, str]]:
-    """The EXAMPLES pairs with the clearest correct decisions, no cluster or text twice."""
+    """At most EXAMPLES correctly decided pairs, clearest decisions first; no cluster or text repeats."""
     found: list[dict[str, str]] = []
     used: set[str] = set()
     for i in np.argsort(-blind.decisions, kind="stable").tolist():

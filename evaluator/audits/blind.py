@@ -1,5 +1,5 @@
-"""The blind test: a classifier learns, without any image, to tell the true text of an item from a false one, by
-differences of named counts and numbers that describe each text."""
+"""The blind test: a classifier without images learns to tell an item's true text from a false one, by text features
+such as word counts and lengths."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ FOLDS = 5
 FEWEST_CLUSTERS = 10
 SHOWN = 10
 _FREQUENT = 40
-_UNDECIDED = 1e-9  # a decision nearer to 0 is none
+_UNDECIDED = 1e-9  # decisions nearer to 0 are undecided
 
 WINDOW = 8
 RAREST = 3
@@ -30,7 +30,7 @@ def words(text: str) -> list[str]:
 
 
 def ngrams(sequence: list[str], n: int) -> Counter[tuple[str, ...]]:
-    """How often each run of n tokens occurs."""
+    """Counts of the n-grams of a token sequence."""
     return Counter(zip(*(sequence[i:] for i in range(n)), strict=False))
 
 
@@ -45,7 +45,7 @@ def word_overlap(a: str, b: str) -> float:
 
 
 def ngram_differences(a: str, b: str, n: int) -> int:
-    """How many n-grams only one of two texts has, with multiplicity.
+    """Number of n-grams in only one of the two texts, with multiplicity.
 
     >>> [ngram_differences("a red cube and a blue sphere", "a blue cube and a red sphere", n) for n in (1, 2, 3)]
     [0, 4, 8]
@@ -58,8 +58,8 @@ def ngram_differences(a: str, b: str, n: int) -> int:
 class Pairs:
     """Pairs of a true and a false text.
 
-    differences: sparse (n, f), count of each named feature in the true text minus that in the false one. true, false:
-    float (n, k), NUMBERS of each text. clusters: (n,).
+    differences: sparse (n, f), feature counts of the true text minus the counts of the false text. names: the f
+    features. true, false: float (n, k), the NUMBERS of each text. clusters: int (n,).
     """
 
     differences: Any
@@ -70,8 +70,8 @@ class Pairs:
 
 
 def text_features(text: str) -> dict[str, float]:
-    """Named counts: words and marks, runs of two and three with the text's start and end, "a … b" for two words in that
-    order within eight, and lengths.
+    """Counts by feature name: tokens; bigrams and trigrams with start and end marks; "a … b" (0 or 1) for token b 2 to
+    8 places after a; lengths.
 
     >>> sorted(text_features("Red cube"))[:5]
     ['cube', 'cube ⟨end⟩', 'red', 'red cube', 'red cube ⟨end⟩']
@@ -92,9 +92,9 @@ def text_features(text: str) -> dict[str, float]:
 
 
 def make_pairs(true: Sequence[str], false: Sequence[str], clusters: Sequence[str], perplexities: np.ndarray) -> Pairs:
-    """The features of pairs of texts; `perplexities` is (n, 2), of the true and of the false text, nan where unknown.
+    """The features of pairs of texts. perplexities: (n, 2), true and false text, nan if unknown.
 
-    A feature that differs in fewer than three pairs is left out.
+    Drops features that differ in fewer than three pairs.
     """
     from sklearn.feature_extraction import DictVectorizer
 
@@ -125,13 +125,13 @@ def _numbers(texts: Sequence[str], logs: np.ndarray) -> np.ndarray:
 
 
 Learner = Callable[[Pairs, np.ndarray, np.ndarray], np.ndarray]
-"""(pairs, rows to learn from, rows to decide) → decisions, above 0 for the true text."""
+"""(pairs, training rows, test rows) → decisions, above 0 for the true text."""
 
 
 @dataclass(frozen=True)
 class Blind:
-    """outcomes: (n,) 1 right, 0 wrong, ½ undecided; decisions: (n,) above 0 where right; learners: folds that chose
-    each."""
+    """outcomes: (n,) 1 right, 0 wrong, ½ undecided. decisions: (n,) above 0 if right. learners: number of folds that
+    chose each learner."""
 
     outcomes: np.ndarray
     decisions: np.ndarray
@@ -141,8 +141,8 @@ class Blind:
 def blind_test(pairs: Pairs, seed: int) -> Blind:
     """Decide every pair by a learner trained on other clusters (5 folds).
 
-    The learner is chosen within the training folds, on a quarter of their clusters held back, so that the choice is not
-    made on the tested pairs. Learners are antisymmetric: the order of the two texts of a pair does not matter.
+    In each fold the learner with the best accuracy on a held-out quarter of the training clusters is chosen; test pairs
+    play no part. Learners are antisymmetric: the order of the two texts of a pair does not matter.
     """
     from sklearn.model_selection import GroupKFold
     from threadpoolctl import threadpool_limits
@@ -151,7 +151,7 @@ def blind_test(pairs: Pairs, seed: int) -> Blind:
     decisions = np.zeros(len(pairs.clusters))
     chosen: Counter[str] = Counter()
     folds = GroupKFold(FOLDS, shuffle=True, random_state=seed)
-    with threadpool_limits(1):  # small fits are faster in one thread, which also always adds in the same order
+    with threadpool_limits(1):  # one thread is faster for small fits and fixes the order of additions
         for train, test in folds.split(decisions, groups=pairs.clusters):
             name = _choose(pairs, train, seed)
             chosen[name] += 1
@@ -160,13 +160,13 @@ def blind_test(pairs: Pairs, seed: int) -> Blind:
 
 
 def p_above(outcomes: np.ndarray, clusters: np.ndarray, chance: float, seed: int = 0) -> float:
-    """p of a mean of outcomes (n,) above `chance`, by a sign-flip test over clusters (n,). 1 for a mean at or below
-    chance.
+    """p of the mean of outcomes (n,) against `chance`, by a sign-flip test over clusters (n,); 1 if the mean is not
+    above chance.
 
-    The sign of each cluster's excess is flipped at random in 10,000 draws; p is the share of draws with at least the
-    observed total on either side, or Hoeffding's bound where that is smaller. The test is two-sided because the
-    learners of a cross-validation share most of their pairs and all find the same chance imbalance: a one-sided test
-    would accuse twice as many clean benchmarks as its level allows.
+    Each of 10,000 draws flips the sign of each cluster's excess at random. p is the share of draws with
+    |total| ≥ the observed total, or Hoeffding's bound if that is smaller. The test is two-sided because the learners of
+    a cross-validation share most training pairs and find the same chance imbalance: a one-sided test would flag clean
+    benchmarks at twice its level.
     """
     excess = np.bincount(np.unique(clusters, return_inverse=True)[1].reshape(-1), weights=outcomes - chance)
     total = excess.sum()
@@ -183,10 +183,10 @@ def p_above(outcomes: np.ndarray, clusters: np.ndarray, chance: float, seed: int
 
 
 def give_aways(pairs: Pairs) -> list[dict[str, Any]]:
-    """The most telling features: largest mean effect on the decision of a logistic regression on all pairs.
+    """The SHOWN features with the largest mean effect on the decision of a logistic regression on all pairs.
 
     weight: above 0 for features of true texts. pairs: how many pairs differ in the feature. in_truth: the share of
-    these whose true text has more of it.
+    these pairs whose true text has more of it.
     """
     if not pairs.names:
         return []
@@ -205,9 +205,8 @@ def give_aways(pairs: Pairs) -> list[dict[str, Any]]:
 
 
 def centre(questions: Sequence[Sequence[str]]) -> float:
-    """Share of questions (true text first, then the false ones) whose true text has the most words and bigrams in
-    common with the other texts; ties are divided. 1/(1 + negatives) by chance, 1 where every negative is one edit of
-    the truth.
+    """Share of questions whose true text, the first, is most similar to the other texts (summed Jaccard index of words
+    and bigrams); ties are divided. Chance is 1/(1 + negatives). It is 1 if every negative is one edit of the truth.
     """
     return float(np.mean([_centre(texts) for texts in questions]))
 

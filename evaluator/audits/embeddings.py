@@ -1,4 +1,4 @@
-"""Where dual encoders place captions of a benchmark and some of their images: a figure by t-SNE, a panel for each
+"""Figures of how dual encoders embed a benchmark's captions and a sample of their images: t-SNE, a panel for each
 model."""
 
 import json
@@ -24,12 +24,12 @@ RECORD = "embeddings.json"
 TEXTS, IMAGES = "texts", "images"
 _TOGETHER = 64
 FEWEST = 4
-"""Points that t-SNE is made of, at least."""
+"""The least number of points for t-SNE."""
 
 
 @dataclass(frozen=True)
 class Class:
-    """A caption, the first split that has it, and some scenes that it is true of."""
+    """A caption, the first split that has it, and a sample of the scenes that it is true of."""
 
     caption: str
     split: str
@@ -37,8 +37,8 @@ class Class:
 
 
 def choose_classes(benchmark: Benchmark, splits: Sequence[str], most: int, images: int, seed: int) -> list[Class]:
-    """At most `most` captions, drawn by seed, of `splits` (by default as `choose_prompts`), each with at most
-    `images` scenes."""
+    """Draw at most `most` captions of `splits` (default: as `choose_prompts`) by seed, each with at most `images`
+    scenes."""
     of_split = captions_of(benchmark)
     found: dict[str, Class] = {}
     for split in shown_splits(benchmark, of_split, splits):
@@ -49,8 +49,7 @@ def choose_classes(benchmark: Benchmark, splits: Sequence[str], most: int, image
 
 
 def with_own_images(classes: Sequence[Class], benchmark: Benchmark) -> list[Class]:
-    """The classes without those whose images are all images of an earlier one, as those of the converse of a
-    relation are."""
+    """Drop classes whose scenes are all scenes of an earlier class, such as the converse of a relation."""
     of_split = captions_of(benchmark)
     kept: list[Class] = []
     known: list[set[str]] = []
@@ -63,12 +62,12 @@ def with_own_images(classes: Sequence[Class], benchmark: Benchmark) -> list[Clas
 
 
 def embed_texts(model: Any, texts: Sequence[str]) -> np.ndarray:
-    """Unit embeddings of a dual encoder, float32 (n, d)."""
+    """Unit embeddings of texts by a dual encoder, float32 (n, d)."""
     return np.concatenate([model.encode_texts(texts[i : i + _TOGETHER]) for i in range(0, len(texts), _TOGETHER)])
 
 
 def embed_images(model: Any, images: Images, names: Sequence[str]) -> np.ndarray:
-    """Unit embeddings of a dual encoder, float32 (n, d), of the images of these names."""
+    """Unit embeddings of the named images by a dual encoder, float32 (n, d)."""
     return np.concatenate(
         [
             model.encode_images([model.prepare(images.image(name)) for name in names[i : i + _TOGETHER]])
@@ -80,7 +79,7 @@ def embed_images(model: Any, images: Images, names: Sequence[str]) -> np.ndarray
 def dual_encoders(
     models: Sequence[str], world: World, benchmark: Benchmark, scenes: Collection[str], device: str | None
 ) -> Iterator[tuple[str, DualEncoder, dict[str, Any]]]:
-    """`models_shown`, of dual encoders alone. Raises UserError for another model."""
+    """As `models_shown`. Raises UserError for a model that is not a dual encoder."""
     for name, model, record in models_shown(models, world, benchmark, scenes, device):
         if not isinstance(model, DualEncoder):
             raise UserError(
@@ -91,16 +90,15 @@ def dual_encoders(
 
 
 def on_plane(embeddings: np.ndarray, seed: int) -> np.ndarray:
-    """Places (n, 2) whose neighbours are those of unit embeddings (n, d) by cosine. Raises UserError for fewer than
-    four.
+    """t-SNE positions (n, 2) of unit embeddings (n, d), by cosine distance. Raises UserError for fewer than four.
 
-    The perplexity is scikit-learn's 30, or a third of the other points where these are fewer.
+    The perplexity is min(30, (n − 1) / 3); 30 is scikit-learn's default.
     """
     from sklearn.manifold import TSNE
 
     if len(embeddings) < FEWEST:
         raise UserError(
-            f"Expected {FEWEST} captions and images or more to place by their embeddings, got {len(embeddings)}; raise "
+            f"Expected at least {FEWEST} captions and {FEWEST} images for t-SNE, got {len(embeddings)}; raise "
             "--captions or --images."
         )
     found: np.ndarray = TSNE(
@@ -120,7 +118,7 @@ _OF_IMAGES = {
 
 
 def triples_of(benchmark: Benchmark) -> dict[str, Triple]:
-    """By caption the subject, the relation and the object of captions that name two objects and one relation."""
+    """Maps each caption that names two objects and one relation to its (subject, relation, object)."""
     found: dict[str, Triple] = {}
     for text, form in rows_of(benchmark.texts, "text", "form"):
         told = json.loads(form) if form else {}
@@ -132,7 +130,7 @@ def triples_of(benchmark: Benchmark) -> dict[str, Triple]:
 
 
 def likeness(one: Triple, other: Triple) -> str:
-    """How two captions of the same two objects differ, or that they are of other objects or of another axis.
+    """How two triples differ: in words only, relation, order of objects, axis of the relation, or objects.
 
     >>> likeness(("cube", "left", "cone"), ("cone", "right", "cube"))
     'same meaning'
@@ -150,8 +148,8 @@ def likeness(one: Triple, other: Triple) -> str:
 
 
 def mean_cosines(embeddings: np.ndarray, triples: Sequence[Triple | None], of_images: bool) -> dict[str, float]:
-    """The mean cosine of unit embeddings (n, d) by how their captions differ (`likeness`); what images show is the same
-    for captions of one meaning."""
+    """Mean cosine of pairs of unit embeddings (n, d), grouped by how their captions differ (`likeness`). of_images:
+    merge groups that look alike in images: same words and same meaning, turned and exchanged."""
     cosines = embeddings @ embeddings.T
     found: dict[str, list[float]] = {}
     for i, j in combinations(range(len(triples)), 2):
@@ -164,8 +162,8 @@ def mean_cosines(embeddings: np.ndarray, triples: Sequence[Triple | None], of_im
 
 @dataclass(frozen=True)
 class Asked:
-    """splits: see `choose_classes`. captions: at most so many. images: of each caption, at most. seed: of both, and
-    of t-SNE."""
+    """Options of `draw_maps`. splits: see `choose_classes`. captions: at most this many. images: at most this many of
+    each caption. seed: of both samples and of t-SNE."""
 
     models: tuple[str, ...]
     splits: tuple[str, ...] = ()
@@ -179,8 +177,8 @@ def draw_maps(
 ) -> list[Path]:
     """Write texts.svg, images.svg and embeddings.json into the folder `out`, and return the figures.
 
-    `cosines` in embeddings.json has the mean cosines of captions of relations and of their images (`mean_cosines`). A
-    model is a spec, or NAME=SPEC for what it is called. Raises UserError for a model that is no dual encoder.
+    `cosines` in embeddings.json has the mean cosines of captions of relations and of their images (`mean_cosines`).
+    Each model is a spec, or NAME=SPEC to name it. Raises UserError for a model that is not a dual encoder.
     """
     classes = choose_classes(benchmark, asked.splits, asked.captions, asked.images, asked.seed)
     shown = with_own_images(classes, benchmark)

@@ -1,5 +1,5 @@
-"""Draws images for captions of a benchmark with diffusion models, and one sheet of them all (Pearson et al. 2025,
-figure 5)."""
+"""Draws images for captions of a benchmark with diffusion models, and a sheet that shows all images (Pearson et al.
+2025, figure 5)."""
 
 import hashlib
 import io
@@ -32,13 +32,13 @@ logger = logging.getLogger(__name__)
 RECORD, SHEET = "drawings.json", "sheet.png"
 _LONGEST = 60
 _SIDE, _LETTERS = 2.2, 32
-"""Of an image on the sheet, inches, and how many letters stand above it."""
+"""Side of an image on the sheet, in inches; letters of text per image width."""
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """What is asked for. splits: empty for the default of `choose_prompts`. captions: of each split. guidance,
-    steps: see `draw_image`."""
+    """Options of `draw_captions`. splits: empty for the default of `choose_prompts`. captions: at most this many of
+    each split. guidance, steps: see `draw_image`."""
 
     models: tuple[str, ...]
     splits: tuple[str, ...] = ()
@@ -56,11 +56,11 @@ def draw_captions(
     device: str | None = None,
     progress: Progress = SILENT,
 ) -> Path:
-    """Draw into the folder `out` and return its sheet.
+    """Draw images of captions into the folder `out`; returns the path of the sheet.
 
-    A model is a spec, or NAME=SPEC for what it is called. The folder gets a PNG of each caption and model, one of what
-    the model sees of the true image, drawings.json and sheet.png. Images that were drawn in the same way are not drawn
-    again. Raises UserError for a model that draws no images.
+    Each model is a spec, or NAME=SPEC to name it. Writes a PNG of each caption and model, a PNG of the true image as
+    the model sees it, drawings.json and sheet.png. Skips images that were already drawn with the same model and
+    options. Raises UserError for a model that draws no images.
     """
     prompts = choose_prompts(benchmark, asked.splits, asked.captions, asked.seed)
     captions = [{**asdict(prompt), "seed": _seed(asked, prompt), "images": {}} for prompt in prompts]
@@ -75,7 +75,7 @@ def draw_captions(
     for name, model, models[name] in models_shown(asked.models, world, benchmark, held_out, device):
         if not isinstance(model, DiffusionClassifier):
             raise UserError(
-                f"'{models[name]['model']}' draws no images; give a diffusion: model, or a jackalope: one of that kind."
+                f"'{models[name]['model']}' draws no images; give a diffusion: model, or a jackalope: diffusion model."
             )
         _log_cuts(model, [prompt.text for prompt in prompts])
         (out / folder_name(name)).mkdir(parents=True, exist_ok=True)
@@ -92,7 +92,8 @@ def draw_captions(
 
 
 def _draw(model: DiffusionClassifier, asked: Drawing, world: World, prompt: Prompt, place: Path) -> dict[str, Path]:
-    """The files of what a model draws for a prompt, and of what it sees of the true image."""
+    """Write PNGs of the image that a model draws for a prompt and of the true image as it sees it, unless they exist;
+    returns their paths."""
     seed = _seed(asked, prompt)
     about = json.dumps([model.key, prompt.text, prompt.scene_id, world.digest, seed, asked.guidance, asked.steps])
     digest = hashlib.sha256(about.encode()).hexdigest()[:12]
@@ -113,7 +114,7 @@ def _log_cuts(model: DiffusionClassifier, texts: Sequence[str]) -> None:
 
 
 def _seed(asked: Drawing, prompt: Prompt) -> int:
-    """The seed of a caption's noise: the same for all models, so that they differ in their weights alone."""
+    """The seed of a caption's noise, equal for all models, so that only their weights differ."""
     return Stream(asked.seed, "drawing", prompt.text).below(2**32)
 
 
@@ -125,10 +126,10 @@ def _png(image: Image.Image) -> bytes:
 
 @torch.inference_mode()
 def draw_image(model: DiffusionClassifier, text: str, seed: int, guidance: float, steps: int) -> Image.Image:
-    """The image that the model's own pipeline makes of a text, RGB, of the square that its network was made for.
+    """Draw a text with the model's own pipeline: a square RGB image of the network's native size.
 
-    seed: of the noise that it starts from, which is drawn on the CPU, so that models with equal latents start from the
-    same. guidance: the scale of classifier-free guidance (Ho & Salimans 2022). steps: of the pipeline's scheduler.
+    seed: of the initial noise, drawn on the CPU so that models with latents of equal shape start from equal noise.
+    guidance: the scale of classifier-free guidance (Ho & Salimans 2022). steps: of the pipeline's scheduler.
     """
     pipe, side = model.adapter.pipe, model.adapter.side
     pipe.set_progress_bar_config(disable=True)
@@ -146,8 +147,8 @@ def draw_image(model: DiffusionClassifier, text: str, seed: int, guidance: float
 
 @torch.inference_mode()
 def seen_image(model: DiffusionClassifier, image: Image.Image) -> Image.Image:
-    """An RGB image as the classifier sees it before noise is added: resized or cropped by its preset, and what its
-    autoencoder keeps."""
+    """An RGB image as the classifier sees it before noise is added: resized or cropped by its preset, then encoded and
+    decoded by its autoencoder."""
     return decode_latent(model.adapter.pipe, model.latent(image))
 
 
@@ -160,7 +161,7 @@ class SheetRow:
 
 
 def draw_sheet(heads: Sequence[str], rows: Sequence[SheetRow], notes: Sequence[str]) -> bytes:
-    """A PNG: a caption above each row of images, the head of its column below each. notes: sentences at the bottom."""
+    """A PNG: a caption above each row, the column's head below each image. notes: sentences at the bottom."""
     figure = Figure(figsize=(_SIDE * len(heads), 1.2 * _SIDE * (len(rows) + 0.3)), layout="constrained")
     *parts, last = figure.subfigures(len(rows) + 1, squeeze=False, height_ratios=[*[1.0] * len(rows), 0.3])[:, 0]
     for row, part in zip(rows, parts, strict=True):

@@ -14,16 +14,16 @@ FIT = 200_000
 
 
 class CrossFitted:
-    """A trigram of the audited texts, fitted without the cluster that it judges. info: what it is, for the results.
+    """A trigram model of the audited texts, fitted without the cluster that it judges. info: its entry in the results.
 
-    It is fitted on true and false texts alike. A model of the true texts would be a classifier, which is what the blind
-    test is for; a model without the judged true text alone would give the truth a higher perplexity in balanced
+    It is fitted on true and false texts alike. A model of true texts would be a classifier, which is the blind test's
+    task. A model that leaves out only the judged true text would raise the perplexity of true texts in balanced
     benchmarks.
     """
 
     own = True
-    """Whether it was fitted on the benchmark's own texts. Such a model leaves a cluster out when it judges it, and what
-    is left out shows which texts the cluster repeats. The blind test must not see these perplexities."""
+    """Whether it was fitted on the benchmark's own texts. The blind test must not see these perplexities: leaving out
+    the judged cluster reveals which texts that cluster repeats."""
 
     def __init__(self, samples: Sequence[Sample], seed: int):
         questions = [question for sample in samples for question in sample.questions]
@@ -36,7 +36,7 @@ class CrossFitted:
         }
 
     def judge(self, questions: Sequence[Question]) -> list[np.ndarray]:
-        """Perplexities of `question.texts` of each question, true one first."""
+        """For each question, the perplexities of `question.texts`, true text first."""
         asked = _by_cluster(questions).items()
         judged = {name: self._model.perplexities(texts, self._of_cluster[name]) for name, texts in asked}
         return [np.array([judged[q.cluster][text] for text in q.texts]) for q in questions]
@@ -55,7 +55,7 @@ class CausalModel:
         self.info = {"name": name, "class": info["architecture"], "start_token": info["start_token"]}
 
     def judge(self, questions: Sequence[Question]) -> list[np.ndarray]:
-        """As CrossFitted.judge; nan where a text is too long."""
+        """As CrossFitted.judge; nan for a text that is too long."""
         texts = sorted({text for question in questions for text in question.texts})
         known = dict(zip(texts, np.exp(-self._likelihood.mean_log_likelihoods(texts)), strict=True))
         return [np.array([known[text] for text in question.texts]) for question in questions]
@@ -65,13 +65,13 @@ LanguageModel = CrossFitted | CausalModel
 
 
 def load_language_model(name: str, samples: Sequence[Sample], seed: int, device: str | None) -> LanguageModel:
-    """The trigram fitted on the sampled texts for `ngram`, else a causal model by folder or name on the Hub."""
+    """For `ngram`, the trigram fitted on the sampled texts; else a causal model, by folder or name on the Hub."""
     return CrossFitted(samples, seed) if name == NGRAM else CausalModel(name, device)
 
 
 def hardest(perplexities: np.ndarray) -> int:
-    """Place (1 or above) of the negative nearest in perplexity to the caption at place 0 (COMPASS, equation 5); the
-    first one where several are, or where none has a perplexity.
+    """Index (from 1) of the negative nearest in perplexity to the caption, which has index 0 (COMPASS, equation 5); the
+    first negative in case of a tie or if no perplexity is known.
 
     >>> hardest(np.array([10.0, 4.0, 12.0, 30.0]))
     2
@@ -89,7 +89,7 @@ def _by_cluster(questions: Sequence[Question]) -> dict[str, set[str]]:
 
 
 def _first_texts(questions: Sequence[Question]) -> set[str]:
-    """The texts of the first questions, whole questions until there are FIT texts."""
+    """The texts of the first questions, question by question until there are at least FIT texts."""
     found: set[str] = set()
     for question in questions:
         if len(found) >= FIT:

@@ -1,4 +1,4 @@
-"""What a figure shows: captions of each split with images that they are true of, and the models."""
+"""Chooses the captions, images and models that figures of embeddings and of drawn images show."""
 
 import logging
 from collections import defaultdict
@@ -40,9 +40,9 @@ def choose_prompts(benchmark: Benchmark, splits: Sequence[str], number: int, see
 
 
 def shown_splits(benchmark: Benchmark, there: Collection[str], asked: Sequence[str]) -> list[str]:
-    """The splits that are asked for, by default train and all that are no validation, of those that are `there`.
+    """The splits in `asked`; by default train, then all others of `there` but validation splits (if any are left).
 
-    Raises UserError for another one, and where there is none.
+    Raises UserError for a split that is not `there`, and if `there` is empty.
     """
     known = sorted(there, key=lambda split: (split != TRAIN, split_rank(split)))
     for split in asked:
@@ -54,8 +54,7 @@ def shown_splits(benchmark: Benchmark, there: Collection[str], asked: Sequence[s
 
 
 def captions_of(benchmark: Benchmark) -> dict[str, dict[str, list[str]]]:
-    """By split, the scenes that each caption is true of. Captions of train are those that a training learns from by
-    default."""
+    """Maps split → caption → the scenes that it is true of. For train: the captions that training uses by default."""
     items = {item: rest for item, *rest in rows_of(benchmark.items, "item_id", "protocol", "split", "kind")}
     learnt = default_kinds(benchmark) if benchmark.items_of(TRAIN).num_rows else ()
     found: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
@@ -72,14 +71,14 @@ def captions_of(benchmark: Benchmark) -> dict[str, dict[str, list[str]]]:
 def models_shown(
     models: Sequence[str], world: World, benchmark: Benchmark, scenes: Collection[str], device: str | None
 ) -> Iterator[tuple[str, Any, dict[str, Any]]]:
-    """The name, the model and the record of each [NAME=]SPEC, loaded as they are asked for. The record says what is
-    known of its training, with `scenes` as those that no training should have had.
+    """Yields the name, the model and the record of each [NAME=]SPEC; loads a model when it is reached. The record
+    describes its training; models trained on `scenes` are contaminated.
 
-    Raises UserError for two models of one name.
+    Raises UserError for two models with the same name.
     """
     named = [name_and_spec(model) for model in models]
     if len({folder_name(name) for name, _ in named}) < len(named):
-        raise UserError(f"Expected models with names of their own, got {', '.join(models)}; write NAME=MODEL.")
+        raise UserError(f"Expected models with different names, got {', '.join(models)}; write NAME=MODEL.")
     for name, spec in named:
         model: Any = load_model(spec, device)
         training = training_of(model, world, benchmark, scenes)

@@ -1,4 +1,4 @@
-"""The sample of a benchmark that is audited: questions of each kind and of each level, drawn by seed."""
+"""Samples the questions of a benchmark that an audit reads, by seed: of each kind, and of each level."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +18,7 @@ _ITEMS = ["item_id", "cluster_id", "protocol", "kind", "skill", "split"]
 _CANDIDATES = ["item_id", "text_id", "kind", "slot", "scene_id", "of", "truth"]
 _TEXTS = ["text_id", "text", "level", *COUNTS]
 _KIND = ["protocol", "kind", "skill"]
-_FEWEST = 2  # an item with one negative has no hardest one
+_FEWEST = 2  # with one negative, none is the hardest
 TRAIN = "train"
 """The protocol of training texts, and the split of the scenes that they describe."""
 
@@ -30,10 +30,10 @@ class Kind(NamedTuple):
     kind: str
     skill: str | None = None
     negatives: str | None = None
-    """The kind of the negatives, where it differs from that of the item."""
+    """The kind of the negatives, if it differs from the kind of the item."""
     role: str = "c"
-    """Slot of the true text without its number: c a caption, d a decomposed one, p a hard positive; of a training
-    positive with its kind, such as p-converse."""
+    """Slot of the true text without its number: c caption, d decomposed caption, p hard positive. Training positives
+    also have their kind, such as p-converse."""
 
     def __str__(self) -> str:
         more = [self.negatives, self.skill, None if self.role == "c" else self.role]
@@ -49,7 +49,7 @@ class Question:
     caption: str
     negatives: tuple[str, ...]
     atoms: int | None
-    """Objects, attributes and relations of the caption; None where the benchmark does not count them."""
+    """Number of objects, attributes and relations of the caption; None if the benchmark does not count them."""
     drawn: int = 0
 
     @property
@@ -59,14 +59,14 @@ class Question:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The true text, then the false ones."""
+        """The true text, then the false texts."""
         return (self.caption, *self.negatives)
 
 
 @dataclass(frozen=True)
 class Sample:
-    """The questions drawn of one kind, at most one of each item, and the number of items to draw from. level: that of
-    all captions; "" where it may be any."""
+    """The questions drawn of one kind, at most one of each item. available: number of items to draw from. level: of
+    all captions; "" for any level."""
 
     kind: Kind
     available: int
@@ -75,11 +75,10 @@ class Sample:
 
 
 def draw_samples(benchmark: Benchmark, protocols: Sequence[str], items: int, seed: int) -> list[Sample]:
-    """Draw at most `items` items of every kind, training items only where `protocols` names them; kinds in alphabetical
-    order.
+    """Draw at most `items` items of every kind; training items only if `protocols` names them. Kinds are in
+    alphabetical order.
 
-    Raises UserError when the benchmark lacks a protocol, or when no
-    evaluation item has a false text.
+    Raises UserError when the benchmark lacks a protocol, or when no evaluation item has a false text.
     """
     asked = _Asked(benchmark, protocols)
     false = asked.candidates[~asked.candidates["truth"]].rename(columns={"kind": "negatives"})
@@ -105,8 +104,8 @@ def draw_samples(benchmark: Benchmark, protocols: Sequence[str], items: int, see
 
 
 def draw_levels(benchmark: Benchmark, protocols: Sequence[str], items: int, seed: int) -> list[Sample]:
-    """At most `items` evaluation items of every kind and level whose captions have several negatives, each with all of
-    them (COMPASS, tables 4 and 5); kinds and levels in alphabetical order."""
+    """Draw at most `items` evaluation items of every kind and level, among captions with several negatives, and keep
+    all negatives (COMPASS, tables 4 and 5). Kinds and levels are in alphabetical order."""
     asked = _Asked(benchmark, protocols)
     of_caption = asked.candidates[asked.candidates["truth"] & (asked.candidates["slot"] == "c")]
     captions = of_caption.join(asked.texts["level"].dropna(), on="text_id", how="inner").drop_duplicates("item")
@@ -125,7 +124,7 @@ def draw_levels(benchmark: Benchmark, protocols: Sequence[str], items: int, seed
 
 
 def every_question(benchmark: Benchmark, protocols: Sequence[str]) -> Iterator[Question]:
-    """Each caption, composed or decomposed, with its negatives of each kind; hard positives have none of their own."""
+    """Yields each caption, composed or decomposed, once for each kind of its negatives. Skips hard positives."""
     asked = _Asked(benchmark, protocols)
     for item, rows in asked.rows(asked.candidates["item"].unique()).items():
         captions = [row for row in rows if not (row.truth and row.slot == "p")]
@@ -135,7 +134,7 @@ def every_question(benchmark: Benchmark, protocols: Sequence[str]) -> Iterator[Q
 
 
 class _Asked:
-    """The evaluation items of a benchmark and their candidates; `item` is the row of an item. Missing names are ""."""
+    """The evaluation items of a benchmark and their candidates. `item`: an item's row number. Missing names are ""."""
 
     def __init__(self, benchmark: Benchmark, protocols: Sequence[str]):
         self.items = _evaluation_items(benchmark, protocols)
@@ -148,8 +147,8 @@ class _Asked:
     def draw(
         self, members: pd.DataFrame, by: list[str], number: int, seed: int
     ) -> Iterator[tuple[tuple[str, ...], int, dict[int, list[Any]]]]:
-        """For each group of `members` by some columns its names, how many items it has, and the candidates of at most
-        `number` of them."""
+        """Group `members` by the columns `by`; yields each group's names, its number of items, and the candidates of
+        at most `number` items, drawn by seed."""
         for key, found in members.groupby(by)["item"]:
             group = tuple(map(str, key))
             items = np.sort(found.to_numpy())
@@ -158,7 +157,7 @@ class _Asked:
             yield group, len(found), self.rows(items)
 
     def rows(self, items: Iterable[int]) -> dict[int, list[Any]]:
-        """The candidates of some items, with the columns of their texts."""
+        """Maps each item, in order, to its candidates with the columns of their texts."""
         found = self.candidates[self.candidates["item"].isin(items)].join(self.texts, on="text_id")
         rows: dict[int, list[Any]] = defaultdict(list)
         row: Any
@@ -167,7 +166,7 @@ class _Asked:
         return dict(sorted(rows.items()))
 
     def question(self, item: int, caption: Any, against: Sequence[Any], drawn: int = 0) -> Question:
-        """The question of an item about two sorts of its candidates."""
+        """The question of an item: its candidate `caption` against its candidates `against`."""
         name, cluster = self._names[item]
         counts = [getattr(caption, count) for count in COUNTS]
         atoms = None if any(map(pd.isna, counts)) else int(sum(counts))
@@ -175,9 +174,9 @@ class _Asked:
 
 
 def _evaluation_items(benchmark: Benchmark, protocols: Sequence[str]) -> pd.DataFrame:
-    """The items of the protocols named, or of all but `train`. Raises UserError for one that is missing.
+    """The items of `protocols`, by default of all but `train`. Raises UserError for a missing protocol.
 
-    Items of other protocols over scenes of the split `train`, as imported benchmarks have, are left out.
+    Skips items of the split `train` that belong to other protocols; imported benchmarks have such items.
     """
     items = benchmark.items.select(_ITEMS).to_pandas().fillna("")
     items = items[(items["protocol"] == TRAIN) | (items["split"] != TRAIN)]
@@ -191,10 +190,10 @@ def _evaluation_items(benchmark: Benchmark, protocols: Sequence[str]) -> pd.Data
 
 
 def _questions(rows: list[Any], negatives: str) -> dict[str, list[tuple[Any, list[Any]]]]:
-    """The true texts of an item with their negatives of that kind, by role of the true text.
+    """The true texts of an item, each with its negatives of the kind `negatives`, by role of the true text.
 
-    Texts are compared within an image. A slot with true and false texts (d1, d2, …) is compared with itself; elsewhere
-    a true text is compared with the negatives made from it, or with all where none was (a hard positive).
+    Compares texts of the same image. In a slot with true and false texts (d1, d2, …), compare within the slot.
+    Otherwise compare with the negatives made from the true text; if there are none (a hard positive), with all.
     """
     found: dict[str, list[tuple[Any, list[Any]]]] = defaultdict(list)
     for scene in dict.fromkeys(row.scene_id for row in rows):

@@ -1,4 +1,4 @@
-"""COMPASS' similarity filter: negatives that a sentence encoder holds to say the same as their caption."""
+"""COMPASS' similarity filter: finds negatives that a sentence encoder rates as too similar to their caption."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,7 +16,7 @@ BATCH = 64
 
 
 def threshold(atoms: int) -> float:
-    """Similarity above which COMPASS drops a negative of a caption with that many atoms.
+    """Cosine above which COMPASS drops a negative of a caption with this number of atoms.
 
     >>> threshold(5), threshold(6)
     (0.95, 0.9)
@@ -81,7 +81,7 @@ def similar_items(questions: Sequence[Question], encoder: SentenceEncoder) -> li
 
 
 def _cosines(questions: Sequence[Question], encoder: SentenceEncoder) -> list[np.ndarray]:
-    """The cosine of each negative with its caption, float32, for each question."""
+    """For each question, the cosines of its negatives with its caption, float32."""
     texts = sorted({text for question in questions for text in question.texts})
     place = {text: i for i, text in enumerate(texts)}
     vectors = encoder.encode(texts)
@@ -96,7 +96,8 @@ def _packaged() -> Path:
 
 
 def pools_first_token(settings: Mapping[str, Any], name: str) -> bool:
-    """What a model's pooling configuration says; mean pooling where it has none. Raises UserError for another."""
+    """Whether a model pools by its first token; without a configuration it pools by mean. Raises UserError for other
+    pooling."""
     modes = [key for key, value in settings.items() if key.startswith("pooling_mode_") and value is True]
     if settings and modes not in (["pooling_mode_mean_tokens"], ["pooling_mode_cls_token"]):
         raise UserError(

@@ -86,7 +86,7 @@ def test_what_a_model_was_shown_is_said(world: World, benchmark: Benchmark, tmp_
     ("models", "said"),
     [
         (("blind:length",), "'blind:length' draws no images; give a diffusion: model"),
-        (("a=blind:length", "a=blind:ngram"), "Expected models with names of their own, got a=blind:length, a=blind"),
+        (("a=blind:length", "a=blind:ngram"), "Expected models with different names, got a=blind:length, a=blind"),
     ],
 )
 def test_models_that_cannot_be_drawn_are_refused(

@@ -66,7 +66,7 @@ def test_cosines_are_told_by_how_captions_of_two_objects_differ() -> None:
 
 def test_few_points_have_no_plane() -> None:
     assert on_plane(np.eye(4, dtype=np.float32), 0).shape == (4, 2)
-    with pytest.raises(UserError, match=r"Expected 4 captions and images or more .* got 3; raise --captions"):
+    with pytest.raises(UserError, match=r"Expected at least 4 captions and 4 images .* got 3; raise --captions"):
         on_plane(np.eye(3, dtype=np.float32), 0)
 
 
