@@ -1,1 +1,1 @@
-"""Benchmarks of others: their images, texts and truths, read where their authors' files lie."""
+"""Published benchmarks: reads their images, texts and truths from the files that their authors publish."""

@@ -1,4 +1,4 @@
-"""Candidates of a file, one a row, as the tables of a benchmark and their scores."""
+"""Converts a file with a row for each candidate into the tables of a benchmark and an array of scores."""
 
 import re
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ COLUMNS = (
     *COUNTS,
     "score",
 )
-"""The columns that are read; docs/models.md says what each means."""
+"""The columns that are read; docs/models.md explains them."""
 _OF_ITEMS = ("kind", "skill", "split", "cluster", "protocol")
 NO_SPLIT = "all"
 _SLOT = re.compile(r"c|n|p|context|zsl|[01]|d\d+")
@@ -40,8 +40,8 @@ _PAIRS = "pairs"
 
 @dataclass(frozen=True)
 class Tables:
-    """The tables of a benchmark (schema.BENCHMARK_TABLES), and of each candidate the score, float64, nan where it
-    has none."""
+    """The tables of a benchmark (generator.dataset.records.BENCHMARK_TABLES). scores: float64 (candidates,), nan for
+    a candidate without a score."""
 
     items: pa.Table
     candidates: pa.Table
@@ -50,11 +50,10 @@ class Tables:
 
 
 def benchmark_tables(table: pa.Table, path: Path, probabilities: bool) -> Tables:
-    """Items, candidates and texts of a table with the columns COLUMNS. Each row becomes a candidate with a text of its
-    own.
+    """Items, candidates, texts and scores of a table with the columns COLUMNS. Each row becomes a candidate and a text.
 
-    A table without scores, of questions that are not asked yet, has nan for each. Raises UserError for another column
-    that is missing, a value that cannot be, or rows that contradict one another.
+    Scores are nan if the table has none, because its questions are not asked yet. Raises UserError for other missing
+    columns, invalid values, and rows that contradict each other.
     """
     require(table, ["item", "protocol"], path)
     if not {"slot", "truth"} & set(table.column_names):
@@ -88,13 +87,13 @@ def benchmark_tables(table: pa.Table, path: Path, probabilities: bool) -> Tables
 
 
 def _check(right: pd.Series, path: Path, said: str) -> None:
-    """Raises UserError for the first row that is not right."""
+    """Raises UserError for the first row where `right` is False."""
     if not right.all():
         raise UserError(f"Row {right.argmin() + 1} of {path} {said}.")
 
 
 def _of_items(rows: pd.DataFrame, name: str, path: Path) -> pd.Series:
-    """The label of each row's item, "" where none of its rows has one. Raises UserError where its rows differ."""
+    """The label of each row's item, "" if no row of the item has a label. Raises UserError if its rows differ."""
     known = rows[name].where(rows[name] != "")
     labels = known.groupby(rows["item"]).transform("first")
     differs = (known.notna() & (known != labels)).to_numpy()
@@ -108,9 +107,8 @@ def _of_items(rows: pd.DataFrame, name: str, path: Path) -> pd.Series:
 
 
 def _complete(rows: pd.DataFrame, path: Path) -> None:
-    """Complete the slot, the truth and the image of each candidate: what a row lacks follows from the others. An image
-    without an id is called after its item, of a pair of images with its number. Raises UserError where nothing
-    follows."""
+    """Fill in missing slots, truths and images of candidates from their other columns. An image without an id gets the
+    id of its item; in `pairs`, with the image's number. Raises UserError if a slot or truth cannot be derived."""
     pairs = rows["protocol"] == _PAIRS
     slots = rows["slot"].map(lambda slot: not slot or _SLOT.fullmatch(slot) is not None)
     if not slots.all():
@@ -142,7 +140,7 @@ def _complete(rows: pd.DataFrame, path: Path) -> None:
 
 
 def _check_pairs(rows: pd.DataFrame, path: Path) -> None:
-    """Raises UserError where a caption of a pair of images has two scores with the same image."""
+    """Raises UserError if a caption of a pair of images has two scores with the same image."""
     pairs = rows[rows["protocol"] == _PAIRS]
     again = pairs[pairs.duplicated(["item", "slot", "truth"])]
     for row in again.head(1).to_dict("records"):
@@ -154,7 +152,7 @@ def _check_pairs(rows: pd.DataFrame, path: Path) -> None:
 
 
 def _table(rows: pd.DataFrame, schema: pa.Schema) -> pa.Table:
-    """A table of a schema; columns that are not given, and empty strings but for texts, are null."""
+    """Convert rows to a table of a schema. Missing columns are null; so are empty strings, except in `text`."""
 
     def column(field: pa.Field) -> pa.Array:
         if field.name not in rows:
@@ -170,11 +168,11 @@ _LABEL = r"^(?P<item>.+)_c(?P<slot>[01])_i(?P<image>[01])$"
 
 
 def one_row_a_candidate(table: pa.Table, path: Path) -> pa.Table:
-    """A table of the columns of docs/models.md, from one of these layouts; other tables as they are.
+    """Convert one of two layouts to the columns of docs/models.md; other tables are returned unchanged.
 
-    Four columns c0_i0, c0_i1, c1_i0, c1_i1: the scores of caption k with image i, a row an item (column `item` or
-    `id`). A column `label` such as 17_c0_i1 and one `score`: item 17, caption 0 with image 1, as Winoground's authors
-    publish them. Raises UserError for a label of another form.
+    Columns c0_i0, c0_i1, c1_i0, c1_i1: the scores of caption k with image i, a row for each item (column `item` or
+    `id`). Columns `label`, such as 17_c0_i1 (item 17, caption 0, image 1), and `score`, as Winoground's authors publish
+    them. Renames a column `id` to `item`. Raises UserError for a label of another form.
     """
     if "id" in table.column_names and "item" not in table.column_names:
         table = table.rename_columns(["item" if name == "id" else name for name in table.column_names])

@@ -16,15 +16,15 @@ _TYPES = ("object", "attribute", "relation")
 _CAPTIONS, _NEGATIVES = "gt-caption", "compositional-integration"
 NO_CAPTION, NO_COMPOSED, NO_DECOMPOSED = "it has no caption", "it has no negative", "it has no decomposed caption"
 COMPLETE = "complete"
-"""As many negatives and decomposed captions as atoms."""
+"""Label of questions: whether their n atoms have n negatives and n decomposed captions."""
 
 
 def read_compass(path: Path) -> Iterator[Question]:
-    """The questions of the folder that has `gt-caption` and `compositional-integration`: a caption with its negatives,
-    and the decomposed captions with theirs. n objects, attributes and relations are as many as the decomposed captions
-    that replace one.
+    """Yields the questions of the folder that has `gt-caption` and `compositional-integration`: a caption with its
+    negatives, and decomposed captions with their negatives. The number of objects, attributes and relations is the
+    number of decomposed captions that replace one.
 
-    Raises UserError where the folders are missing, or for files of another form.
+    Raises UserError if the folders are missing, and for files of another form.
     """
     folders = [(level, path / _NEGATIVES / level / "composed") for level in _LEVELS]
     if not any(folder.is_dir() for _, folder in folders):
@@ -92,7 +92,7 @@ def _texts(values: Any, file: Path | str, n: str) -> list[str]:
 
 
 def _by_atoms(file: Path) -> dict[str, Any]:
-    """What a file has for each number of atoms; nothing where there is no such file."""
+    """The entries of a file by number of atoms; empty if the file does not exist."""
     found = dict(json_rows(file)) if file.is_file() else {}
     if not all(key.isascii() and key.isdigit() for key in found):
         raise UserError(f"Expected numbers of atoms as the keys of {file}, got {', '.join(found):.80}.")

@@ -1,5 +1,5 @@
-"""CREPE's hard negatives (Ma et al. 2023): systematicity and productivity, a caption of a region and several
-negatives a row."""
+"""Reads CREPE's hard negatives (Ma et al. 2023), systematicity and productivity: each row has the caption of a region
+and several negatives."""
 
 import ast
 import re
@@ -20,15 +20,15 @@ _BOX = ("x", "y", "width", "height")
 _FOLDERS = ("VG_100K", "VG_100K_2")
 NO_NEGATIVE = "it has no negative of this kind"
 CORPUS = "corpus"
-"""The training corpus of systematicity."""
+"""Label of systematicity's questions: the training corpus."""
 BOTH = "both"
 
 
 def read_crepe(path: Path) -> Iterator[Question]:
-    """The questions of files by their published names. A caption with productivity's negatives of all three kinds is
-    asked with all of them too, and one of systematicity with both kinds.
+    """Yields the questions of files with their published names. A productivity caption with negatives of all three
+    kinds is also asked with all negatives; a systematicity caption is also asked with both kinds.
 
-    Raises UserError for files of other names, and what `records_of` raises.
+    Raises UserError for files with other names, and as `records_of`.
     """
     texts_of: dict[tuple[str, ...], dict[str, Question]] = defaultdict(dict)
     for file in files_under(path, (".csv", ".json")):
@@ -98,7 +98,7 @@ def _of_all_kinds(of_kind: dict[str, Question]) -> Question:
 
 
 def _negatives(record: Record, column: str) -> list[str]:
-    """A list of texts: of JSON as it is, of CSV as Python writes it. Raises UserError for anything else."""
+    """The distinct texts of a list: JSON, or in CSV a Python literal. Raises UserError for anything else."""
     value: Any = record.value(column)
     if isinstance(value, str):
         try:

@@ -1,4 +1,4 @@
-"""Rows of questions from JSON, JSON lines, CSV or Parquet files, one after another."""
+"""Reads rows of questions from JSON, JSON lines, CSV, TSV or Parquet files."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -16,12 +16,12 @@ from generator.base.limits import MOST_LIST, read_text
 from generator.base.tables import read_batches, read_schema
 
 _KINDS = (".json", ".jsonl", ".csv", ".tsv", ".parquet")
-_ROWS = 64  # with images in them
+_ROWS = 64  # in a batch; rows may hold images
 
 
 @dataclass(frozen=True)
 class Record:
-    """A row of a file; `key` tells it from the file's others."""
+    """A row of a file; `key` identifies it within the file."""
 
     file: Path
     key: str
@@ -29,29 +29,29 @@ class Record:
 
     @property
     def place(self) -> str:
-        """Where the row stands, for messages."""
+        """The row's key and file, for messages."""
         return f"Row {self.key} of {self.file}"
 
     def has(self, name: str) -> bool:
-        """Whether the row has a value there."""
+        """Whether the row has a value in this column."""
         return self.values.get(name) is not None
 
     def value(self, name: str) -> Any:
-        """A value. Raises UserError where the row has none."""
+        """The value of a column. Raises UserError if the row has none."""
         if not self.has(name):
             found = ", ".join(self.values) or "nothing"
             raise UserError(f"{self.place} has no '{name}' (it has {found}); give the files that the authors publish.")
         return self.values[name]
 
     def text(self, name: str) -> str:
-        """A value as text. Raises UserError where it is none."""
+        """A value as text. Raises UserError if it is empty, or neither a text nor a whole number."""
         value = self.value(name)
         if not isinstance(value, str | int) or value == "":
             raise UserError(f"{self.place} has {value!r:.80} as its '{name}'; expected a text.")
         return str(value)
 
     def number(self, name: str) -> int:
-        """A value as a whole number. Raises UserError where it is none."""
+        """A value as a whole number. Raises UserError if it cannot be converted."""
         value = self.value(name)
         try:
             return int(value)
@@ -60,11 +60,11 @@ class Record:
 
 
 def read_records(path: Path, listed: Sequence[str] = ()) -> Iterator[Record]:
-    """The rows of a file, or of all files of a folder and of its folder `data`, by name.
+    """Yields the rows of a file, or of the files in a folder and its subfolder `data`, sorted by path.
 
-    JSON holds a list of objects, or an object of them by key; with `listed`, lists of values of these names. In
-    Parquet, columns of images (structs with `bytes`) are given as cells. Raises UserError where there is nothing to
-    read, or it cannot be read.
+    JSON holds a list of objects, or an object of objects by key; with `listed`, a row may be a list of values with
+    these names. Image columns of Parquet (structs with `bytes`) become cells. Raises UserError if there are no files,
+    or they cannot be read.
     """
     if path.is_file() and path.suffix.lower() in _KINDS:
         files = [path]
@@ -76,14 +76,14 @@ def read_records(path: Path, listed: Sequence[str] = ()) -> Iterator[Record]:
 
 
 def files_under(path: Path, suffixes: Sequence[str]) -> list[Path]:
-    """The file `path`, or the files in a folder and the folders below it, by name. Raises UserError where there is
-    none."""
+    """The file `path`, or the files with these suffixes in a folder and its subfolders, sorted by path. Raises
+    UserError if there are none."""
     found = [path] if path.is_file() else [each for each in path.rglob("[!.]*") if each.is_file()]
     return _some(sorted(each for each in found if each.suffix.lower() in suffixes), path, suffixes)
 
 
 def records_of(file: Path, listed: Sequence[str] = ()) -> Iterator[Record]:
-    """The rows of one file. listed: the names of the values of a row that is a list. Raises UserError as
+    """Yields the rows of one file. listed: names for the values of a row that is a list. Raises UserError as
     `read_records`."""
     if file.suffix.lower() == ".json":
         for key, values in json_rows(file):
@@ -101,8 +101,8 @@ def records_of(file: Path, listed: Sequence[str] = ()) -> Iterator[Record]:
 
 
 def json_rows(file: Path, empty: bool = False) -> list[tuple[str, Any]]:
-    """The elements of a JSON list or object, with their numbers or keys. Raises UserError for a file without any,
-    unless it may be `empty`."""
+    """The elements of a JSON list or object, with their indices or keys. Raises UserError for a file without elements,
+    except for an empty list if `empty`."""
     try:
         data = parse_json(read_text(file, MOST_LIST), file)
     except ValueError as error:
@@ -110,14 +110,14 @@ def json_rows(file: Path, empty: bool = False) -> list[tuple[str, Any]]:
     rows = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
     found = [(str(key), values) for key, values in rows]
     if not found and not (empty and data == []):
-        raise UserError(f"{file} has no rows; expected a list of objects, or an object of them.")
+        raise UserError(f"{file} has no rows; expected a list of objects, or an object of objects.")
     return found
 
 
 def _some(files: list[Path], path: Path, suffixes: Sequence[str]) -> list[Path]:
     if not files:
         raise UserError(
-            f"{path} has no questions: expected a file that ends in {', '.join(suffixes)}, or a folder of them."
+            f"{path} has no questions: expected a file that ends in {', '.join(suffixes)}, or a folder of such files."
         )
     return files
 
@@ -147,12 +147,12 @@ BOX = ("bbox_x", "bbox_y", "bbox_w", "bbox_h")
 
 @dataclass(frozen=True)
 class Columns:
-    """images, texts: columns; of one image the first text is true, of two text k of image k. slots: those of the texts
-    of one image; `n` alone is false.
+    """Reads questions whose images and texts are columns. With two images, text k is true of image k. slots: of the
+    texts of one image; texts in slot `n` are false, others are true.
 
-    kind: columns that name the kind of question; without them, the name of the file does. item: the column with its id,
-    of files that name the kind within the file; without it, the file and the row's key. boxed: only the part of the
-    image in the columns `bbox_…` is shown. listed: the names of the values of rows that are lists.
+    kind: columns that name the kind of question; empty: the file's name is the kind. item: the column with the
+    question's id, None: the row's key; the file's name is put before it unless both `item` and `kind` are given. boxed:
+    show only the box in the columns `bbox_…`. listed: names for the values of rows that are lists.
     """
 
     images: tuple[str, ...]
@@ -165,8 +165,8 @@ class Columns:
     listed: tuple[str, ...] = ()
 
     def __call__(self, path: Path) -> Iterator[Question]:
-        """The questions of a file, or of the files of a folder. Raises UserError for files that cannot be read and
-        columns that are missing."""
+        """Yields the questions of a file, or of the files of a folder. Raises UserError for unreadable files and
+        missing columns."""
         for record in read_records(path, self.listed):
             yield self.question(record)
 
@@ -191,7 +191,7 @@ class Columns:
 
 
 def box_of(record: Record, names: tuple[str, str, str, str]) -> Box | None:
-    """The box that four columns give as left and upper edge, width and height, in pixels; None where a column is empty.
+    """The box of four columns with left edge, upper edge, width and height in pixels; None if a column is empty.
 
     Raises UserError for a box without pixels.
     """
@@ -209,7 +209,7 @@ def _shown(record: Record, column: str, box: Box | None) -> Shown:
 
 
 def name_of(image: str) -> str:
-    """The name of an image's file, of a URL its last part.
+    """The file name of an image; for a URL, its last part.
 
     >>> name_of("https://there.org/images/7.jpg"), name_of("VG_100K/7.jpg")
     ('7.jpg', 'VG_100K/7.jpg')

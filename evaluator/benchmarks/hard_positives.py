@@ -1,5 +1,5 @@
-"""The Hard Positives sets (Kamath et al. 2024): files of captions and negatives, and as many of hard positives, row
-by row."""
+"""Reads the Hard Positives sets (Kamath et al. 2024): each file of captions and negatives has a second file with the
+hard positives, row by row."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,15 +14,15 @@ _SETS = {
     "vl_checklist_objects": ("replace", "object"),
     "visual_genome_attribution": ("swap", "attribute"),
 }
-"""The kind and the skill of the questions of a file."""
+"""File name → kind and skill of its questions."""
 _SWAPPED, _FOLDER = ".swapped", "swapped_data"
 
 
 def read_hard_positives(path: Path) -> Iterator[Question]:
-    """The questions of a file or folder. The hard positives of data/X.json are in swapped_data/X.json, or beside it in
-    X.swapped.json.
+    """Yields the questions of a file or folder. The hard positives of data/X.json are in swapped_data/X.json, or in
+    X.swapped.json beside it.
 
-    Raises UserError where they are missing, or where the two files are not of the same images and negatives.
+    Raises UserError if they are missing, or if the two files differ in images or negatives.
     """
     for file in files_under(path, (".json",)):
         if file.stem.endswith(_SWAPPED) or file.parent.name == _FOLDER:

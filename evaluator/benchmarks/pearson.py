@@ -1,4 +1,4 @@
-"""Pearson et al. 2025: a CSV file of prompts for each label, and a folder of images for each label."""
+"""Reads Pearson et al. 2025: a CSV file of prompts for each label, and a folder of images for each label."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ _OPPOSITE = {"left": "right", "right": "left"}
 
 @dataclass(frozen=True)
 class _Label:
-    """The true label of some images. also_true: labels that are true of them too. hard: the kind of error of hard
-    negatives."""
+    """The true label of some images. also_true: other labels that are true of these images. hard: hard negative → its
+    kind of error."""
 
     name: str
     kind: str
@@ -25,9 +25,9 @@ class _Label:
 
 
 def read_pearson(path: Path) -> Iterator[Question]:
-    """A question for each image of each label: "a photo of a red cube" against the other prompts, which are those of
-    the file that the label names, such as red_cube_blue_sphere.csv or cube_left_sphere.csv; of single objects one file
-    has all. A prompt that is true of the image too is left out. Scenes of the same objects are one cluster.
+    """Yields a question for each label, to be asked of each image in its folders: "a photo of a red cube" against the
+    other prompts of its file. File names give the label, such as red_cube_blue_sphere.csv or cube_left_sphere.csv; one
+    file has all single objects. Drops other true prompts. Scenes of the same objects are one cluster.
 
     Raises UserError for a file without the column class_name.
     """

@@ -1,4 +1,4 @@
-"""The images of a benchmark of others: in files, in cells of Parquet files, or the part of an image inside a box."""
+"""Finds and reads the images of a published benchmark: files, cells of Parquet files, or boxes inside images."""
 
 import hashlib
 import io
@@ -22,7 +22,7 @@ from generator.base.paths import file_in, folder_in
 
 FORMATS = ("JPEG", "PNG", "WEBP")
 MOST_PIXELS = 100_000_000
-"""Of one image: 300 MB as RGB."""
+"""The most pixels of one image: 300 MB as RGB."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,7 @@ class Picture:
 
 
 class Pictures:
-    """The images of a benchmark by id; `folder` is where they are from. Scoring reads them as it reads those of a
-    world."""
+    """The images of a benchmark by id, from `folder`. Scoring reads them like the images of a world."""
 
     def __init__(self, folder: Path, of: Mapping[str, Picture]):
         self.folder, self.of = folder, of
@@ -44,9 +43,9 @@ class Pictures:
         self._row_group = lru_cache(maxsize=4)(_row_group)  # images are read in the order of the questions
 
     def image(self, image_id: str) -> Image.Image:
-        """An image, RGB, as Pillow decodes it: turned by no EXIF note, as published code reads it.
+        """An RGB image as Pillow decodes it; ignores the EXIF orientation, as published code does.
 
-        Raises UserError where it is missing or no image in FORMATS of at most MOST_PIXELS.
+        Raises UserError if it is missing, is not in one of FORMATS, or has more than MOST_PIXELS pixels.
         """
         picture = self.of[image_id]
         try:
@@ -66,7 +65,7 @@ class Pictures:
             ) from None
 
     def image_digest(self, image_id: str) -> str:
-        """SHA-256 of an image's file, and of its box where it has one."""
+        """SHA-256 of an image's encoded bytes, and of its box if it has one."""
         found = self._digests.get(image_id)
         if found is None:
             digest = hashlib.sha256(self._read(image_id))
@@ -77,7 +76,7 @@ class Pictures:
 
     @property
     def digest(self) -> str:
-        """SHA-256 over ids and digests of all images: it is another one where an image is."""
+        """SHA-256 over the ids and digests of all images; it changes if any image changes."""
         lines = (f"{self.image_digest(image_id)}  {image_id}\n" for image_id in sorted(self.of))
         return hashlib.sha256("".join(lines).encode()).hexdigest()
 
@@ -114,14 +113,14 @@ _SUFFIXES = (".jpg", ".jpeg", ".png", ".webp")
 
 
 class Finder:
-    """folder: where files are looked for: `images`, or the folder `images` beside the questions, or where these are."""
+    """Finds image files. folder: `images` if given, else the folder `images` beside the questions, else theirs."""
 
     def __init__(self, path: Path, images: Path | None):
         beside = path if path.is_dir() else path.parent
         self.folder = images or (beside / "images" if (beside / "images").is_dir() else beside)
 
     def find(self, shown: Shown) -> Picture | None:
-        """An image; None where no file has one of its names. Raises UserError for a name that leaves the folder."""
+        """An image; None if no file has one of its names. Raises UserError for a path outside the folder."""
         if shown.cell is not None:
             return Picture(shown.cell, shown.box)
         for name in shown.names:
@@ -132,7 +131,7 @@ class Finder:
         return None
 
     def images_in(self, names: Sequence[str]) -> list[str]:
-        """The images in the first folder of one of these names that has some, by their names in `folder`."""
+        """The images of the first of these folders that has any, as sorted paths relative to `folder`."""
         for name in names:
             place = folder_in(self.folder, name)
             found = sorted(each.name for each in place.iterdir() if _is_image(each)) if place.is_dir() else []
@@ -146,7 +145,7 @@ def _is_image(path: Path) -> bool:
 
 
 def _spellings(name: str) -> Iterator[str]:
-    """A name as it stands, then without its first folder, and so on; without a suffix, with each."""
+    """Yields a path, then the path without its first folder, and so on; without an image suffix, also with each."""
     parts = name.split("/")
     for each in ("/".join(parts[i:]) for i in range(len(parts))):
         yield each
@@ -156,7 +155,7 @@ def _spellings(name: str) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class External:
-    """A benchmark of others. table: one row a candidate (`candidates_of`). about: what results say of how it was read
+    """A published benchmark. table: a row for each candidate (`candidates_of`). about: the entry READING of its results
     (evaluator.benchmarks.reading)."""
 
     table: pa.Table

@@ -1,4 +1,4 @@
-"""PUG:SPARE (Koishigarina et al. 2026): labels of images of two animals, each of one colour."""
+"""Reads PUG:SPARE (Koishigarina et al. 2026): labels of images with two animals, each of one colour."""
 
 import re
 from collections.abc import Iterator
@@ -8,14 +8,14 @@ from evaluator.benchmarks.files import read_records
 from evaluator.benchmarks.question import Question, Shown
 
 WORLD = "world"
-"""The environment of the images."""
+"""Label of questions: the environment of the image."""
 _COLUMNS = ("character_texture", "character_name", "character2_texture", "character2_name")
 
 
 def read_pug_spare(path: Path) -> Iterator[Question]:
-    """A question for each row of labels.csv or PUG_SPARE.csv: "red deer stag and blue fox" against the exchanged
+    """Yields a question for each row of labels.csv or PUG_SPARE.csv: "red deer stag and blue fox" against the exchanged
     colours. Questions of the same two animals with the same two colours, in any order, are one cluster. Raises
-    UserError for columns that are missing.
+    UserError for missing columns.
     """
     for record in read_records(path):
         first, one, second, other = (_words(record.text(name)) for name in _COLUMNS)

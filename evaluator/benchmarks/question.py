@@ -1,4 +1,4 @@
-"""A question of a benchmark of others: which texts are true of which images, and where its file says so."""
+"""A question of a published benchmark: its images, its texts, and which texts are true of which images."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -26,8 +26,8 @@ class Cell:
 
 @dataclass(frozen=True)
 class Shown:
-    """An image that a question names: a cell, or the names that its file may have, the likeliest first. box: the part
-    that is shown."""
+    """An image that a question names. cell: in a Parquet file. names: else, names that its file may have, likeliest
+    first. box: the part that is shown."""
 
     names: tuple[str, ...] = ()
     cell: Cell | None = None
@@ -40,7 +40,7 @@ class Shown:
 
     @property
     def id(self) -> str:
-        """The id of what is shown."""
+        """The id of the image, with its box if it has one."""
         return self.whole + ("@" + ",".join(map(str, self.box)) if self.box else "")
 
 
@@ -48,19 +48,18 @@ class Shown:
 class Question:
     """Images, texts, and for each image which texts are true of it.
 
-    One image with true and false texts is asked as `binary`; two images with two texts, text k true of image k alone,
-    as `pairs`. item: an id. truth: without it text k alone is true of image k. place, file: where
-    the question stands, for messages. cluster: equal for questions that are not independent; None for those of the
-    same first image. kind, skill: groups of questions that get rows of their own.
+    One image with true and false texts is asked as `protocol`; two images with two texts, text k true only of image k,
+    as `pairs`. item: an id. truth: for each image, whether each text is true; empty: text k is true only of image k.
+    place, file: the source, for messages. cluster: equal for questions that are not independent; None: equal for the
+    same first image. kind, skill: results have rows for each.
 
-    protocol: another one for questions of one image. slots: the slot of each text; without them true texts are `c`,
-    false ones `n`. candidate_kinds: for each text the kind of error that it is. level, counts: those of the caption
-    `c`; counts of its objects, attributes and relations, None where they are unknown. again: whether its texts are
-    those of other questions of its images once more, so that an audit of texts counts them there.
+    slots: the slot of each text; empty: `c` for true texts, `n` for false texts. candidate_kinds: the kind of error of
+    each text. level, counts: of the caption `c`; counts of its objects, attributes and relations, None if unknown.
+    again: its texts duplicate texts of other questions, which an audit of texts counts instead.
 
-    labels: what filters choose by. excluded: why it cannot be asked, "" where it can. lacking: for each text of the
-    file that it does not have, why. folders: names that a folder of images may have, each of which is asked the
-    question in place of `images`.
+    labels: values that filters test. excluded: why it cannot be asked, "" if it can. lacking: a reason for each text of
+    the file that was dropped. folders: possible names of an image folder; the question is asked of each of its images,
+    in place of `images`.
     """
 
     item: str
@@ -91,26 +90,26 @@ class Question:
 
     @property
     def slot_of(self) -> tuple[str, ...]:
-        """The slot of each text; of two images the numbers of the captions."""
+        """The slot of each text; for two images, the index of the caption."""
         if len(self.images) > 1:
             return tuple(map(str, range(len(self.texts))))
         return self.slots or tuple("c" if true else "n" for true in self.truths[0])
 
     @property
     def truths(self) -> tuple[tuple[bool, ...], ...]:
-        """For each image, of a folder for all, which texts are true of it."""
+        """For each image, whether each text is true of it; for a folder, one entry for all its images."""
         own = range(max(1, len(self.images)))
         return self.truth or tuple(tuple(text == image for text in range(len(self.texts))) for image in own)
 
     def of(self, image: str) -> "Question":
-        """The question of one image of its folder."""
+        """The question, asked of one image of its folder."""
         return replace(self, item=f"{self.item}/{Path(image).stem}", images=(Shown((image,)),), folders=())
 
 
 def candidates_of(questions: Iterable[Question], source: Path) -> pa.Table:
-    """Questions as a table with one row a candidate (evaluator.benchmarks.candidates.COLUMNS, without scores).
+    """Convert questions to a table with a row for each candidate (evaluator.benchmarks.candidates.COLUMNS, no scores).
 
-    Raises UserError for a question that no protocol asks.
+    Raises UserError if there are no questions, or for a question that no protocol can ask.
     """
     rows = [row for question in questions for row in _rows(question, source)]
     if not rows:
@@ -120,8 +119,8 @@ def candidates_of(questions: Iterable[Question], source: Path) -> pa.Table:
 
 
 def _rows(question: Question, source: Path) -> list[dict[str, Any]]:
-    """The candidates of a question. Level and counts stand with the caption `c`, or with both captions of two
-    images."""
+    """The rows of a question's candidates. Only the caption `c`, or both captions of two images, get level and
+    counts."""
     pairs = question.truths == ((True, False), (False, True))
     if not pairs and not (len(question.images) == 1 and {True, False} == set(question.truths[0])):
         raise UserError(

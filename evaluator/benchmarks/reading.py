@@ -1,5 +1,5 @@
-"""Reads the questions of a benchmark of others: those that filters keep, each id once; what was left out is counted
-by reason."""
+"""Reads the questions of a published benchmark, applies filters, and counts the questions that were left out, by
+reason."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,16 +12,16 @@ from evaluator.benchmarks.question import Question, Shown
 from generator.base.errors import UserError, did_you_mean
 
 READING = "reading"
-"""The entry of a benchmark's manifest, and of results: `averages`, whether its authors average over categories;
-`filters` by name; `excluded`, how many questions and texts were left out by reason; `versions`, a sentence for each
-file of another version.
+"""The entry of a benchmark's manifest and of results. `averages`: whether its authors average over categories.
+`filters`: values by name. `excluded`: number of questions and texts left out, by reason. `versions`: a sentence for
+each file of another version.
 """
 YES = "yes"
-"""The value of a filter that has none."""
+"""The value of a filter that is given without a value."""
 
 
 def filters_said(filters: Mapping[str, str]) -> str:
-    """Filters as they are given.
+    """Filters as users write them.
 
     >>> filters_said({"first": "1000", "present": "yes"})
     'first=1000, present'
@@ -30,7 +30,7 @@ def filters_said(filters: Mapping[str, str]) -> str:
 
 
 def reading_said(reading: Mapping[str, Any]) -> list[str]:
-    """Sentences on filters, on what was left out, and on files that are not as published."""
+    """Sentences on filters, on questions and texts left out, and on files of another version than published."""
     filters = filters_said(reading.get("filters", {}))
     excluded = "; ".join(f"{n:,}: {reason}" for reason, n in reading.get("excluded", {}).items())
     return [
@@ -42,18 +42,18 @@ def reading_said(reading: Mapping[str, Any]) -> list[str]:
 
 FIRST, PRESENT = "first", "present"
 _GENERAL = (FIRST, PRESENT)
-"""Filters of every benchmark whose layout is declared."""
+"""Filters that every benchmark with a `Layout` has."""
 
 
 def parse_filters(texts: Sequence[str], own: Sequence[str], benchmark: str) -> dict[str, str]:
-    """The value of each filter by name, in one order, from NAME or NAME=VALUE. FIRST: at most so many questions of each
-    file. PRESENT: leave out those whose images are not there. own: the names of the benchmark's own labels; those of a
-    question must have the value.
+    """Parse filters NAME or NAME=VALUE to values by name, in a fixed order. FIRST: at most this many questions of each
+    file. PRESENT: leave out questions whose images are missing. own: the benchmark's labels; a filter by label keeps
+    the questions with that value.
 
     >>> parse_filters(["corpus=laion", "present"], ["corpus"], "crepe")
     {'present': 'yes', 'corpus': 'laion'}
 
-    Raises UserError for a name that the benchmark does not have, one that is given twice, and a value that cannot be.
+    Raises UserError for an unknown name, a repeated name, and an invalid value.
     """
     given: dict[str, str] = {}
     known = [*_GENERAL, *own]
@@ -86,9 +86,9 @@ BEYOND_FIRST = "it is not among the first of its file"
 class Layout:
     """How the authors of a benchmark publish it.
 
-    read: gives the questions of a file or folder. labels: those of questions that filters choose by. one: labels of
-    which a run must have one value, since questions of several are not one benchmark. averages: the authors average
-    over categories. sizes: the numbers of questions of published files by name without suffix.
+    read: yields the questions of a file or folder. labels: labels of questions that filters test. one: labels that must
+    have a single value in a run; other values are another benchmark. averages: the authors average over categories.
+    sizes: number of questions of published files, by name without suffix.
     """
 
     read: Callable[[Path], Iterator[Question]]
@@ -101,11 +101,11 @@ class Layout:
 def read_questions(
     layout: Layout, path: Path, filters: Mapping[str, str], finder: Finder | None
 ) -> tuple[list[Question], dict[str, Picture], dict[str, Any]]:
-    """The questions that `parse_filters` keeps, their images by id, and what results say of how they were read
-    (READING). Without a finder no image is looked for.
+    """The questions that pass `filters` (see `parse_filters`), their images by id, and the entry READING. Without a
+    finder, images are not searched.
 
-    Raises UserError for files that cannot be read, images that are missing, ids that occur twice, questions of which
-    nothing is left, and several values of a label that must have one.
+    Raises UserError for unreadable files, missing images, duplicate ids, filters that leave no question, and several
+    values of a label in `layout.one` without a filter by it.
     """
     kept: dict[str, Question] = {}
     pictures: dict[str, Picture] = {}
@@ -138,11 +138,11 @@ def read_questions(
     for name in layout.one:
         if len(values[name]) > 1 and name not in filters:
             raise UserError(
-                f"{path} has questions for {len(values[name])} of '{name}' ({', '.join(values[name])}), which are no "
-                f"one benchmark; choose with --filter {name}={next(iter(values[name]))}."
+                f"{path} has questions for {len(values[name])} values of '{name}' ({', '.join(values[name])}), which "
+                f"are different benchmarks; choose with --filter {name}={next(iter(values[name]))}."
             )
     versions = [
-        f"{file.name} has {n:,} questions, the published one {layout.sizes[file.stem]:,}: it is another version."
+        f"{file.name} has {n:,} questions, the published file {layout.sizes[file.stem]:,}: it is another version."
         for file, n in sizes.items()
         if n != layout.sizes.get(file.stem, n)
     ]
@@ -151,7 +151,7 @@ def read_questions(
 
 
 def _of_images(questions: Iterable[Question], finder: Finder | None) -> Iterator[Question]:
-    """The questions, those of folders for each of their images."""
+    """Yields the questions; a question with folders once for each of their images."""
     for question in questions:
         images = finder.images_in(question.folders) if finder else []
         if images:
@@ -163,9 +163,10 @@ def _of_images(questions: Iterable[Question], finder: Finder | None) -> Iterator
 
 
 def _left_out(question: Question, filters: Mapping[str, str], kept: int) -> str:
-    """Why a question is left out, whatever its images; "" where it is not. kept: the questions of its file so far."""
+    """Why a question is left out, missing images aside; "" if it is not. kept: number of its file's questions so far.
+    Raises UserError for one image twice, and as `_check_texts`."""
     if len({each.id for each in question.images}) < len(question.images):
-        raise UserError(f"{question.place} has one image twice, expected {len(question.images)}.")
+        raise UserError(f"{question.place} has one image twice, expected {len(question.images)} different images.")
     if question.excluded:
         return question.excluded
     _check_texts(question)
@@ -176,7 +177,8 @@ def _left_out(question: Question, filters: Mapping[str, str], kept: int) -> str:
 
 
 def _found(question: Question, filters: Mapping[str, str], finder: Finder | None) -> tuple[dict[str, Picture], str]:
-    """The images of a question by id, or why it is left out."""
+    """The images of a question by id, and "" or why it is left out. Without the filter PRESENT, a missing image raises
+    UserError."""
     found: dict[str, Picture] = {}
     if finder is None:
         return found, ""
@@ -195,9 +197,9 @@ def _found(question: Question, filters: Mapping[str, str], finder: Finder | None
 
 
 def _check_texts(question: Question) -> None:
-    """Raises UserError for a text that no table can hold."""
+    """Raises UserError for a text that is not valid Unicode, which tables cannot hold."""
     try:
         "".join(question.texts).encode()
     except UnicodeEncodeError as error:
         half = error.object[error.start]
-        raise UserError(f"{question.place} has {half!r} in a text, half of a character; mend it there.") from None
+        raise UserError(f"{question.place} has {half!r} in a text, half a character; correct the file.") from None

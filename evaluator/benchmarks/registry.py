@@ -1,4 +1,4 @@
-"""The benchmarks of others by name, and those that installed packages add."""
+"""Opens published benchmarks by name: built-in layouts, tables, and benchmarks that installed packages add."""
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -31,10 +31,10 @@ from generator.dataset.records import BENCHMARK_TABLES
 from generator.dataset.writer import write_benchmark
 
 PLUGINS = "jackalope.benchmarks"
-"""Group of entry points by which other packages add benchmarks: functions as Reader."""
+"""Group of entry points through which other packages add benchmarks: functions of the type Reader."""
 TABLE = "table"
 Reader = Callable[[Path, Path | None], External]
-"""Reads a benchmark from a file or folder, and the folder of its images where it is given."""
+"""(file or folder, folder of images or None) → the benchmark."""
 
 
 _SUGARCREPE = {"replace_att": 788, "replace_obj": 1652, "replace_rel": 1406, "swap_att": 666, "swap_obj": 245}
@@ -92,8 +92,8 @@ LAYOUTS = {
 
 @dataclass(frozen=True)
 class Source:
-    """A dataset's folder, or with a `name` the files of a benchmark of others, whose images may lie in a folder of
-    their own, and of whose questions `filters` (evaluator.benchmarks.reading) may leave some out."""
+    """A dataset's folder, or with a `name` the files of a published benchmark. images: the folder of its images, None:
+    see `Finder`. filters: leave out questions (evaluator.benchmarks.reading)."""
 
     path: Path
     name: str | None = None
@@ -114,8 +114,8 @@ class Source:
 
 
 def external_source(text: str, images: Path | None, filters: Sequence[str] = ()) -> Source | None:
-    """The benchmark of others that NAME:PATH names; None for a folder or a URL. Raises UserError for a NAME that no
-    one offers."""
+    """The published benchmark that NAME:PATH names; None for a folder or a URL. Raises UserError for an unknown
+    NAME."""
     name, colon, path = text.partition(":")
     if not colon or not path or Path(text).exists() or path.startswith("//") or "/" in name:
         return None
@@ -126,9 +126,9 @@ def external_source(text: str, images: Path | None, filters: Sequence[str] = ())
 
 
 def open_external(source: Source) -> tuple[Pictures, Benchmark]:
-    """The images and the questions of a benchmark of others, all in memory but the images.
+    """The images and the questions of a published benchmark; all but the images are in memory.
 
-    Raises UserError where its files or images are missing or not of its layout.
+    Raises UserError if its files or images are missing or have another layout.
     """
     name = str(source.name)
     external = read_external(source)
@@ -136,12 +136,12 @@ def open_external(source: Source) -> tuple[Pictures, Benchmark]:
     with tempfile.TemporaryDirectory(prefix="external-") as folder:
         benchmark = Benchmark(write_questions(Path(folder), name, vars(tables), external.about))
         for table in BENCHMARK_TABLES:
-            getattr(benchmark, table)  # read before the folder goes
+            getattr(benchmark, table)  # read before the folder is deleted
     return external.pictures, benchmark
 
 
 def read_external(source: Source) -> External:
-    """The candidates and the images of a benchmark of others. Raises UserError as `open_external`."""
+    """The candidates and the images of a published benchmark. Raises UserError as `open_external`."""
     if not source.path.exists():
         raise UserError(
             f"There is no {source.path}; give the file or folder of {source.name} that its authors publish."
@@ -157,10 +157,10 @@ def read_external(source: Source) -> External:
 
 
 def write_questions(root: Path, name: str, tables: Mapping[str, Any], about: Mapping[str, Any] | None = None) -> Path:
-    """Write the items, candidates and texts of a benchmark of others into `root`/benchmarks/`name`; returns that
+    """Write the items, candidates and texts of a published benchmark into `root`/benchmarks/`name`; returns that
     folder.
 
-    about: how it was read, for its manifest.
+    about: the entry READING of its manifest.
     """
     parts = {part: tables[part] for part in ("items", "candidates", "texts")}
     return write_benchmark(root, name, parts, None, {READING: dict(about)} if about else {})
@@ -183,11 +183,10 @@ def _reader(name: str) -> Reader:
 
 
 def read_layout(name: str, path: Path, images: Path | None, filters: Sequence[str] = ()) -> External:
-    """A benchmark by the name of its layout. path: a file of it or their folder; images: the folder of images, None for
-    `images` beside the questions, or where these are. filters: NAME or NAME=VALUE.
+    """Read a benchmark by the name of its layout. path: one of its files, or their folder. images: the folder of
+    images; None: see `Finder`. filters: NAME or NAME=VALUE.
 
-    Raises UserError for files that cannot be read, columns and images that are missing, ids that occur twice, and
-    filters that cannot be.
+    Raises UserError for unreadable files, missing columns and images, duplicate ids, and invalid filters.
     """
     finder = Finder(path, images)
     questions, pictures, about = _read(name, path, filters, finder)
@@ -195,8 +194,8 @@ def read_layout(name: str, path: Path, images: Path | None, filters: Sequence[st
 
 
 def read_texts(name: str, path: Path, filters: Sequence[str] = ()) -> tuple[list[Question], dict[str, Any]]:
-    """The questions of a benchmark by the name of its layout, and what results say of them, without its images. Raises
-    UserError as `read_layout`, and for a filter by images."""
+    """The questions of a benchmark by the name of its layout, and the entry READING; does not read images. Raises
+    UserError as `read_layout`, and for the filter `present`."""
     questions, _, about = _read(name, path, filters, None)
     return questions, about
 
@@ -212,10 +211,10 @@ def _read(
 
 
 def read_own_table(path: Path, images: Path | None) -> External:
-    """A table with the columns of docs/models.md, "Scores from elsewhere", without scores.
+    """Read a table with the columns of docs/models.md, "Scores from elsewhere", without scores.
 
-    `image` is the path of an image below `images`, or below the table's folder. Raises UserError for missing columns
-    and images.
+    `image` is a path relative to `images`, or to the table's folder if `images` is None. Raises UserError for missing
+    columns and images.
     """
     table = read_table(path)
     require(table, ["item", "protocol", "image", "text"], path)

@@ -20,15 +20,15 @@ from generator.base.limits import MOST_LIST, check_file
 logger = logging.getLogger(__name__)
 _TRUTHS = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 _MANY, _NEAR = 0.02, 1e-3
-"""Of probabilities so near to 0 or 1 many differ by less than the tie tolerance."""
+"""Warn if more than this share of scores is this near to 0 or 1: many such probabilities tie."""
 _LIMIT = 745.0
-"""The log-odds of 1, beyond those of every other float64."""
+"""Stands for the log-odds of 1; larger than the log-odds of every other float64."""
 
 
 def read_table(path: Path) -> pa.Table:
-    """The rows of a file, by its name's end: .csv, .tsv, .jsonl or .parquet. Columns of CSV are strings.
+    """Read a .csv, .tsv, .jsonl or .parquet file. Columns of CSV and TSV are strings.
 
-    Raises UserError where there is no such file, or it cannot be read.
+    Raises UserError for another suffix, and if the file is missing, unreadable or without rows.
     """
     readers = {".csv": _csv, ".tsv": _csv, ".jsonl": _json_lines, ".parquet": tables.read_table}
     read = readers.get(path.suffix.lower())
@@ -43,12 +43,12 @@ def read_table(path: Path) -> pa.Table:
         reason = str(error).splitlines()[0].rstrip(".")
         raise UserError(f"{path} cannot be read as {path.suffix[1:]}: {reason}.") from error
     if not table.num_rows:
-        raise UserError(f"{path} has no rows; expected one a candidate.")
+        raise UserError(f"{path} has no rows; expected a row for each candidate.")
     return table
 
 
 def rows_of(table: pa.Table, *names: str) -> Iterator[tuple[Any, ...]]:
-    """The values of some columns, a tuple a row.
+    """Yields the values of these columns, a tuple for each row.
 
     >>> list(rows_of(pa.table({"a": [1, 2], "b": ["x", None]}), "b", "a"))
     [('x', 1), (None, 2)]
@@ -57,9 +57,9 @@ def rows_of(table: pa.Table, *names: str) -> Iterator[tuple[Any, ...]]:
 
 
 def texts(table: pa.Table, name: str) -> np.ndarray:
-    """A column as an object array of strings (rows,), "" where it is empty or the table has no such column.
+    """A column as an object array of strings (rows,); "" for empty cells and for a missing column.
 
-    Raises UserError where it is no text and cannot be one.
+    Raises UserError if it cannot be converted to text.
     """
     if name not in table.column_names:
         return np.full(table.num_rows, "", dtype=object)
@@ -70,7 +70,7 @@ def texts(table: pa.Table, name: str) -> np.ndarray:
 
 
 def numbers(table: pa.Table, name: str, path: Path) -> np.ndarray:
-    """A column of numbers, float64 (rows,), nan where it is empty or missing. Raises UserError for anything else."""
+    """A column as float64 (rows,); nan for empty cells and for a missing column. Raises UserError for other values."""
     if name not in table.column_names:
         return np.full(table.num_rows, np.nan)
     column = table[name]
@@ -87,7 +87,8 @@ def numbers(table: pa.Table, name: str, path: Path) -> np.ndarray:
 
 
 def truths(table: pa.Table, name: str, path: Path) -> np.ndarray:
-    """A column of truths as an object array of True, False and None where it is empty or missing. Raises UserError."""
+    """A column of truths as an object array of True, False, or None for empty cells and for a missing column. Raises
+    UserError for other values."""
     if name in table.column_names and pa.types.is_boolean(table[name].type):
         return np.array(table[name].to_pylist(), dtype=object)
     found = np.full(table.num_rows, None, dtype=object)
@@ -102,8 +103,8 @@ def truths(table: pa.Table, name: str, path: Path) -> np.ndarray:
 
 
 def scores(table: pa.Table, path: Path, probabilities: bool) -> np.ndarray:
-    """The column `score`, float64 (rows,), nan where it is empty or missing; of probabilities their log-odds. Raises
-    UserError."""
+    """The column `score`, float64 (rows,), nan if empty or missing; probabilities become log-odds. Raises UserError for
+    other values."""
     values = numbers(table, "score", path)
     if not probabilities:
         _hint_at_probabilities(values, path)
@@ -118,7 +119,7 @@ def scores(table: pa.Table, path: Path, probabilities: bool) -> np.ndarray:
 
 
 def _hint_at_probabilities(values: np.ndarray, path: Path) -> None:
-    """Log that scores look like probabilities whose differences near 0 and 1 are lost as ties."""
+    """Warn if scores look like probabilities, many of them so near to 0 or 1 that they tie."""
     known = values[~np.isnan(values)]
     near = (known <= _NEAR) | (known >= 1 - _NEAR)
     if len(known) and known.min() >= 0 and known.max() <= 1 and near.mean() > _MANY:
@@ -167,7 +168,7 @@ def _json_lines(path: Path) -> pa.Table:
 
 
 def _typed(values: list[Any]) -> pa.Array:
-    """Values as they are where they have one type, else as strings."""
+    """An array of the values' common type; of strings if they have none."""
     try:
         return pa.array(values)
     except (pa.ArrowInvalid, pa.ArrowTypeError):

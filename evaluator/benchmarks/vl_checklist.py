@@ -1,4 +1,4 @@
-"""VL-CheckList (Zhao et al. 2022): JSON lists of an image's name and its true and false captions, in a folder for
+"""Reads VL-CheckList (Zhao et al. 2022): JSON lists of an image's name and its true and false captions, in a folder for
 each capability."""
 
 from collections.abc import Iterator
@@ -12,13 +12,13 @@ from generator.base.errors import UserError
 _CORPORA = ("vaw", "vg", "hake", "swig")
 EMPTY = "a file without questions"
 _IMAGES = {"vaw": "vg"}
-"""The folder of images of a corpus, where it is not its own: VAW's are Visual Genome's."""
+"""Corpus → image folder, if its name differs: VAW's images are Visual Genome's."""
 
 
 def read_vl_checklist(path: Path) -> Iterator[Question]:
-    """The questions of a file, or of all files below a folder such as `data`. kind: one of the 13 capabilities; skill:
-    the corpus, and for objects in several roles the role. A file without rows, as three of the published ones are,
-    counts as a question that is left out. Raises UserError for rows of another form and files below no capability.
+    """Yields the questions of a file, or of all files below a folder such as `data`. kind: one of the 13 capabilities.
+    skill: the corpus, and for objects with several roles the role. A file without rows (three published files) counts
+    as an excluded question. Raises UserError for rows of another form and files outside the capabilities' folders.
     """
     for file in files_under(path.resolve(), (".json",)):
         kind, skill = _capability(file)

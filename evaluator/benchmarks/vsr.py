@@ -1,4 +1,4 @@
-"""VSR (Liu et al. 2023): JSON lines of an image, a caption and whether it is true."""
+"""Reads VSR (Liu et al. 2023): JSON lines of an image, a caption and whether it is true."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -11,10 +11,10 @@ ALONE = "no caption of its image has the other label"
 
 
 def read_vsr(path: Path) -> Iterator[Question]:
-    """A question for each true caption of an image: it against the image's false captions. The published question, a
-    caption alone, has no other to be compared with. The kind is the file, the skill the relation.
+    """Yields a question for each true caption of an image, against the image's false captions. (The published task
+    judges single captions, without alternatives.) The kind is the file's name, the skill the relation.
 
-    Raises UserError for columns that are missing.
+    Raises UserError for missing columns.
     """
     of_image: dict[tuple[Path, str], tuple[list[Record], list[Record]]] = defaultdict(lambda: ([], []))
     for record in read_records(path):

@@ -215,7 +215,7 @@ def test_images_of_questions_that_a_filter_drops_are_not_looked_for(tmp_path: Pa
 
 def test_a_file_of_another_version_is_said(tmp_path: Path) -> None:
     _, about = read_texts("sugarcrepe", write_sugarcrepe(tmp_path / "files") / "swap_obj.json")
-    assert about["versions"] == ["swap_obj.json has 1 questions, the published one 245: it is another version."]
+    assert about["versions"] == ["swap_obj.json has 1 questions, the published file 245: it is another version."]
     assert reading_said(about) == about["versions"]
     with pytest.raises(UserError, match="has no 'caption2'"):
         read_texts("sugarcrepe_pp", tmp_path / "files" / "swap_obj.json")
@@ -233,7 +233,7 @@ def test_texts_are_read_without_images(tmp_path: Path) -> None:
 
 def test_what_filters_leave_nothing_of_is_said(tmp_path: Path) -> None:
     path = write_crepe_systematicity(tmp_path / "files", ("laion", "cc12m"))
-    with pytest.raises(UserError, match=r"questions for 2 of 'corpus' \(cc12m, laion\).*--filter corpus=cc12m"):
+    with pytest.raises(UserError, match=r"questions for 2 values of 'corpus' \(cc12m, laion\).*--filter corpus=cc12m"):
         read_texts("crepe", path)
     questions, about = read_texts("crepe", path, ["corpus=laion"])
     assert (len(questions), about["filters"]) == (22, {"corpus": "laion"})
