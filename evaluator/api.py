@@ -1,4 +1,4 @@
-"""`evaluate`: scores a model on a dataset, as `score run` does, from Python; and `Evaluation`, what it returns."""
+"""The Python API: `evaluate` and `ask` do what `score run` and `score ask` do, and return an `Evaluation`."""
 
 import html
 import shutil
@@ -37,8 +37,7 @@ _SHOWN = 4
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """The results of a model on a dataset. Notebooks show its table, the gap as a drawing, and images
-    of failures.
+    """The results of a model on a dataset. Notebooks show its table, a chart of the gap, and images of failures.
 
     folder: the run's folder, which `score report` and `score compare` read. results: the contents of its
     results.json, empty in processes other than the main one.
@@ -59,9 +58,9 @@ class Evaluation:
         return pd.DataFrame(item_rows(run, measure_protocols(run)), columns=list(COLUMNS))
 
     def table(self, protocol: str | None = None) -> pd.DataFrame:
-        """The table that `score run` prints, as a DataFrame of texts: of one protocol, or of all.
+        """The table that `score run` prints, as a DataFrame of strings, for one protocol or all.
 
-        Raises UserError for one that was not measured.
+        Raises UserError for a protocol that was not measured.
         """
         known = list(dict.fromkeys(str(row["protocol"]) for row in self.results["rows"]))
         if protocol not in (None, *known):
@@ -76,8 +75,8 @@ class Evaluation:
         return pd.DataFrame(rows, columns=[*table.labels, *(column.head for column in table.columns)])
 
     def figure(self, name: str = "gap") -> "altair.ConcatChart":
-        """A figure of the page (evaluator.report.figures) as a chart of Altair: `gap`, `gaps`, `split-binary` and so
-        on. Raises UserError for one that the results have no numbers for."""
+        """A figure of the page (evaluator.report.figures) as an Altair chart: `gap`, `gaps`, `split-binary` and so on.
+        Raises UserError for a figure that the results have no numbers for."""
         from evaluator.report.figures import figures
 
         found = {each.name: each for each in figures(pool_runs([self.results]))}
@@ -100,7 +99,7 @@ class Evaluation:
         return said + self.table().to_html(index=False) + drawn + self._failures()
 
     def _failures(self) -> str:
-        """A row of images that were answered wrongly, each with the false text that won; "" where there are none."""
+        """HTML with a row of wrongly answered images, each with the false text that won; "" if there are none."""
         from evaluator.report.gallery import failures
 
         run = open_run(self.folder)
@@ -109,7 +108,7 @@ class Evaluation:
 
     @property
     def _said(self) -> list[str]:
-        """What stands above the table."""
+        """The lines above the table."""
         results = self.results
         head = (
             f"{results['model']} on {results['benchmark']} (dataset {results['certificate']}), "
@@ -127,19 +126,19 @@ def evaluate(
     progress: Progress | Callable[[str, int, int | None], object] | None = None,
     **options: Any,
 ) -> Evaluation:
-    """Score a model on the questions of a dataset; a notebook shows a bar, else nothing is printed.
+    """Score a model on the questions of a dataset. Notebooks show a progress bar; otherwise nothing is printed.
 
-    model: a spec such as `open_clip:ViT-B-32@openai`, or an object of yours (evaluator.models.python says which). An
-    object is put in evaluation mode while it is scored, stays on its device, and is called `name`.
-    dataset: a `Dataset`, the folder of one with a single benchmark, or a benchmark of others such as
+    model: a spec such as `open_clip:ViT-B-32@openai`, or your own object (see evaluator.models.python). An object is
+    put in evaluation mode while it is scored, stays on its device, and is called `name`.
+    dataset: a `Dataset`, the folder of a dataset with a single benchmark, or a published benchmark such as
     `sugarcrepe:FOLDER`. progress: called with (what, done, total) after each batch, or a Progress
     (generator.base.progress). options: the other fields of evaluator.runs.request.Request, which are the options of
     `score run`: protocols, limit, within, splits, out, name, batch_size, device, precision, workers, channel, level,
-    full_pools, verify, allow_contaminated. With `out`, a stopped evaluation continues and `score report`
-    reads the run; without it, the run is in a temporary folder, which is removed with the returned object.
+    full_pools, verify, allow_contaminated. With `out`, a stopped evaluation resumes and `score report` reads the run;
+    without it, the run is in a temporary folder, which is deleted with the returned object.
 
-    Raises UserError for a request that cannot be met, and for what the model's methods return in another shape or type
-    than is expected. Of several processes (torchrun) only the first has results.
+    Raises UserError for a request that cannot be met, and if the model's methods return an unexpected shape or type.
+    With several processes (torchrun) only the first has results.
     """
     from evaluator.runs.run import run
 
@@ -158,7 +157,7 @@ def ask(
 
     model: a spec of vqa:, api: or python:, an object with a method answer(images, question), or (model, processor) of
     transformers. options: the fields of evaluator.runs.request.AskRequest, which are the options of `score ask`. Raises
-    UserError for a request that cannot be met, and where the model answers no more.
+    UserError for a request that cannot be met, and if the model stops answering.
     """
     from evaluator.runs.ask import ask as run
 
@@ -172,7 +171,7 @@ def _evaluated(run: Callable[..., Results | None], request: Request, progress: A
 
     if request.out is None and (count := Process.from_environment().count) > 1:
         raise UserError(
-            f"Expected `out`, the folder that the {count} processes of this run share; give the same to each."
+            f"Expected `out`, the folder that the {count} processes of this run share; give the same folder to each."
         )
     folder = Path(tempfile.mkdtemp(prefix="evaluate-")) if request.out is None else Path(request.out)
     try:

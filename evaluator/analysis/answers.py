@@ -1,4 +1,4 @@
-"""Which items models got right: read from runs, or from tables that another program wrote, and matched item by item."""
+"""Reads which items models answered correctly, from runs or from other programs' tables, and matches them by item."""
 
 import logging
 from collections.abc import Sequence
@@ -28,17 +28,17 @@ _NEEDED = ("item", "correct", "cluster")
 _OPTIONAL = ("split", "model", "protocol", "metric", "kind", "skill", "bindings", "scene")
 _MEANINGS = {"1": 1.0, "1.0": 1.0, "true": 1.0, "0": 0.0, "0.0": 0.0, "false": 0.0, "": np.nan}
 _NAMED = 3
-_COMPARE = "compare runs on one benchmark, or on benchmarks that differ in their block seed alone."
+_COMPARE = "compare runs on one benchmark, or on benchmarks that differ only in their block seed."
 
 
 @dataclass(frozen=True)
 class Answers:
     """The answers of one model to n items. correct: 1, 0, or nan for an unscored item.
 
-    labels: those of LABELS that the source has, object arrays (n,) of strings. benchmark: its name and digests, None
-    for a table that was made elsewhere. block: what is held out, None where nothing is. design: what its world and
-    benchmark were asked to be, but for the block. partitioned: the splits are partitions by familiarity. mark: what
-    stands beside every number of the model (evaluator.provenance.contamination).
+    labels: the LABELS that the source has, object arrays (n,) of strings. benchmark: its name and digests, None for
+    another program's table. block: the digest of the holdout, None if there is none. design: the options of world and
+    benchmark, without the block. partitioned: the splits are partitions by familiarity. mark: the note beside every
+    number of the model (evaluator.provenance.contamination).
     """
 
     model: str
@@ -57,8 +57,8 @@ class Answers:
 class Matched:
     """The answers of several runs to the n items that all of them answered.
 
-    models: each model's rows of `correct` (runs, n), which is 0 or 1. labels: every one of LABELS, object arrays (n,).
-    left_out: see `match`. partitioned: the splits are partitions by familiarity.
+    models: the row numbers of each model in `correct`. correct: (runs, n), 0 or 1. labels: all LABELS, object arrays
+    (n,). left_out: see `match`. partitioned: the splits are partitions by familiarity.
     """
 
     models: dict[str, list[int]]
@@ -69,10 +69,10 @@ class Matched:
 
 
 def read_answers(source: str, metric: str | None = None) -> list[Answers]:
-    """The answers in a run's folder, a .csv or a .parquet; of a table with the column `model` one for each model.
+    """The answers in a run's folder, a .csv or a .parquet; a table with the column `model` gives one entry per model.
 
-    `source` is a path, or NAME=PATH to give the model a name. metric: of which items are right or wrong, None for the
-    main one of each protocol. Raises UserError for anything else, with what is wrong.
+    `source` is a path, or NAME=PATH to give the model a name. metric: a metric that is right or wrong for each item,
+    None for the main metric of each protocol. Raises UserError for other sources and invalid contents.
     """
     name, path = split_name(source)
     if path.is_dir():
@@ -87,8 +87,8 @@ def read_answers(source: str, metric: str | None = None) -> list[Answers]:
 
 
 def shared(asked: Sequence[tuple[Matched, np.ndarray]]) -> Clusters:
-    """What the items of some masks (n,) share, block after block. A binding is the same in every block; an item without
-    a scene is a scene of its own."""
+    """The clusters, bindings and scenes of the items that the masks (n,) choose, block after block. Blocks share
+    bindings only. An item without a scene counts as a separate scene."""
     found: dict[str, list[np.ndarray]] = {"cluster": [], "bindings": [], "scene": []}
     for i, (block, chosen) in enumerate(asked):
         cluster, bindings, scene = (block.labels[name][chosen] for name in found)
@@ -100,9 +100,9 @@ def shared(asked: Sequence[tuple[Matched, np.ndarray]]) -> Clusters:
 
 
 def match_blocks(answers: Sequence[Answers]) -> list[Matched]:
-    """The answers of each block: runs on benchmarks of one design, each with its own block. Tables are of one block.
+    """Match the answers block by block; the benchmarks differ only in their block. All tables count as one block.
 
-    Raises UserError when designs differ, when a model has no run on a block, and as `match` does.
+    Raises UserError when designs differ, when a model has no run on a block, and as `match`.
     """
     blocks = by_key((each.benchmark, each) for each in answers)
     if len(blocks) == 2 and None in blocks:  # a table beside runs of one benchmark
@@ -122,11 +122,10 @@ def match_blocks(answers: Sequence[Answers]) -> list[Matched]:
 
 
 def match(answers: Sequence[Answers]) -> Matched:
-    """The items that all runs answered, with the labels of the first run that has them.
+    """Keep the items that all runs answered, with the labels of the first run that has them.
 
-    `left_out` counts the items that are not compared: `items` in all, `compared` of them, `missing` and `unscored` by
-    run, and `mismatched` by the label in which two runs differ. Each names the first few. Raises UserError when no item
-    is left.
+    `left_out` counts all `items`, the `compared` items, `missing` and `unscored` items by run, and `mismatched` items
+    by the label in which runs differ; the last three name their first items. Raises UserError when no item is left.
     """
     items = list(dict.fromkeys(chain.from_iterable(each.item.tolist() for each in answers)))
     row_of = {item: row for row, item in enumerate(items)}
@@ -162,7 +161,7 @@ def match(answers: Sequence[Answers]) -> Matched:
 
 
 def _read_run(folder: Path, metric: str | None) -> Answers:
-    """A metric of every protocol of a run, by default the main one, from its tables; needs neither dataset nor
+    """The answers of a run by `metric`, or by each protocol's main metric, from its tables; reads no dataset or
     model."""
     if not (folder / "run.json").exists():
         raise UserError(f"{folder} is no finished run; give a folder written by `score run`.")
@@ -225,7 +224,7 @@ def _read_table(path: Path, metric: str | None) -> list[Answers]:
     models = columns.get("model", np.full(len(correct), path.stem, dtype=object))
     found = []
     for model in dict.fromkeys(models.tolist()):
-        of = models == np.array(model, dtype=object)  # numpy reads a string without the zeros at its end
+        of = models == np.array(model, dtype=object)  # as a str array it would lose trailing NUL characters
         item = columns["item"][of]
         first, counts = np.unique(item.astype(str), return_counts=True)
         if counts.max() > 1:
@@ -240,13 +239,13 @@ def _read_table(path: Path, metric: str | None) -> list[Answers]:
 
 
 def _read_columns(path: Path) -> dict[str, np.ndarray]:
-    """The columns of a CSV or Parquet file as strings. Raises UserError when it cannot be read, lacks one, or has no
-    rows."""
+    """The known columns of a CSV or Parquet file as strings. Raises UserError when it cannot be read, lacks a required
+    column, or has no rows."""
     try:
         table = read_table(path) if path.suffix == ".parquet" else _read_csv(path)
     except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
         raise UserError(
-            f"{path} is no table that can be read ({str(error).splitlines()[0].rstrip('.')}); write it again."
+            f"{path} cannot be read as a table ({str(error).splitlines()[0].rstrip('.')}); write it again."
         ) from error
     if lacking := [name for name in _NEEDED if name not in table.column_names]:
         raise UserError(
@@ -283,7 +282,7 @@ def _correct(values: np.ndarray, items: np.ndarray, path: Path) -> np.ndarray:
 
 
 def _check_designs(first: Answers, other: Answers) -> None:
-    """Raises UserError where two sources are not of two blocks of one design."""
+    """Raises UserError unless two sources are from different blocks of one design."""
     if first.block is None or other.block is None or first.block == other.block:
         raise UserError(
             f"{first.source} and {other.source} were scored on two benchmarks that are not blocks of one design; "
@@ -300,8 +299,8 @@ def _refuse_nothing(answers: Sequence[Answers], present: np.ndarray) -> None:
     """Raises UserError with the reason why no item can be compared."""
     if present.all(axis=0).any():
         raise UserError(
-            "No item can be compared: each one is unscored in a run, or has another cluster, split, kind or metric in "
-            "another; score them again or mend these columns."
+            "No item can be compared: every item is unscored in a run, or differs between runs in its cluster, split, "
+            "kind or metric; score the runs again or correct these columns."
         )
     lacks = next(i for i in range(1, len(answers)) if not present[: i + 1].all(axis=0).any())
     first, other = answers[0], answers[lacks]
@@ -312,7 +311,7 @@ def _refuse_nothing(answers: Sequence[Answers], present: np.ndarray) -> None:
 
 
 def _named_items(items: np.ndarray, masks: dict[str, np.ndarray]) -> dict[str, Any]:
-    """For each mask (n,) that is true somewhere, how many items (n,) it has, and the first few."""
+    """For each mask (n,) that is not all False, its number of items and the first _NAMED of them."""
     return {
         name: {"items": int(mask.sum()), "first": items[mask][:_NAMED].tolist()}
         for name, mask in masks.items()

@@ -1,5 +1,5 @@
-"""Comparison of models on the same items: which is better, on which split the lead changes, what the benchmark can
-tell."""
+"""Compares models on the same items: which is better, between which splits the lead changes, and which differences the
+benchmark can detect."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ from generator.base.tables import write_csv
 
 Q = 0.05
 LESS_IS_BETTER = ("brittleness",)
-"""Metrics of which the model with less leads."""
+"""Metrics for which the lower value is better."""
 _QUESTION = ("protocol", "metric", "kind", "skill", "split")
 Key = tuple[str, ...]
 """The labels of a question, as _QUESTION names them."""
@@ -48,22 +48,20 @@ def compare(
 ) -> Comparison:
     """Compare the models of runs and tables (see `read_answers`) on the items that all of them answered.
 
-    detect: a difference (0..1) for which the rows say what it needs. metric: the metric to compare, None for the main
-    one of each protocol. Returns
+    detect: a difference (0..1); the rows then say how many items and block seeds it needs. metric: the metric to
+    compare, None for each protocol's main metric. Returns
 
-    - `models`: the sources of each model, several where it was trained with several seeds or has runs on several
-      blocks.
-    - `marks`: what stands beside every number of a model that is contaminated or a stand-in.
-    - `items`: what is compared and what is left out (see `match`), a dict for each block.
-    - `rows`: one for each pair of models and each question, which is a protocol, kind and split, and each skill of a
-      kind that has several. Shares are 0..1;
-      `difference` is `first` − `second`, means over trainings and blocks. `low`, `high`, `p` and `detectable` come from
-      one model of the difference (evaluator.statistics.difference); `speaks_of` says of what population. `q` is
-      p after Benjamini and Hochberg over the pairs of models; `leader` is the model that leads with q of at most .05,
-      else None. `p_mcnemar` takes items as independent, None where a model has several runs. `mark` has the
-      marks of both.
-    - `flips`: for each pair of models the splits between which the lead changes, with the `leaders`, with `p_flip`,
-      the larger p of the two, and whether it is `significant`: the leads on both splits are.
+    - `models`: the sources of each model: several if it has several training seeds or runs on several blocks.
+    - `marks`: the note beside every number of a model that is contaminated or a stand-in.
+    - `items`: numbers of compared and left-out items (see `match`), a dict for each block.
+    - `rows`: a row for each pair of models and each question: a protocol, metric, kind and split, and also each skill
+      of a kind that has several. Shares are 0..1. `difference` is `first` − `second`, both means over trainings and
+      blocks. `low`, `high`, `p` and `detectable` come from one statistical model of the difference
+      (evaluator.statistics.difference); `speaks_of` names its population. `q` is p corrected over the pairs of models
+      (Benjamini and Hochberg); `leader` is the better model if q ≤ .05, else None. `p_mcnemar` treats items as
+      independent; None if a model has several runs on a block. `mark` has the marks of both models.
+    - `flips`: pairs of splits between which the lead of a pair of models changes, with the `leaders`, `p_flip` (the
+      larger p of the two splits) and `significant` (the leads on both splits are).
     - `rankings`: the models of each question by rank, with intervals.
 
     Raises UserError when a source cannot be read, when there are fewer than two models, and as `match_blocks` does.
@@ -108,14 +106,14 @@ def write_rows(comparison: Comparison, path: Path) -> None:
 
 
 def _resolved(source: str) -> str:
-    """A source with its path in full, so that a run given twice counts once."""
+    """A source with its absolute path, so that a run given twice counts once."""
     name, equals, path = source.rpartition("=")
     return f"{name}{equals}{Path(path).resolve()}"
 
 
 def _questions(blocks: Sequence[Matched]) -> list[tuple[Row, Asked]]:
-    """The labels of each question, None for "", and its items in the blocks that have some; protocols in the order of
-    their items. Of partitions there is one of all, FULL."""
+    """The labels of each question, None for "", and its items in the blocks that have any; protocols in order of
+    appearance. Partitions also have a question for all of them together, FULL."""
     order: dict[str, int] = {}
     asked: dict[Key, Asked] = {}
     for block in blocks:
@@ -130,7 +128,7 @@ def _questions(blocks: Sequence[Matched]) -> list[tuple[Row, Asked]]:
 
 
 def _keys(block: Matched) -> set[Key]:
-    """The questions of a block; without a skill a question is of all of them."""
+    """The questions of a block; a question with the skill "" covers all skills."""
     found = set(zip(*(block.labels[name].tolist() for name in _QUESTION), strict=True))
     skills = Counter(key[:3] for key in {key[:4] for key in found})
     keys = {(*key[:3], "", key[4]) for key in found} | {key for key in found if skills[key[:3]] > 1}
@@ -138,7 +136,7 @@ def _keys(block: Matched) -> set[Key]:
 
 
 def _chosen(block: Matched, key: Key) -> np.ndarray:
-    """The items (n,) of a question."""
+    """Mask (n,) of the items of a question."""
     *labels, split = key
     masks = [
         block.labels[name] == label for name, label in zip(_QUESTION, labels, strict=False) if label or name != "skill"
@@ -172,12 +170,12 @@ def _rows(
 
 
 def _better(labels: Row, value: float) -> float:
-    """A value of a question's metric, of which more is better."""
+    """The value, negated if lower is better for the question's metric."""
     return -value if labels["metric"] in LESS_IS_BETTER else value
 
 
 def _row(sides: Sequence[Sides], clusters: Clusters, found: Difference, detect: float | None) -> Row:
-    """The numbers of two models."""
+    """The numbers of a row: two models on one question."""
     trainings = "these trainings" if found.of_trainings is None else "trainings like these"
     row: Row = {
         "blocks": found.blocks,
@@ -237,8 +235,8 @@ def _ranking(labels: Row, models: Sequence[str], asked: Asked, found: dict[tuple
 
 
 def _flips(rows: Sequence[Row]) -> list[Row]:
-    """Every two splits of a protocol and kind, but for val, between which the lead of one model over another changes
-    sides."""
+    """Pairs of splits, except val, of one protocol, metric, kind and skill between which the lead of one model over
+    another changes sides."""
     same = (*_QUESTION[:-1], "first", "second")
     over_splits = by_key((tuple(row[name] for name in same), row) for row in rows if row["split"] != "val")
     return [

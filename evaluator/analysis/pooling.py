@@ -1,5 +1,5 @@
-"""One result from many runs: rows are pooled over blocks and training seeds, never over designs (protocols, section
-1)."""
+"""Pools the results of many runs: rows are averaged over blocks and training seeds, never over designs (protocols,
+section 1)."""
 
 import json
 import logging
@@ -18,7 +18,7 @@ from evaluator.statistics.pooled import Spread, pool
 
 logger = logging.getLogger(__name__)
 LABELS = ("protocol", "metric", "error", "kind", "skill", "level", "n", *COUNTS, "split", "minus", "unit", "average")
-"""What rows of several runs have in common that are pooled."""
+"""Rows of several runs are pooled if these labels are equal."""
 _SUMS = ("items", "ties", "unscored")
 _BOUNDS = {"share": (0.0, 1.0), "difference": (-1.0, 1.0), "score": (-np.inf, np.inf)}
 _GROUP = ("model", "treatment", "design")
@@ -27,18 +27,17 @@ _LONG = 60
 
 
 def pool_runs(runs: Sequence[Results]) -> list[Results]:
-    """One entry for each model, treatment and design in the results of runs, which have `factors`
-    (evaluator.runs.folder).
+    """Pool results of runs, which have `factors` (evaluator.runs.folder), into an entry for each model, treatment and
+    design.
 
-    An entry is shaped like the results of a run. `model` names what tells it from the other entries, `benchmark` all
-    its benchmarks, `runs` and `blocks` count them, `members` are the places of its runs among `runs`. A row's `value`
-    is the mean over blocks of the mean over their runs, `low` and `high` its interval (evaluator.statistics.pooled);
-    `sd_blocks`, `min_blocks`, `max_blocks` say how blocks differ, `sd_runs`, `min_runs` and `max_runs` how runs of one
-    block do. `p` is that of several blocks, None for one block. `fits` are pooled likewise. An entry of several runs
-    has no interval of these bindings alone.
+    An entry is shaped like the results of a run. `model` is a name that differs from the other entries, `benchmark`
+    lists its benchmarks, `runs` and `blocks` count them, `members` are the indices of its runs in `runs`. A row's
+    `value` is the mean over blocks of the mean over their runs; `low` and `high` are its interval
+    (evaluator.statistics.pooled). `sd_blocks`, `min_blocks`, `max_blocks` describe the spread of blocks; `sd_runs`,
+    `min_runs`, `max_runs` the spread of runs within blocks. `p` needs several blocks; it is None for several runs of
+    one block. `fits` are pooled likewise. Rows of several runs have no `low_fixed` and `high_fixed`.
 
-    A run that is given twice counts once, and so does a model without training seed that was scored twice on a
-    benchmark.
+    A duplicate run counts once; so does a model without training seed that was scored twice on a benchmark.
     """
     groups: dict[str, dict[int, Results]] = {}
     for place, run in _once(runs).items():
@@ -48,7 +47,7 @@ def pool_runs(runs: Sequence[Results]) -> list[Results]:
 
 
 def differences(entries: Sequence[Results]) -> list[str]:
-    """A sentence for each way in which the designs of pooled entries differ, so that they were not averaged."""
+    """A sentence for each option in which the designs of pooled entries differ, and why they were not averaged."""
     designs = [entry["factors"]["design"] for entry in entries]
     names = dict.fromkeys(name for design in designs for name in design)
     found = {name: list(dict.fromkeys(_said(design.get(name)) for design in designs)) for name in names}
@@ -62,7 +61,7 @@ def differences(entries: Sequence[Results]) -> list[str]:
 
 
 def spread_notes(entries: Sequence[Results]) -> list[str]:
-    """What the standard deviations of pooled entries are of, and where an interval leaves out how trainings differ."""
+    """Notes on pooled entries: what ± is over, and whether intervals leave out the variation between trainings."""
     notes = []
     if any(entry["blocks"] > 1 for entry in entries):
         notes.append("± is the standard deviation over blocks.")
@@ -71,14 +70,14 @@ def spread_notes(entries: Sequence[Results]) -> list[str]:
     trained = [entry for entry in entries if isinstance(entry["factors"]["training_seed"], int)]
     if any(entry["runs"] == entry["blocks"] for entry in trained):
         notes.append(
-            "One training of each block: how trainings differ is not measured. Train with other seeds (--seed) and "
-            "give all runs to `score report`."
+            "Each block has one training: variation between trainings is not measured. Train with other seeds (--seed) "
+            "and give all runs to `score report`."
         )
     return notes
 
 
 def _once(runs: Sequence[Results]) -> dict[int, Results]:
-    """The runs by their place, without those that are there already."""
+    """The runs by index, without duplicates."""
     found: dict[str, int] = {}
     for place, run in enumerate(runs):
         key = _key(run, (*_GROUP, "training_seed", "benchmark"))
@@ -93,7 +92,7 @@ def _key(run: Results, names: Sequence[str]) -> str:
 
 
 def _names(firsts: Sequence[Results]) -> list[str]:
-    """A name for each entry: the model, and what tells it from other entries of that model, as far as that is short."""
+    """A name for each entry: the model, and the options in which the model's entries differ, without long values."""
     names = []
     for run in firsts:
         model, labels = run["factors"]["model"], _told_apart(run)
@@ -137,7 +136,7 @@ def _pooled(members: dict[int, Results], name: str) -> Results:
 
 
 def _block(run: Results) -> str:
-    """What names the block of a run: what is held out, or where nothing is, the benchmark."""
+    """The id of a run's block: the digest of its holdout, or of the benchmark if nothing is held out."""
     return str(run["factors"]["block"] or run["factors"]["benchmark"])
 
 
@@ -177,7 +176,7 @@ def _pooled_row(members: Sequence[tuple[str, Row]], level: float, runs: int) -> 
     chances = [each["chance"] for each in rows if each["chance"] is not None]
     of_one = {name: None for name in STATISTICS if name in row and name not in ("unit", "blocks", "runs")}
     row |= {
-        **of_one,  # a number of one run is none of all
+        **of_one,  # statistics of one run do not hold for all runs
         "value": rounded(found.value),
         "low": rounded(max(found.low, least)),
         "high": rounded(min(found.high, most)),

@@ -106,13 +106,13 @@ def test_a_table_may_hold_several_models_and_name_protocols_and_kinds(tmp_path: 
         ("item,cluster\n1,a\n", "lacks the column 'correct'; expected item, correct, cluster and"),
         ("item,correct\n1,1\n", "lacks the column 'cluster'"),
         ("item,correct,cluster\n", "has no rows"),
-        ("", "is no table that can be read"),
+        ("", "cannot be read as a table"),
         ("item,correct,cluster\n1,0.5,a\n", "got '0.5' for the item '1'"),
         ("item,correct,cluster\n1,yes,a\n", "to be 0, 1, true, false, or empty"),
         ("item,correct,cluster\n1,1,a\n1,0,a\n", "has the item '1' 2 times for the model 't'"),
         ("item,correct,cluster\n1,1,\n", "has rows without 'cluster'"),
         ("item,correct,cluster\n,1,a\n", "has rows without 'item'"),
-        ("item,correct,cluster\n1,1,a,5\n", "is no table that can be read"),
+        ("item,correct,cluster\n1,1,a,5\n", "cannot be read as a table"),
     ],
 )
 def test_a_table_that_cannot_be_meant_is_one_sentence(tmp_path: Path, text: str, said: str) -> None:

@@ -148,7 +148,7 @@ def test_intervals_stay_within_what_can_be() -> None:
 
 
 def test_one_training_says_what_its_interval_leaves_out() -> None:
-    assert "how trainings differ is not measured" in spread_notes(pool_runs([trained(0.5, "a", 0)]))[0]
+    assert "variation between trainings is not measured" in spread_notes(pool_runs([trained(0.5, "a", 0)]))[0]
     assert spread_notes(pool_runs([made_run()])) == []
     assert spread_notes(pool_runs([trained(0.5, "a", 0), trained(0.6, "a", 1)])) == [
         "± is the standard deviation over the runs of one block."
