@@ -25,7 +25,7 @@ from generator.base.progress import SILENT, Progress
 PERFECT, CLOSE, NONE = "perfect", "close", "none"
 SEEN, MIXED, UNSEEN = "seen", "mixed", "unseen"
 CLOSE_ONLY = "amb_close_only"
-"""Labelled mixed, and kept out of evaluation."""
+"""A bucket of the partition mixed that is left out of evaluation."""
 BUCKETS = {
     frozenset({PERFECT}): "definitely_seen",
     frozenset({PERFECT, CLOSE}): "amb_perfect_close",
@@ -35,7 +35,7 @@ BUCKETS = {
     frozenset({CLOSE, NONE}): "amb_close_none",
     frozenset({NONE}): "definitely_unseen",
 }
-"""The seven buckets by the labels that a sample's bindings have (table 19)."""
+"""Set of labels of a sample's bindings → one of seven buckets (table 19)."""
 _AMBIGUOUS = tuple(bucket for bucket in BUCKETS.values() if bucket.startswith("amb_"))
 _SPLITS = {
     **{bucket: (bucket,) for bucket in BUCKETS.values()},
@@ -44,12 +44,12 @@ _SPLITS = {
 }
 """The nine lists of samples that BindSplit publishes, by their buckets (appendix B.9)."""
 MANY = 0.5
-"""A corpus that holds this share of a benchmark's true captions is where they are from. It has shown every true caption
-and no false one."""
+"""A corpus with at least this share of a benchmark's true captions is their source: it shows the true captions and none
+of the false captions."""
 
 
 def label(binding: Binding, counts: Mapping[Binding, tuple[int, int]]) -> str:
-    """PERFECT where a phrase is this binding alone, CLOSE where one has it among other attributes, else NONE."""
+    """PERFECT if a phrase has only this binding, CLOSE if a phrase has it among others, else NONE."""
     perfect, close = counts.get(binding, (0, 0))
     return PERFECT if perfect else CLOSE if close else NONE
 
@@ -74,7 +74,7 @@ class Overlap:
 
     @property
     def asymmetry(self) -> float:
-        """How much more of the positive's bindings are perfect than of the negative's, −1..1; NaN if one has none."""
+        """Share of perfect bindings in the positive minus the negative's, −1..1; NaN if either has no bindings."""
         if not (self.positive and self.negative):
             return float("nan")
         positive, negative = (side.count(PERFECT) / len(side) for side in (self.positive, self.negative))
@@ -82,8 +82,8 @@ class Overlap:
 
 
 def rates(overlaps: Sequence[Overlap]) -> dict[str, dict[str, float]]:
-    """Shares of samples all of whose bindings are seen, and of those none of whose are (table 20): `strict` counts
-    perfect matches alone, `loose` close ones too. NaN without samples."""
+    """Shares of samples with all bindings seen, and with no binding seen (table 20). Seen are perfect matches in
+    `strict`, perfect and close matches in `loose`. NaN without samples."""
     n = len(overlaps) or float("nan")
     found = {}
     for name, counted in (("strict", {PERFECT}), ("loose", {PERFECT, CLOSE})):
@@ -104,8 +104,8 @@ def shares(overlaps: Sequence[Overlap]) -> dict[str, dict[str, float]]:
 
 @dataclass(frozen=True)
 class Audit:
-    """Samples in their order, the overlap of each that is not excluded, what was counted of the corpus, and what it
-    shows."""
+    """samples: in order. overlaps: of samples that are not excluded. counted: sizes of the corpus. shown: its counts of
+    bindings."""
 
     samples: Sequence[Sample]
     overlaps: Sequence[Overlap]
@@ -113,10 +113,10 @@ class Audit:
     shown: Shown
 
     def summary(self) -> dict[str, Any]:
-        """The figures as JSON: shares in 0..1, None where there is nothing to divide.
+        """The results as JSON: shares in 0..1, None instead of NaN.
 
-        Of `bindings_mixed` are the mixed samples alone (figure 3, right); of `asymmetry_of` those of one true caption,
-        where questions have several. `duplicates` repeat the image and both captions of another (appendix B.8).
+        `bindings_mixed`: of mixed samples only (figure 3, right). `asymmetry_of`: by slot of the true caption, if there
+        are several. `duplicates`: samples that repeat the image and both captions of another (appendix B.8).
         """
         samples = [each for each in self.samples if not each.again]
         overlaps = [each for each in self.overlaps if not each.sample.again]
@@ -174,7 +174,7 @@ class Audit:
 
 
 def audit(samples: Sequence[Sample], shown: Shown, counted: Counted, synonyms: Synonyms | None = None) -> Audit:
-    """Label the bindings of samples by what a corpus shows of them and of their synonyms."""
+    """Label the bindings of samples by a corpus's counts of the bindings and their synonyms."""
     asked = (each for sample in samples for each in (*sample.positive, *sample.negative))
     counts = shown.counts if synonyms is None else synonyms.counts(asked, shown.counts)
     overlaps = [
@@ -196,8 +196,8 @@ def _write_tsv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[objec
 
 
 def _asymmetry(overlaps: Sequence[Overlap]) -> dict[str, float]:
-    """The mean asymmetry of samples both of whose captions have bindings, and its 95% interval by clusters of samples;
-    NaN for a single one."""
+    """The mean asymmetry of samples with bindings in both captions, and its 95% interval by clusters of samples; the
+    interval is NaN for a single cluster."""
     both = [o for o in overlaps if o.positive and o.negative]
     each = np.array([o.asymmetry for o in both])
     clusters = Clusters.of([o.sample.cluster or f"sample {i}" for i, o in enumerate(both)])
@@ -212,14 +212,14 @@ def _without_nan(value: Any) -> Any:
 
 
 def true_captions(samples: Sequence[Sample]) -> set[str]:
-    """The different true captions of samples, as they are compared."""
+    """The distinct true captions of samples, normalised."""
     return {normalised(sample.texts[0]) for sample in samples}
 
 
 def own_texts(corpus: Corpus, captions: set[str], counts: Path, progress: Progress = SILENT) -> list[str]:
-    """The captions of a corpus that are among `captions`, as often as they are there; tables and phrases have none.
+    """The captions of a corpus that are in `captions`, duplicates included; skips tables and phrases.
 
-    counts: the corpus's folder of counts (`count_corpus`), where they are kept.
+    counts: the corpus's folder of counts (`count_corpus`), which caches them.
     """
     digest = hashlib.sha256("\n".join(sorted(captions)).encode()).hexdigest()[:16]
     kept = counts / f"own-{digest}.json"
@@ -235,7 +235,7 @@ def own_texts(corpus: Corpus, captions: set[str], counts: Path, progress: Progre
 
 
 def without(shown: Shown, texts: list[str], reading: Reading) -> Shown:
-    """What a corpus shows without some of its captions."""
+    """Subtract the counts of the captions `texts` from the counts of a corpus."""
     table, _ = count_texts(Part(Path(), 0, CAPTIONS, texts), reading)
     counts = dict(shown.counts)
     for attr, obj, *taken in zip(*(column.to_pylist() for column in table.columns), strict=True):

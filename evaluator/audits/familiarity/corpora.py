@@ -1,4 +1,4 @@
-"""The texts of a reference corpus's files of any form and size, a part at a time, read in a bounded process."""
+"""Reads the texts of a reference corpus's files in parts, in a process with limits of memory and time."""
 
 import codecs
 import gzip
@@ -24,7 +24,7 @@ CAPTIONS, PHRASES, LEFT_OUT = "captions", "phrases", "left out"
 Entry = tuple[str, str]
 """CAPTIONS or PHRASES and a text, or LEFT_OUT and the reason."""
 NAMES = {PHRASES: ("phrases", "components"), CAPTIONS: ("caption", "captions", "text", "txt", "TEXT")}
-"""The columns of each; phrases come first, since somebody has made them of the caption."""
+"""The columns of each kind. Phrases come first, because they were extracted from the caption."""
 
 NO_JSON = "no JSON"
 NO_CAPTION = "without a caption or phrases"
@@ -33,24 +33,24 @@ NOT_UTF8 = "not UTF-8"
 TOO_LONG = "too long"
 EMPTY = "empty"
 LONGEST = 1 << 20
-"""Bytes of a member of a tar, and characters of a text."""
+"""The most bytes of a tar member, and the most characters of a text."""
 _LINE = 1 << 24
-"""Bytes of a line of JSON, which may hold an image."""
+"""The most bytes of a line; a line of JSON may hold an image."""
 _PART, _CHARACTERS = 50_000, 1 << 24
 _GZIP = b"\x1f\x8b"
 _HEADER = 1 << 14
-"""Bytes of a header of a tar that holds a longer name or more about a member."""
+"""The most bytes of a tar header with a long name or other metadata of a member."""
 _BOUNDS = Bounds(768 << 20, 10.0, 10e-6)
-"""For a file of a corpus."""
+"""Limits of memory and time for a file of a corpus."""
 _ROWS = 10_000
-_BUFFER = 1 << 20  # bytes that are read at once; a longer text is looked at again for each
+_BUFFER = 1 << 20  # bytes in a read; a longer text is scanned again after each read
 _STEPS, _DEEPEST = {"start_map": 1, "start_array": 1, "end_map": -1, "end_array": -1}, 500
 
 
 @dataclass(frozen=True)
 class Part:
-    """Some texts of a corpus: `texts` from `start` of a file. kind: CAPTIONS or PHRASES. left_out: how many entries
-    beside them were left out, by reason."""
+    """Texts of a file; `start` is the index of the first text. kind: CAPTIONS or PHRASES. left_out: number of entries
+    skipped between them, by reason."""
 
     file: Path
     start: int
@@ -60,9 +60,9 @@ class Part:
 
 
 def read_parts(files: Iterable[Path], sees: Sequence[Path], size: int = _PART) -> Iterator[Part]:
-    """The parts of files, as `parts` gives them, read in a process that sees only the files or folders `sees`.
+    """Yields the parts of files (see `parts`), read in a process that can access only the files or folders `sees`.
 
-    Raises UserError as `parts`, and for a file that takes far more memory or time than it has bytes.
+    Raises UserError as `parts`, and for a file that takes too much memory or time for its size.
     """
     for file, row in read_bounded(f"{__name__}:part_rows", files, sees, _BOUNDS, size=size):
         yield Part(file, **row)
@@ -75,10 +75,10 @@ def part_rows(file: Path, size: int) -> Iterator[dict[str, Any]]:
 
 
 def parts(file: Path, size: int = _PART) -> Iterator[Part]:
-    """The texts of a file in parts of at most `size` texts and about 16 MB, always the same ones.
+    """Yields the texts of a file in parts of at most `size` texts and about 16 MB; the division is deterministic.
 
-    An entry of the wrong form is left out and counted. Raises UserError for a file that cannot be read as what its name
-    says.
+    Skips and counts entries of the wrong form. Raises UserError for a file that cannot be read in the format of its
+    suffix.
     """
     start, kind, characters = 0, CAPTIONS, 0
     texts: list[str] = []
@@ -99,7 +99,7 @@ def parts(file: Path, size: int = _PART) -> Iterator[Part]:
 
 
 def suffix_of(file: Path) -> str:
-    """The suffix of a file in lower case, with what stands before `.gz`.
+    """The suffix of a file in lower case; for `.gz`, with the suffix before it.
 
     >>> suffix_of(Path("a.b.JSONL")), suffix_of(Path("a.b.json.gz"))
     ('.jsonl', '.json.gz')
@@ -136,7 +136,7 @@ def of_row(row: object) -> Iterator[Entry]:
 
 
 def of_json(data: bytes) -> Iterator[Entry]:
-    """What a row gives that is written as JSON."""
+    """The entries of a row in JSON."""
     try:
         row = json.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError:
@@ -148,7 +148,7 @@ def of_json(data: bytes) -> Iterator[Entry]:
 
 
 def of_text(data: bytes) -> Iterator[Entry]:
-    """The caption that is written as plain text."""
+    """The caption in plain text."""
     try:
         yield _of_value(CAPTIONS, data.decode("utf-8-sig"))
     except UnicodeDecodeError:
@@ -166,7 +166,7 @@ def _of_value(kind: str, value: object) -> Entry:
 
 @contextmanager
 def _opened(file: Path) -> Iterator[BinaryIO]:
-    """A file that may be compressed, without a byte order mark."""
+    """Open a file, decompressed if it is gzip, after its byte order mark. Raises ValueError for UTF-16."""
     with file.open("rb") as raw:
         packed = file.name.lower().endswith(".gz") or raw.read(len(_GZIP)) == _GZIP
     with cast(BinaryIO, _Unpacked(file) if packed else file.open("rb")) as opened:
@@ -178,18 +178,18 @@ def _opened(file: Path) -> Iterator[BinaryIO]:
 
 
 class _Unpacked(gzip.GzipFile):
-    """A compressed file, which may hold as many times its bytes as a table (generator/base/tables.py)."""
+    """A gzip file that may unpack to FREE + TIMES × its size in bytes, as tables may (generator/base/tables.py)."""
 
     def __init__(self, file: Path):
         super().__init__(file)
         self._most = FREE + TIMES * file.stat().st_size
 
     def read(self, size: int | None = -1) -> bytes:
-        """As GzipFile.read. Raises ValueError where the file holds far more than it has bytes."""
+        """As GzipFile.read. Raises ValueError if the file unpacks to more than the limit."""
         return self._checked(super().read(size))
 
     def readline(self, size: int | None = -1) -> bytes:
-        """As `read`, a line."""
+        """As GzipFile.readline. Raises ValueError as `read`."""
         return self._checked(super().readline(size))
 
     def _checked(self, data: bytes) -> bytes:
@@ -215,8 +215,8 @@ def _json(file: Path) -> Iterator[Entry]:
 
 
 def _shallow(events: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """ijson's events; it keeps the path to each in memory, which takes the square of the depth. Raises ValueError for
-    depths that no caption has."""
+    """Yields ijson's events. Raises ValueError for a depth above _DEEPEST: ijson keeps the path to each level, which
+    takes memory quadratic in the depth."""
     depth = 0
     for event in events:
         depth += _STEPS.get(event[0], 0)
@@ -226,7 +226,7 @@ def _shallow(events: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
 
 
 def _lines(of_line: Callable[[bytes], Iterator[Entry]]) -> Callable[[Path], Iterator[Entry]]:
-    """The reader of files with an entry a line."""
+    """The reader of files with an entry in each line."""
 
     def read(file: Path) -> Iterator[Entry]:
         with _opened(file) as opened:
@@ -253,12 +253,12 @@ def _parquet(file: Path) -> Iterator[Entry]:
 
 
 _MEMBERS = {".txt": of_text, ".caption": of_text, ".json": of_json}
-"""Members of a tar by suffix; of several the first that has a caption counts."""
+"""Readers of tar members by suffix, in order of preference (`_of_sample`)."""
 
 
 class _Header(tarfile.TarInfo):
-    """tarfile takes a header that is cut off or damaged for the end of the archive; here only the end block is its
-    end. Headers that hold a longer name or more about a member are bounded: tarfile reads them in quadratic time."""
+    """Raises ReadError for truncated or damaged headers, which tarfile treats as the end of the archive. Limits the
+    size of headers with long names or other metadata, which tarfile reads in quadratic time."""
 
     def _proc_member(self, archive: tarfile.TarFile) -> "_Header":
         if not self.isreg() and self.size > _HEADER:
@@ -276,8 +276,8 @@ class _Header(tarfile.TarInfo):
 
 
 def _webdataset(file: Path) -> Iterator[Entry]:
-    """The phrases or the caption of each sample: members beside each other whose names are the same up to the first
-    dot. Hidden files are none."""
+    """Yields the phrases or the caption of each sample. A sample is adjacent members with the same name up to the first
+    dot. Skips hidden files."""
     with _opened(file) as opened, tarfile.open(fileobj=opened, mode="r|", tarinfo=_Header) as archive:
         named = ((PurePosixPath(member.name), member) for member in _members(archive) if member.isfile())
         for (_, stem), group in groupby(named, key=lambda each: (each[0].parent, each[0].name.partition(".")[0])):
@@ -291,7 +291,7 @@ def _webdataset(file: Path) -> Iterator[Entry]:
 
 
 def _members(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
-    """The members of a tar; tarfile would keep all of them in memory."""
+    """Yields the members of a tar, without tarfile's list of all members in memory."""
     for member in archive:
         archive.members.clear()  # type: ignore[attr-defined]
         yield member
@@ -306,7 +306,7 @@ def _of_member(archive: tarfile.TarFile, member: tarfile.TarInfo, suffix: str) -
 
 
 def _of_sample(members: list[list[Entry]]) -> list[Entry]:
-    """The entries of the first member with phrases, or else with a caption, or else why there is none."""
+    """The entries of the first member with phrases, else of the first with a caption, else why there is none."""
     for wanted in NAMES:
         for entries in members:
             if any(kind == wanted for kind, _ in entries):
@@ -325,4 +325,4 @@ READERS: dict[str, Callable[[Path], Iterator[Entry]]] = {
     ".tar": _webdataset,
     ".tar.gz": _webdataset,
 }
-"""By the end of a file's name."""
+"""Readers of files by `suffix_of`."""

@@ -1,4 +1,4 @@
-"""Which files a reference corpus is: those that are named, and those of folders that hold captions."""
+"""Finds the files of a reference corpus: the given files, and the caption files in given folders."""
 
 import os
 from collections import Counter
@@ -11,21 +11,21 @@ from generator.base.errors import UserError
 
 CSV = ".csv"
 COUNTS_TAG = "CACHEDIR.TAG"
-"""Marks a folder of counts: what is in it was made, and can be made again (bford.info/cachedir)."""
+"""Marks a folder of counts as a cache, which can be computed again (bford.info/cachedir)."""
 _RESULT = "per_sample_overlap.tsv"
 _RESULTS = ("splits", "counts", "summary.json", "excluded.tsv", _RESULT)
 _STATS = "_stats.json"
 _LINKS = "links"
 _FORMS = (
-    "COCO's JSON, JSON lines, Parquet, WebDataset (.tar), one caption a line (.txt), or a table of counts (.csv, "
-    ".parquet)"
+    "COCO's JSON, JSON lines, Parquet, WebDataset (.tar), a caption in each line (.txt), or a table of counts "
+    "(.csv, .parquet)"
 )
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """references: what was named. files: each once. not_read: how many files of folders are of another form, by suffix.
-    repeated: how many repeat the captions of the file beside them, by suffix."""
+    """references: the given files and folders. files: without duplicates. not_read: number of files in folders with
+    another form, by suffix. repeated: number of files that repeat the captions of a file beside them, by suffix."""
 
     references: tuple[Path, ...]
     files: tuple[Path, ...]
@@ -37,13 +37,10 @@ class Corpus:
 
 
 def find_corpus(references: Sequence[Path]) -> Corpus:
-    """The files of references: files, and those of folders and their subfolders, by name.
+    """The files among references, and the files in their folders and subfolders, in order of their names.
 
-    Left out are hidden files, what `score familiarity` wrote, and in img2dataset's layout the files that repeat the
-    captions of a tar, folder or text file beside them. Links are not followed.
-
-    Raises UserError for a reference without a file that can be
-    read.
+    Skips hidden files, links, output of `score familiarity`, and in img2dataset's layout the files that repeat the
+    captions of a tar, folder or text file beside them. Raises UserError for a reference without a readable file.
     """
     files: dict[Path, Path] = {}
     not_read: Counter[str] = Counter()
@@ -52,7 +49,7 @@ def find_corpus(references: Sequence[Path]) -> Corpus:
         if reference.is_file():
             if suffix_of(reference) not in (*READERS, CSV):
                 raise UserError(
-                    f"Expected {reference} to end in {', '.join((*READERS, CSV))}; rename it to what it holds."
+                    f"Expected {reference} to end in {', '.join((*READERS, CSV))}; rename it to match its contents."
                 )
             files.setdefault(reference.resolve(), reference)
             continue
@@ -77,7 +74,7 @@ def find_corpus(references: Sequence[Path]) -> Corpus:
 
 
 def by_number(counts: Mapping[str, int]) -> str:
-    """Counts, the largest first.
+    """Counts as text, largest first.
 
     >>> by_number({".csv": 1, ".jpg": 1000})
     '1,000 .jpg, 1 .csv'
@@ -86,7 +83,7 @@ def by_number(counts: Mapping[str, int]) -> str:
 
 
 def _walk(folder: Path) -> Iterator[tuple[Path, bool]]:
-    """Files below a folder, and whether each repeats another."""
+    """Yields the files below a folder, and whether each repeats another file."""
     for where, folders, names in os.walk(folder):
         if COUNTS_TAG in names:
             folders.clear()
@@ -101,7 +98,7 @@ def _walk(folder: Path) -> Iterator[tuple[Path, bool]]:
 
 
 def _repeats(name: str, beside: set[str]) -> bool:
-    """Whether img2dataset writes this file beside the one that has its captions.
+    """Whether this is a file of img2dataset that repeats the captions of a file in `beside`.
 
     >>> beside = {"0.tar", "0.parquet", "a.json", "a.txt", "b.json"}
     >>> [_repeats(name, beside) for name in ("0.parquet", "0_stats.json", "a.json", "0.tar", "b.json")]

@@ -1,5 +1,5 @@
-"""How often a reference corpus shows each binding: each file is counted once, by a farm; a corpus is the sum of its
-files, on disk."""
+"""Counts how often a reference corpus shows each binding: workers count each file once, counts are cached by file, and
+a corpus is the sum of its files."""
 
 import glob
 import hashlib
@@ -32,28 +32,28 @@ from generator.base.progress import SILENT, Progress
 from generator.base.tables import read_batches, read_schema, write_table
 
 VERSION = 3
-"""Files are counted again where this is another number: what is read of them, their parts, and what a binding is."""
+"""Cache version: files are counted again after a change of how they are read or divided, or of what a binding is."""
 PAIR_COUNTS = pa.schema(
     [(name, pa.string()) for name in ("attr", "obj_lemma")]
     + [(name, pa.int64()) for name in ("perfect_count", "close_count")]
 )
 _COUNTED = "counted"
-"""The metadata of a table of counts that says of what they are."""
+"""Metadata key of a table of counts; its value is the `Counted` as JSON."""
 _WHOLE = "whole"
-"""The file that says that all parts of a file are counted."""
+"""A file with this name marks that all parts of a corpus file are counted."""
 _TAG = (
     "Signature: 8a477f597d28d172789f06886806bc55\n# Counts of corpora, made by `score familiarity`, which makes "
     "them again.\n"
 )
 _MEMORY = "512MB"
-"""What the merge keeps in memory; the rest is on disk."""
+"""Memory limit of the merge; the rest is on disk."""
 _FUNCTION_WORDS = pa.array(ENGLISH["bindings"]["function_words"].split())
 
 
 @dataclass(frozen=True)
 class Counted:
-    """What was counted: captions, their phrases and those made elsewhere, how many of these are bare nouns, and tables
-    of counts. left_out: entries that are none of these, by reason."""
+    """How many captions, phrases and tables were counted. phrases: extracted from captions or given. bare: phrases that
+    are bare nouns. tables: of counts. left_out: number of skipped entries, by reason."""
 
     captions: int = 0
     phrases: int = 0
@@ -72,11 +72,11 @@ class Counted:
 
 
 PartCounts = tuple[Part, pa.Table, Counted]
-"""A part, and what `count_texts` gives for it."""
+"""A part, and the results of `count_texts` for it."""
 
 
 def count_texts(part: Part, reading: Reading) -> tuple[pa.Table, Counted]:
-    """How often the texts of a part show each binding (PAIR_COUNTS, a row for each binding), and what was counted."""
+    """The counts of each binding in the texts of a part (PAIR_COUNTS, a row for each binding), and their `Counted`."""
     perfect: Counter[Binding] = Counter()
     close: Counter[Binding] = Counter()
     left_out = Counter(part.left_out)
@@ -99,15 +99,15 @@ def count_texts(part: Part, reading: Reading) -> tuple[pa.Table, Counted]:
 
 @dataclass(frozen=True)
 class Farm:
-    """`workers` processes on this machine, or (`ray`) tasks on the Ray cluster at `address`, None to start one here.
-    Without a number there is one for each core of the machine or cluster."""
+    """Workers that count: processes on this machine, or with `ray` tasks on the Ray cluster at `address` (None: start a
+    cluster here). workers: how many; None: as many as the machine or cluster has cores."""
 
     workers: int | None = 1
     ray: bool = False
     address: str | None = None
 
     def count(self, parts: Iterable[Part], reading: Reading) -> Iterator[PartCounts]:
-        """The counts of each part, as they are done; no more than two parts a worker are read ahead.
+        """Yields the counts of parts as they finish; reads at most two parts per worker ahead.
 
         Raises UserError if there is no cluster at `address`, or its nodes cannot count.
         """
@@ -125,7 +125,7 @@ class Farm:
 
     @contextmanager
     def _processes(self) -> Iterator[tuple[Any, int]]:
-        """What starts the counting of a part, and how many workers there are."""
+        """Yields a function that submits a part for counting, and the number of workers."""
         workers = self.workers or os.cpu_count() or 1
         with ProcessPoolExecutor(workers, get_context("spawn"), _end_with_parent) as pool:
             yield lambda *given: pool.submit(count_texts, *given), workers
@@ -155,14 +155,14 @@ class Farm:
 
 
 def _done(running: dict[Future[tuple[pa.Table, Counted]], Part]) -> Iterator[PartCounts]:
-    """The parts that are done, taken from those that run."""
+    """Waits for at least one running part; removes the finished parts from `running` and yields them."""
     for each in wait(running, return_when=FIRST_COMPLETED).done:
         yield (running.pop(each), *each.result())
 
 
 def _end_with_parent() -> None:
-    """End this process when its parent does. A worker of a parent that was killed would wait for its next part forever,
-    since it holds the other end of its own queue."""
+    """End this process when its parent ends. Otherwise, a worker of a killed parent would wait forever for its next
+    part, because it holds the other end of its own queue."""
 
     def watch() -> None:
         parent = parent_process()
@@ -179,12 +179,12 @@ HERE = Farm()
 def count_corpus(
     corpus: Corpus, out: Path, farm: Farm = HERE, progress: Progress = SILENT, reading: Reading = DEFAULT
 ) -> tuple[Path, Counted]:
-    """Count the bindings of a corpus; returns its `pair_counts.parquet` (PAIR_COUNTS, sorted) and what was counted.
+    """Count the bindings of a corpus; returns its `pair_counts.parquet` (PAIR_COUNTS, sorted) and its `Counted`.
 
-    `out`/files has the counts of each file, in a folder that is named after the file's place, size and time and the
-    reading: no file is counted twice, and a count that was stopped goes on with the parts that it lacks, on any farm.
-    `out`/DIGEST has their sum; DIGEST names the files. Raises UserError for files that cannot be read, a corpus that
-    has no phrase, where duckdb or textblob is not installed, and as `Farm.count` does.
+    `out`/files caches the counts of each file, in a folder named by a digest of the file's path, size and time and the
+    reading: files are not counted twice, and a stopped count resumes with the missing parts, on any farm. `out`/DIGEST
+    has their sum; DIGEST identifies the set of files. Raises UserError for unreadable files, for a corpus without a
+    phrase, if duckdb, ijson or textblob is not installed, and as `Farm.count`.
     """
     check_installed("duckdb")
     check_installed("ijson")
@@ -214,7 +214,7 @@ def count_corpus(
 
 
 def _lacking(folder_of: Mapping[Path, Path], references: Sequence[Path]) -> Iterator[Part]:
-    """The parts that are not counted yet. Tables of counts are written here; they have no parts."""
+    """Yields the parts that are not counted yet. Copies tables of counts directly; they have no parts."""
 
     def texts() -> Iterator[Path]:
         for file, folder in folder_of.items():
@@ -246,14 +246,14 @@ def _counted(table: Path) -> Counted:
 
 
 def _merge(tables: Iterable[Path], table: Path, total: Counted) -> None:
-    """Sum tables of counts, on disk where they do not fit into memory."""
+    """Sum tables of counts, on disk if they do not fit into memory."""
     import duckdb
 
     draft = table.with_suffix(".draft")
     spilled = str(table.with_name("spilled"))
     with duckdb.connect(config={"memory_limit": _MEMORY, "temp_directory": spilled, "threads": 1}) as database:
         try:
-            database.execute("SET enable_progress_bar = false")  # it is drawn on stdout where Python runs no file
+            database.execute("SET enable_progress_bar = false")  # interactive Python would draw it on stdout
             database.execute(
                 "COPY (SELECT attr, obj_lemma, CAST(sum(perfect_count) AS BIGINT) AS perfect_count, "
                 "CAST(sum(close_count) AS BIGINT) AS close_count FROM read_parquet(?) GROUP BY attr, obj_lemma "
@@ -273,7 +273,7 @@ def _quoted(value: object) -> str:
 
 
 def _key(file: Path, reading: Reading) -> str:
-    """What names the counts of a file. Its place is the resolved one: the same file has many names."""
+    """The name of a file's folder of counts. Uses the resolved path, because a file can have several names."""
     found = file.stat()
     return _digest([VERSION, reading.key, str(file.resolve()), found.st_size, found.st_mtime_ns])
 
@@ -284,8 +284,8 @@ def _digest(data: Any) -> str:
 
 @dataclass(frozen=True)
 class Shown:
-    """What a corpus shows of the bindings that were asked: the perfect and close count of each that it has. bindings:
-    how many different ones it has in all; function_words: how many of these have a function word for an attribute."""
+    """What a corpus shows. counts: (perfect, close) of each asked binding that it has. bindings: number of all its
+    distinct bindings. function_words: number of bindings whose attribute is a function word."""
 
     counts: Mapping[Binding, tuple[int, int]]
     bindings: int
@@ -293,9 +293,9 @@ class Shown:
 
 
 def read_counts(table: Path, asked: Collection[Binding]) -> Shown:
-    """What a table of PAIR_COUNTS shows of the bindings `asked`; no more of it is in memory than these and a batch.
+    """The counts of the bindings `asked` in a table of PAIR_COUNTS; keeps only these and one batch in memory.
 
-    Raises UserError for a file that is no such table.
+    Raises UserError for a file that is not such a table.
     """
     objects = pa.array({noun for _, noun in asked}, pa.string())
     counts: dict[Binding, tuple[int, int]] = {}
@@ -311,21 +311,21 @@ def read_counts(table: Path, asked: Collection[Binding]) -> Shown:
 
 
 def is_table(file: Path) -> bool:
-    """Whether a file is a table of counts, by its columns; a CSV can be nothing else."""
+    """Whether a file is a table of counts: any CSV, or a Parquet file with the columns of PAIR_COUNTS."""
     if file.suffix.lower() == CSV:
         return True
     if file.suffix.lower() != ".parquet":
         return False
     try:
         return set(PAIR_COUNTS.names) <= set(read_schema(file).names)
-    except UserError:  # its reader says what is wrong
+    except UserError:  # the file's reader reports the error
         return False
 
 
 def read_table(file: Path) -> Iterator[pa.Table]:
-    """A table of counts that somebody gives, in parts of PAIR_COUNTS.
+    """Yields a user's table of counts in parts with the columns PAIR_COUNTS.
 
-    Raises UserError where it has no row, lacks a column or a value, or has one that is no count.
+    Raises UserError if it has no rows, lacks a column or a value, or has a value that is not a count.
     """
     rows = 0
     for batch in _csv_batches(file) if file.suffix.lower() == CSV else _batches(file):
@@ -335,7 +335,7 @@ def read_table(file: Path) -> Iterator[pa.Table]:
         rows += batch.num_rows
         yield pa.Table.from_batches([batch])
     if not rows:
-        raise UserError(f"{file} has no row; give a table of counts that has some.")
+        raise UserError(f"{file} has no rows; give a table of counts with rows.")
 
 
 def _batches(table: Path) -> Iterator[pa.RecordBatch]:

@@ -1,4 +1,4 @@
-"""The samples of a benchmark, from its texts alone: no image is read."""
+"""Reads the samples of a benchmark, pairs of a true and a false caption, without its images."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from generator.dataset.reader import Dataset
 
 NOT_STRICT = 'a caption is not "the a1 o1 and the a2 o2"'
 DIFFERING = "differing"
-"""Free captions of samples that differ in bindings alone."""
+"""As FREE, but both captions must have bindings, and not the same bindings."""
 NOTHING = "neither caption has a binding"
 ONE_SIDED = "one caption has no binding"
 ALIKE = "both captions have the same bindings"
@@ -26,13 +26,11 @@ ALIKE = "both captions have the same bindings"
 
 @dataclass(frozen=True)
 class Sample:
-    """A true and a false caption with the bindings of each. excluded: why the sample is in no bucket; "" where it is in
-    one.
+    """A true and a false caption with the bindings of each. excluded: why the sample is in no bucket; "" if it is.
 
-    question: whose captions these are, by default `item`. captions: the digest of all captions of the question.
-    cluster: equal for samples that are not independent, such as those of one image, "" for a sample of its own. texts:
-    the two captions. slot: that of the true one. again: whether another question asks the same once more, so that the
-    sample counts there.
+    question: the id of the captions' question; "": `item`. captions: the digest of all captions of the question.
+    cluster: equal for samples that are not independent, such as samples of one image; "": its own cluster. texts: the
+    true and the false caption. slot: of the true caption. again: a duplicate, counted in another question.
     """
 
     item: str
@@ -50,13 +48,12 @@ class Sample:
 def read_samples(
     source: Source, form: str | None = None, reading: Reading = DEFAULT
 ) -> tuple[list[Sample], str, dict[str, Any]]:
-    """A sample for each pair of a true and a false caption of a question, the form of reading, and how the benchmark
-    was read (evaluator.benchmarks.reading).
+    """A sample for each pair of a true and a false caption of a question, the form of reading, and the entry READING
+    (evaluator.benchmarks.reading).
 
-    form: STRICT, FREE or DIFFERING; by default STRICT for ARO's attributes, whose captions have that form, else FREE,
-    which leaves out samples without any binding, as BindSplit does of BiVLC and VisMin (section 5.4). Raises
-    UserError for a benchmark that has no such pair, or whose files cannot be read, and for filters that it does not
-    have.
+    form: STRICT, FREE or DIFFERING; by default STRICT for ARO, whose attribute captions have that form, else FREE. FREE
+    excludes samples without any binding, as BindSplit does for BiVLC and VisMin (section 5.4). Raises UserError for a
+    benchmark without such pairs, unreadable files, and unknown filters.
     """
     captions, as_read = _captions(source)
     form = form or (STRICT if source.name == "aro" else FREE)
@@ -103,7 +100,7 @@ def _excluded(positive: Sequence[Binding], negative: Sequence[Binding], form: st
 
 
 def _captions(source: Source) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """A row for each caption: `item`, `cluster`, `slot`, `text`, `truth` and `again`; and how they were read
+    """A row for each caption: `item`, `cluster`, `slot`, `text`, `truth` and `again`; and the entry READING
     (evaluator.benchmarks.reading)."""
     if source.name is not None and not source.path.exists():
         raise UserError(
@@ -113,7 +110,7 @@ def _captions(source: Source) -> tuple[pd.DataFrame, dict[str, Any]]:
         questions, as_read = read_texts(source.name, source.path, source.filters)
         rows = [
             (question.item, question.group, slot, text, true, question.again)
-            for question in questions  # of two images caption 0 is the true one
+            for question in questions  # with two images, caption 0 is the true caption
             for slot, text, true in zip(question.slot_of, question.texts, question.truths[0], strict=True)
         ]
         return pd.DataFrame(rows, columns=["item", "cluster", "slot", "text", "truth", "again"]), as_read
@@ -138,7 +135,7 @@ def _of_dataset(path: Path) -> pd.DataFrame:
 
 
 def _of_table(path: Path) -> pd.DataFrame:
-    """The captions of a table with the columns item, text and truth or slot, and cluster or image where samples are not
+    """The captions of a table with the columns item, text and truth or slot; also cluster or image, if samples are not
     independent."""
     table = read_table(path)
     require(table, ["item", "text"], path)

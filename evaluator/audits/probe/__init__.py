@@ -1,1 +1,1 @@
-"""Where composition fails: what image and text embeddings hold of attributes, objects and their binding."""
+"""Probes of dual encoders: whether images, texts or their alignment lose attributes, objects or their binding."""

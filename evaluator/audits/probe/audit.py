@@ -1,4 +1,4 @@
-"""`score probe`: for each split and factor what images, texts and their alignment tell, and where it is lost."""
+"""`score probe`: how well images, texts and their alignment tell each factor in each split, and where it is lost."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -37,10 +37,10 @@ class Asked:
 def probe_models(
     asked: Asked, world: World, benchmark: Benchmark, out: Path, device: str | None = None, progress: Progress = SILENT
 ) -> dict[str, Any]:
-    """Write probe.json and probe.svg into the folder `out`; returns what the first holds (docs/audit.md).
+    """Write probe.json and probe.svg into the folder `out`; returns the contents of probe.json (docs/audit.md).
 
-    Raises UserError where the dataset has no question to ask, too few groups to learn from, or for a model that is no
-    dual encoder.
+    Raises UserError if the dataset has no question to ask or too few groups to learn from, and for a model that is not
+    a dual encoder.
     """
     pairs = find_pairs(world, benchmark, asked.seed)
     splits = sorted({each.split for each in pairs.questions}, key=split_rank)
@@ -51,8 +51,8 @@ def probe_models(
     groups = len({each.cluster for each in pairs.questions if each.split == asked.fit})
     if groups < FOLDS:
         raise UserError(
-            f"Expected {FOLDS} groups of bindings or more in the split '{asked.fit}' to learn from, got {groups}; "
-            f"render more of its scenes, or name another one with --fit."
+            f"Expected at least {FOLDS} groups of bindings to learn from in the split '{asked.fit}', got {groups}; "
+            f"render more of its scenes, or name another split with --fit."
         )
     scenes = sorted({each.scene for each in pairs.questions})
     held_out = [each.scene for each in pairs.questions if each.split != asked.fit]
@@ -80,8 +80,8 @@ def probe_models(
 
 
 def lost(rows: Sequence[dict[str, Any]]) -> str:
-    """Where a factor of a split is lost, from its rows: in the towers that do not tell it, if both tell it in the
-    alignment, or nowhere (""). To tell is a 95% interval above chance.
+    """Where a factor is lost, from its rows in a split: in the towers whose 95% interval is not above chance; if there
+    are none, in the alignment if its interval is not above chance; else "".
 
     >>> low = {"image": 0.7, "text": 0.6, "alignment": 0.4}
     >>> lost([{"place": place, "low": each} for place, each in low.items()])
@@ -140,7 +140,7 @@ def _numbers(estimate: tuple[float, float, float]) -> dict[str, float | None]:
 
 
 def _aligned(own: dict[str, np.ndarray], others: Sequence[str], texts: dict[str, np.ndarray]) -> np.ndarray:
-    """Whether each image's cosine with its caption is above that with another text, 1 or 0 (a tie), nan without one."""
+    """1 if an image's cosine with its caption is above its cosine with the other text, else 0; nan if "" is given."""
     there = np.array([bool(other) for other in others])
     false = np.stack([texts[other] if other else true for other, true in zip(others, own[TEXT], strict=True)])
     right = beats((own[IMAGE] * own[TEXT]).sum(axis=1), (own[IMAGE] * false).sum(axis=1))
@@ -148,6 +148,6 @@ def _aligned(own: dict[str, np.ndarray], others: Sequence[str], texts: dict[str,
 
 
 def _distances(own: np.ndarray, others: Sequence[str], embeddings: dict[str, np.ndarray]) -> np.ndarray:
-    """Squared distances (n,) to other embeddings, nan where there is none."""
+    """Squared distances (n,) to other embeddings; nan for rows without another embedding."""
     away = np.full(own.shape[1], np.nan)
     return np.asarray(np.square(own - np.stack([embeddings[each] if each else away for each in others])).sum(axis=1))

@@ -1,4 +1,4 @@
-"""The questions of a dataset on scenes of two objects, and for each a text and a scene with one factor changed."""
+"""Finds the questions on scenes of two objects, and for each question a text and a scene with one factor changed."""
 
 import json
 from collections import defaultdict
@@ -38,10 +38,10 @@ class Question:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Questions, and their neighbours by factor: of each question a text whose content differs in that factor alone,
-    and a scene with such content; "" where there is none. `texts` of BINDING are the foils. `scenes` of SAME have the
-    same content. differ: of ATTRIBUTE and OBJECT what the question's own text says where the other one differs, and
-    what that says there."""
+    """Questions, and their neighbours by factor, "" if there is none. texts: for each question, a text whose content
+    differs only in the factor; for BINDING, the foil. scenes: a scene whose content differs only in the factor; for
+    SAME, another scene with the same content. differ: for ATTRIBUTE and OBJECT, (name in the question's text, name in
+    the other text) where the two differ."""
 
     questions: Sequence[Question]
     texts: dict[str, list[str]]
@@ -49,15 +49,15 @@ class Pairs:
     differ: dict[str, list[tuple[str, str]]]
 
     def clusters(self, rows: np.ndarray) -> Clusters:
-        """The clusters and bindings of some questions."""
+        """The clusters, bindings and scenes of the questions in these rows."""
         some = [self.questions[row] for row in rows]
         shown = [SEPARATOR.join(sorted(f"{value}{OF}{category}" for value, category in each.pair)) for each in some]
         return Clusters.of([each.cluster for each in some], shown, [each.scene for each in some])
 
 
 def find_pairs(world: World, benchmark: Benchmark, seed: int) -> Pairs:
-    """The binary questions that exchange the values of the two objects of a scene, with neighbours of the same split,
-    or of any where that has none, drawn by seed. Raises UserError where there is no such question."""
+    """Find the binary questions that exchange the values of a scene's two objects. Neighbours are drawn by seed from
+    the same split, or from any split if it has none. Raises UserError if there is no such question."""
     questions = list(_questions(world, benchmark))
     if not questions:
         raise UserError(
@@ -97,7 +97,8 @@ def find_pairs(world: World, benchmark: Benchmark, seed: int) -> Pairs:
 def _other_text(
     question: Question, pairs: Sequence[Pair], said: Mapping[tuple[str, Pair], list[tuple[str, str]]], seed: int
 ) -> tuple[str, Pair]:
-    """A text that says one of some pairs, in the question's template where there is one; "" without any."""
+    """A text of one of these pairs, if possible in the question's template, and its pair; else "" and the question's
+    pair."""
     for split in (question.split, _ANY):
         if there := [pair for pair in pairs if (split, pair) in said]:
             pair = Stream(seed, "other text", question.item).sample(there, 1)[0]
@@ -109,7 +110,7 @@ def _other_text(
 def _other_scene(
     question: Question, pairs: Sequence[Pair], shown: Mapping[tuple[str, Content], list[str]], seed: str
 ) -> str:
-    """Another scene of one of some pairs; "" without any."""
+    """Another scene that shows one of these pairs; "" if there is none."""
     for split in (question.split, _ANY):
         there = sorted(
             {scene for pair in pairs for scene in shown.get((split, frozenset(pair)), ())} - {question.scene}
@@ -120,7 +121,7 @@ def _other_scene(
 
 
 def names_of(pairs: Sequence[Pair], part: int) -> list[str]:
-    """The values (part 0) or categories (part 1) of pairs, each once."""
+    """The distinct values (part 0) or categories (part 1) of pairs, sorted."""
     return sorted({each[part] for pair in pairs for each in pair})
 
 
@@ -163,7 +164,7 @@ def _questions(world: World, benchmark: Benchmark) -> Iterator[Question]:
 
 
 def _pair(form: str | None) -> Pair | None:
-    """The value and category of the two objects that a text names; None where it says anything else."""
+    """The value and category of the two objects that a text names; None if it says anything else."""
     read = json.loads(form or "{}")
     objects = read.pop("objects", [])
     if read or len(objects) != 2 or any(each.keys() != {"category", "attributes"} for each in objects):
@@ -175,7 +176,7 @@ def _pair(form: str | None) -> Pair | None:
 
 
 def _changes(pair: Pair, part: int, names: Sequence[str]) -> list[Pair]:
-    """The pairs that have another value (part 0) or category (part 1) of one object, which neither has."""
+    """The pairs in which one object gets a value (part 0) or category (part 1) that neither object has."""
     found: list[Pair] = []
     for name in names:
         if name in (pair[0][part], pair[1][part]):

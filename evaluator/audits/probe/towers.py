@@ -1,5 +1,5 @@
-"""What one tower's embeddings hold: linear probes of factors, how linear and orthogonal the factors are, and how far a
-change of one factor moves an embedding."""
+"""Analyses the embeddings of one tower: linear probes of factors, how linear and orthogonal the factors are, and how
+far a change of one factor moves an embedding."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,8 +22,8 @@ _DRAWS = 1000
 
 
 def across(model: Any, x: np.ndarray, y: np.ndarray, groups: np.ndarray, fit: np.ndarray) -> np.ndarray:
-    """What a model predicts of rows x (n, d), float (n, k): of rows outside `fit`, bool (n,), from all rows of it; of
-    its own from those of other groups, in FOLDS folds."""
+    """Predictions of a model for rows x (n, d), float (n, k). Rows outside `fit`, bool (n,), are predicted from all
+    rows in `fit`; rows in `fit` by cross-validation over groups in FOLDS folds."""
     found = np.empty(y.shape)
     inside = np.flatnonzero(fit)
     for learnt, asked in GroupKFold(FOLDS).split(inside, groups=groups[inside]):
@@ -36,7 +36,7 @@ def across(model: Any, x: np.ndarray, y: np.ndarray, groups: np.ndarray, fit: np
 
 
 def presence(pairs: Sequence[Pair], names: Sequence[str], part: int) -> np.ndarray:
-    """1 where a pair has the value (part 0) or category (part 1), else −1; float (n, names)."""
+    """1 if a pair has the value (part 0) or category (part 1), else −1; float (n, names)."""
     return np.array([[1.0 if name in (a[part], b[part]) else -1.0 for name in names] for a, b in pairs])
 
 
@@ -45,8 +45,8 @@ Names = tuple[Sequence[str], Sequence[str]]
 
 
 def coordinates(embeddings: np.ndarray, pairs: Sequence[Pair], names: Names) -> tuple[np.ndarray, np.ndarray]:
-    """Of each value and of each category where the sum of vectors that fits the embeddings best places it: float
-    (names, r) each, in the r directions that hold 95% of the variance among them, all of one length."""
+    """Coordinates of values and of categories, float (names, r) each. Least squares fits embeddings as sums of a vector
+    for each value and category; r principal directions hold 95% of the vectors' variance, each scaled to length 1."""
     designs = [(presence(pairs, names[part], part) + 1) / 2 for part in (0, 1)]
     vectors = LinearRegression().fit(np.hstack(designs), embeddings).coef_.T
     placed = []
@@ -58,8 +58,8 @@ def coordinates(embeddings: np.ndarray, pairs: Sequence[Pair], names: Names) -> 
 
 
 def bound(pairs: Sequence[Pair], names: Names, placed: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-    """What each pair binds: the sum over its objects of the product of the coordinates of value and category, float
-    (n, r s). It does not depend on the order of mention, and no sum over values and categories tells a pair from its
+    """Codes of the bindings of pairs: Σ over objects of value ⊗ category, in coordinates `placed`; float (n, r s). They
+    do not depend on the order of mention. A sum over values and categories alone could not tell a pair from its
     exchange."""
     value, category = (
         np.array([[at[of.index(each[part])] for each in pair] for pair in pairs])
@@ -75,11 +75,11 @@ def probe(
     groups: np.ndarray,
     fit: np.ndarray,
 ) -> dict[str, np.ndarray]:
-    """Whether linear probes (ridge regression on standardised embeddings) prefer the truth, 1 or 0, nan where nothing
-    is asked: float (n,) by factor.
+    """Whether linear probes (ridge regression on standardised embeddings) prefer the truth: 1, 0, or nan if nothing is
+    asked; float (n,) by factor.
 
-    asked: of ATTRIBUTE and OBJECT the true and the false name of each row. Of BINDING the alternative is the exchange:
-    whichever has the nearer code (`bound`) to the one that is read off the embedding.
+    asked: for ATTRIBUTE and OBJECT, the true and the false name of each row. For BINDING, the alternative is the
+    exchanged pair; the probe predicts a code (`bound`) and prefers the pair with the nearer code.
     """
     model = make_pipeline(StandardScaler(), RidgeCV(_ALPHAS))
     found = {}
@@ -102,13 +102,13 @@ def probe(
 def geometry(
     embeddings: np.ndarray, pairs: Sequence[Pair], splits: np.ndarray, groups: np.ndarray, fit: np.ndarray
 ) -> dict[str, Any]:
-    """How far embeddings are sums of a vector of each value and one of each category (Uselis et al. 2026, arXiv
+    """How well sums of a vector for each value and each category explain embeddings (Uselis et al. 2026, arXiv
     2602.24264).
 
-    Computed on the means of rows with the same content, whitened by those of `fit`. r2: by split, the share of variance
-    around the mean of `fit` that the sum explains; of `fit` itself across groups. angle: degrees between the vectors of
-    values and those of categories, from the mean absolute cosine; 90 is orthogonal. ranks: how many directions hold 95%
-    of the variance among the vectors of values, and of categories.
+    Computed on the means of rows with the same split and content, whitened by the means of `fit`. r2: by split, the
+    share of variance around the mean of `fit` that the sums explain; for `fit`, cross-validated over groups. angle:
+    degrees between vectors of values and vectors of categories, from the mean absolute cosine; 90 is orthogonal. ranks:
+    number of directions that hold 95% of the variance of the vectors of values, and of categories.
     """
     contents = [f"{split} {sorted(pair)}" for split, pair in zip(splits, pairs, strict=True)]
     _, first, of, size = np.unique(contents, return_index=True, return_inverse=True, return_counts=True)
@@ -142,10 +142,10 @@ def _rank(vectors: np.ndarray) -> int:
 
 
 def moves(distances: dict[str, np.ndarray], groups: np.ndarray, seed: int) -> dict[str, tuple[float, float, float]]:
-    """How far a change of each factor moves an embedding, as a multiple of a change of one value: the mean squared
-    distance beyond that of SAME. With the 95% interval of a bootstrap over groups; nan where nothing was compared.
+    """How far a change of each factor moves an embedding, as a multiple of ATTRIBUTE's: mean squared distance minus the
+    mean of SAME. With the 95% interval of a bootstrap over groups; nan if nothing was compared.
 
-    distances: squared, (n,) by factor and SAME; nan where a row has no neighbour.
+    distances: squared, (n,) by factor and SAME; nan if a row has no neighbour.
     """
     _, group = np.unique(groups, return_inverse=True)
     n = group.max() + 1
