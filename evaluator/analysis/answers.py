@@ -219,7 +219,8 @@ def _read_table(path: Path, metric: str | None) -> list[Answers]:
     for name in ("item", "cluster"):
         if (columns[name] == "").any():
             raise UserError(
-                f"{path} has rows without '{name}'; give every item one, and independent items a cluster each."
+                f"{path} has rows without '{name}'; give every row an item and a cluster, and independent items "
+                f"different clusters."
             )
     models = columns.get("model", np.full(len(correct), path.stem, dtype=object))
     found = []
@@ -249,7 +250,7 @@ def _read_columns(path: Path) -> dict[str, np.ndarray]:
         ) from error
     if lacking := [name for name in _NEEDED if name not in table.column_names]:
         raise UserError(
-            f"{path} lacks the column '{lacking[0]}'; expected {', '.join(_NEEDED)} and, where there are several, "
+            f"{path} lacks the column '{lacking[0]}'; expected {', '.join(_NEEDED)} and optionally "
             f"{', '.join(_OPTIONAL)}."
         )
     if not table.num_rows:

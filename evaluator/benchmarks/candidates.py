@@ -101,7 +101,7 @@ def _of_items(rows: pd.DataFrame, name: str, path: Path) -> pd.Series:
         row = int(differs.argmax())
         raise UserError(
             f"Item '{rows['item'].iat[row]}' of {path} has the {name} '{labels.iat[row]}' in one row and "
-            f"'{known.iat[row]}' in another; give each question an id of its own."
+            f"'{known.iat[row]}' in another; give each question a unique id."
         )
     return labels.fillna("")
 
@@ -147,7 +147,7 @@ def _check_pairs(rows: pd.DataFrame, path: Path) -> None:
         whose = "its own" if row["truth"] else "the other"
         raise UserError(
             f"Item '{row['item']}' of {path} has several scores of caption {row['slot']} with {whose} image; give each "
-            f"item an id of its own."
+            f"item a unique id."
         )
 
 
