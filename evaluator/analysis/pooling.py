@@ -47,7 +47,7 @@ def pool_runs(runs: Sequence[Results]) -> list[Results]:
 
 
 def differences(entries: Sequence[Results]) -> list[str]:
-    """A sentence for each option in which the designs of pooled entries differ, and why they were not averaged."""
+    """For each option in which the designs of pooled entries differ, a sentence that they were not averaged."""
     designs = [entry["factors"]["design"] for entry in entries]
     names = dict.fromkeys(name for design in designs for name in design)
     found = {name: list(dict.fromkeys(_said(design.get(name)) for design in designs)) for name in names}

@@ -113,7 +113,7 @@ _SUFFIXES = (".jpg", ".jpeg", ".png", ".webp")
 
 
 class Finder:
-    """Finds image files. folder: `images` if given, else the folder `images` beside the questions, else theirs."""
+    """Finds image files. folder: `images` if given, else `images` beside the questions, else the questions' folder."""
 
     def __init__(self, path: Path, images: Path | None):
         beside = path if path.is_dir() else path.parent

@@ -104,8 +104,8 @@ def shares(overlaps: Sequence[Overlap]) -> dict[str, dict[str, float]]:
 
 @dataclass(frozen=True)
 class Audit:
-    """samples: in order. overlaps: of samples that are not excluded. counted: sizes of the corpus. shown: its counts of
-    bindings."""
+    """samples: in order. overlaps: of samples that are not excluded. counted: numbers of texts in the corpus. shown:
+    the corpus's counts of bindings."""
 
     samples: Sequence[Sample]
     overlaps: Sequence[Overlap]

@@ -325,4 +325,4 @@ READERS: dict[str, Callable[[Path], Iterator[Entry]]] = {
     ".tar": _webdataset,
     ".tar.gz": _webdataset,
 }
-"""Readers of files by `suffix_of`."""
+"""Readers of files by suffix (`suffix_of`)."""

@@ -26,7 +26,7 @@ ALIKE = "both captions have the same bindings"
 
 @dataclass(frozen=True)
 class Sample:
-    """A true and a false caption with the bindings of each. excluded: why the sample is in no bucket; "" if it is.
+    """A true and a false caption with the bindings of each. excluded: why the sample is in no bucket, else "".
 
     question: the id of the captions' question; "": `item`. captions: the digest of all captions of the question.
     cluster: equal for samples that are not independent, such as samples of one image; "": its own cluster. texts: the

@@ -140,7 +140,7 @@ def _numbers(estimate: tuple[float, float, float]) -> dict[str, float | None]:
 
 
 def _aligned(own: dict[str, np.ndarray], others: Sequence[str], texts: dict[str, np.ndarray]) -> np.ndarray:
-    """1 if an image's cosine with its caption is above its cosine with the other text, else 0; nan if "" is given."""
+    """1 if an image's cosine with its caption is above its cosine with the other text, else 0; nan if that is ""."""
     there = np.array([bool(other) for other in others])
     false = np.stack([texts[other] if other else true for other, true in zip(others, own[TEXT], strict=True)])
     right = beats((own[IMAGE] * own[TEXT]).sum(axis=1), (own[IMAGE] * false).sum(axis=1))
