@@ -1,1 +1,1 @@
-"""The command `score`: parses options and prints results."""
+"""The command-line interface `score`: parses options and prints results."""

@@ -1,4 +1,4 @@
-"""The command `score audit`, and the table that it prints."""
+"""The command `score audit` and the tables that it prints."""
 
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from evaluator.cli.options import BENCHMARK, DEVICE, JSON, NEW_FILE, SEED
 from generator.base.commands import Bar, Command, DatasetFolder, result, say
 from generator.base.errors import UserError
 
-_WIDTH = 140  # where stdout is no terminal
+_WIDTH = 140  # columns, if stdout is not a terminal
 
 
 @click.command(cls=Command, examples=["audit small --protocol binary"])
@@ -26,9 +26,8 @@ _WIDTH = 140  # where stdout is no terminal
     "--language-model",
     metavar="ngram|NAME|FOLDER",
     default="ngram",
-    help="Model whose perplexity to compare: ngram, a trigram model fitted on the benchmark's own texts, or a causal "
-    "language "
-    "model of the Hugging Face Hub.",
+    help="Language model for perplexity: ngram, a trigram model fitted on the benchmark's own texts, or a causal "
+    "language model of the Hugging Face Hub.",
 )
 @click.option(
     "--sentence-encoder",
@@ -39,14 +38,14 @@ _WIDTH = 140  # where stdout is no terminal
 @click.option(
     "--similar",
     type=NEW_FILE,
-    help="File to write the ids of all items to that the filter would drop, for gen describe --without; with "
+    help="File for the ids of the items that the filter would drop, for gen describe --without; needs "
     "--sentence-encoder.",
 )
 @click.option(
     "--items",
     type=click.IntRange(min=1),
     default=5000,
-    help="Largest number of items of each kind; more are sampled by seed.",
+    help="Maximum number of items of each kind; larger kinds are sampled by seed.",
 )
 @click.option("--seed", type=SEED, default=0, help="Seed of items, negatives, folds and intervals.")
 @click.option("--out", type=NEW_FILE, help="JSON file to write the results to.")
@@ -83,7 +82,7 @@ def audit(similar: Path | None, out: Path | None, as_json: bool, **asked: Any) -
 
 
 def print_audit(results: dict[str, Any]) -> None:
-    """Print to stdout: a row for each kind, the give-aways of the hackable ones, and the closing sentence."""
+    """Print an audit to stdout: a row for each kind, the give-aways of hackable kinds, and the closing sentence."""
     print_line(f"{results['benchmark']}: what a text-only model can tell", "bold")
     print_table(_kinds(results), _WIDTH)
     if results["levels"]:

@@ -1,4 +1,4 @@
-"""The command `score compare`, and the tables that it prints."""
+"""The command `score compare` and the tables that it prints."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,7 +24,7 @@ Row = dict[str, Any]
     "--detect",
     type=Number(min=0, max=100, min_open=True),
     metavar="POINTS",
-    help="Also say how many block seeds or items a difference of POINTS percentage points needs.",
+    help="Also print how many block seeds or items are needed to detect a difference of POINTS percentage points.",
 )
 @click.option("--metric", help="Compare this metric, such as 'brittleness'.  [default: the main one of each protocol]")
 @click.option("--full", is_flag=True, help="Print every row, and the rankings of two models too.")
@@ -33,7 +33,7 @@ Row = dict[str, Any]
 def compare(
     runs: tuple[str, ...], detect: float | None, metric: str | None, full: bool, out: Path | None, as_json: bool
 ) -> None:
-    """Compare models on the same items and say which differences hold.
+    """Compare models on the same items and report which differences are significant.
 
     Each of RUNS is a folder written by `score run`, or a .csv or .parquet with the columns item, correct and cluster,
     and split and model where there are several. NAME=RUN names the model; runs of the same name are training seeds of
@@ -53,9 +53,9 @@ def compare(
 
 
 def print_comparison(comparison: dict[str, Any], full: bool = False) -> None:
-    """Print to stdout: what is compared, the rows, flips, and rankings of more than two models.
+    """Print a comparison to stdout: items, rows, flips, and rankings if there are more than two models.
 
-    At most ten rows are printed, those with the smallest q, without the split `val`; with `full` all.
+    Prints the ten rows with the smallest q, without the split `val`; with `full` every row and ranking.
     """
     from evaluator.report.table import population
 
@@ -94,24 +94,24 @@ def print_comparison(comparison: dict[str, Any], full: bool = False) -> None:
 
 
 def _cautions(rows: Sequence[Row]) -> list[str]:
-    """A sentence for each reason why rows say less than they seem to."""
+    """Warnings about rows that support no or only a weak conclusion, a sentence each."""
     alone = any(row["clusters"] == 1 for row in rows)
     unknown = [row for row in rows if row["detectable"] is None and row["clusters"] > 1]
     constant = any(abs(row["difference"]) in (0, 1) for row in unknown)
     few = any(abs(row["difference"]) not in (0, 1) for row in unknown)
     return [
-        *["A single item or group says nothing of others; compare more of them."] * alone,
+        *["A single item or group says nothing about others; compare more of them."] * alone,
         *[
-            "Where no item tells the models apart, or every item in the same way, nothing varies: nothing is "
-            "detectable, and the interval is combined from those of both models."
+            "If no item tells the models apart, or all items do so equally, the difference does not vary: nothing is "
+            "detectable, and the interval is combined from the intervals of both models."
         ]
         * constant,
-        *["Where nothing is detectable, these are too few groups to show any difference; compare more of them."] * few,
+        *["Where nothing is detectable, there are too few groups to show any difference; compare more of them."] * few,
     ]
 
 
 def _left_out(items: Row) -> list[str]:
-    """A sentence on what is compared, and one for each reason why items are not."""
+    """Sentences: how many items are compared, then each reason why items are excluded."""
     lines = [f"{items['compared']:,} of {items['items']:,} items are compared."]
     for source, missing in items["missing"].items():
         lines.append(f"{source} lacks {_some(missing)}.")
@@ -123,7 +123,7 @@ def _left_out(items: Row) -> list[str]:
 
 
 def _some(found: Row) -> str:
-    """A number of items and the names of the first."""
+    """The number of items and the first names, such as "12 items (a, b, …)"."""
     more = ", …" if found["items"] > len(found["first"]) else ""
     return f"{found['items']:,} item{'s' if found['items'] > 1 else ''} ({', '.join(found['first'])}{more})"
 

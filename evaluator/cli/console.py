@@ -1,5 +1,5 @@
-"""Prints tables and lines to stdout as they are: names in brackets, between colons or with numbers get no meaning, and
-control characters are shown, not obeyed."""
+"""Prints tables and lines to stdout literally: Rich's markup, emoji codes and highlighting are off, and control
+characters are escaped."""
 
 import os
 import sys
@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # every command of `score` imports this module, and few of th
     from rich.segment import Segment
     from rich.table import Table
 
-_MOST = 400  # columns of a table that folds
+_MOST = 400  # maximum width of a table that folds, in columns
 
 
 def print_line(line: str, style: str | None = None) -> None:
@@ -22,7 +22,7 @@ def print_line(line: str, style: str | None = None) -> None:
 
 
 def new_table(labels: Sequence[str], numbers: Sequence[str], title: str = "", folds: bool = False) -> "Table":
-    """A table without rows: columns of words, which fold if need be, and columns of numbers."""
+    """An empty table with columns of words (`labels`), which wrap if `folds`, and columns of numbers."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
@@ -35,9 +35,9 @@ def new_table(labels: Sequence[str], numbers: Sequence[str], title: str = "", fo
 
 
 def print_table(table: "Table", width: int | None = None) -> None:
-    """Print a table in its full width: a line that the terminal wraps is better than a number cut short.
+    """Print a table at its full width, so that no number is cut; the terminal wraps long lines.
 
-    `width`: columns where stdout is no terminal, for a table that may fold.
+    `width`: for a table that may fold, the width in columns if stdout is not a terminal.
     """
     if width is not None:
         _console(None if sys.stdout.isatty() else width).print(table)
@@ -46,7 +46,7 @@ def print_table(table: "Table", width: int | None = None) -> None:
 
 
 def fits(table: "Table") -> bool:
-    """Whether no line of a table is wider than the terminal or COLUMNS; of a pipe without COLUMNS, always."""
+    """Whether a table fits the width of the terminal or of COLUMNS; always true for a pipe without COLUMNS."""
     known = sys.stdout.isatty() or "COLUMNS" in os.environ
     return not known or _wide(table) <= _console().width
 

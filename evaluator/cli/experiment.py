@@ -1,4 +1,4 @@
-"""The command `score experiment`."""
+"""The command `score experiment`: runs all stages of an experiment and makes its tables."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     "--scale",
     default="tiny",
     show_default=True,
-    help="How large: smoke (minutes), tiny (a CPU), small (a GPU), paper (the published numbers), or one of your file.",
+    help="Size: smoke (minutes), tiny (a CPU), small (a GPU), paper (the published numbers), or a scale of your file.",
 )
 @click.option(
     "--models", type=FILE, help="TOML file of models to start from, in place of stand-ins (docs/experiments.md)."
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Stages at the same time here; they share the cores and the GPU.",
+    help="Number of stages that run here at the same time; they share the cores and the GPU.",
 )
 @click.option("--dry-run", is_flag=True, help="Print the commands of all stages and run nothing.")
 @job_options
@@ -63,18 +63,18 @@ def experiment(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Make the tables of a paper from nothing: render, verify, train, score.
+    """Make the tables of a paper from scratch: render, verify, train, score.
 
-    NAME|FILE.py is bindsplit2026, hard-positives2024, crepe2023, compass2026, pearson2025 or pearson2025-clean, or a
-    recipe of yours in Python, whose code is run (docs/experiments.md). What is done is not done again. If the command
-    is stopped, run it again to continue. With --farm slurm each stage is a job, as soon as what it reads is there.
+    NAME|FILE.py is bindsplit2026, hard-positives2024, crepe2023, compass2026, pearson2025 or pearson2025-clean, or your
+    own recipe in Python; its code is run (docs/experiments.md). Finished stages are skipped. If the command is stopped,
+    run it again to continue. With --farm slurm each stage is a job, submitted when the stages that it reads have ended.
     """
     from evaluator.experiments.lab import Lab, find_experiment, read_models
     from evaluator.experiments.stages import Place, is_done, run_stages
 
     place = Place(workers, take_slurm(options))
     if experiment.endswith(".py"):
-        say(f"A recipe is code: this runs that of {experiment}.")
+        say(f"A recipe is code: this runs the code of {experiment}.")
     found = find_experiment(experiment)
     settings, given = found.at(scale), read_models(models, allow_code) if models else {}
     lab = Lab(out, given, scale, dry=True)
@@ -111,7 +111,7 @@ def _command(stage: "Stage", out: Path) -> str:
 
 
 def _copied(stage: "Stage", out: Path) -> str:
-    """The command that makes the copy which a stage amends."""
+    """The shell command that copies the folder which a stage amends; "" if it amends none."""
     if not stage.amended:
         return ""
     source, goal = (shlex.quote(str(each.out(out))) for each in (stage.amended, stage))
@@ -119,7 +119,7 @@ def _copied(stage: "Stage", out: Path) -> str:
 
 
 def _check_commands(root: click.Context, stages: Sequence["Stage"], out: Path) -> None:
-    """Raise UserError for options that `score` would refuse; those of `gen` are seen by `gen` alone."""
+    """Raise UserError for options that `score` would refuse. Commands of `gen` are not checked."""
     for stage in stages:
         command, words = root.command, stage.arguments(out)
         if words[0] != "score":

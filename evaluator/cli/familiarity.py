@@ -1,4 +1,4 @@
-"""The command `score familiarity`, and what it prints."""
+"""The command `score familiarity` and its output."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,60 +25,58 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="CORPUS",
     help="Captions to compare with: a file, or a folder of files, of COCO's JSON, JSON lines, Parquet, WebDataset "
-    "(.tar) or one "
-    "caption a line (.txt); or a table of counts (.csv, .parquet). `phrases` in place of `caption` are noun phrases "
-    "made elsewhere. "
-    "Repeat for several; a file of several counts once.",
+    "(.tar) or one caption a line (.txt); or a table of counts (.csv, .parquet). `phrases` in place of `caption` are "
+    "noun phrases from another extractor. Repeat for several; a file that is given twice counts once.",
 )
 @click.option(
     "--captions",
     type=click.Choice(["strict", "free", "differing"]),
-    help='How to read captions: strict, "the a1 o1 and the a2 o2" alone; free, any text by its noun phrases, without '
-    "samples that have no binding; differing, of those the samples whose two captions have bindings and not the same.  "
-    "[default: strict for aro, else free]",
+    help='How to read captions: strict, only "the a1 o1 and the a2 o2"; free, any text by its noun phrases, without '
+    "samples that have no binding; differing, as free, but only samples whose captions both have bindings, and not the "
+    "same ones.  [default: strict for aro, else free]",
 )
 @click.option(
     "--extractor",
     default="rules",
     show_default=True,
     metavar="NAME",
-    help="What finds the noun phrases of captions: rules, or spacy:MODEL, a pipeline of spaCy that you have installed.",
+    help="Extractor of the captions' noun phrases: rules, or spacy:MODEL, a pipeline of spaCy that you have installed.",
 )
 @click.option(
     "--match",
     type=click.Choice(["lemmas", "exact"]),
     default="lemmas",
     show_default=True,
-    help="Which objects are the same: lemmas, by their singular, as published; exact, as they stand. Attributes stand "
-    "as they are.",
+    help="How to match objects: lemmas, by their singular, as published; exact, unchanged. Attributes are matched "
+    "exactly.",
 )
 @click.option(
     "--synonyms",
     type=FILE,
-    help="Text file of words that match one another, a group a line, separated by commas.",
+    help="Text file of synonyms: one group of words per line, separated by commas.",
 )
 @click.option(
     "--with-own/--without-own",
     "with_own",
     default=None,
-    help="Whether captions of CORPUS count that are true captions of BENCHMARK.  [default: without them where it has "
-    "half of them or more]",
+    help="Whether to count captions of CORPUS that are true captions of BENCHMARK.  [default: not if CORPUS has half "
+    "of them or more]",
 )
 @FILTERS
 @click.option("--out", type=NEW_FOLDER, default="familiarity", show_default=True, help="Folder to write.")
 @click.option(
     "--counts",
     type=NEW_FOLDER,
-    help="Folder of the counts of corpora; a file is counted once.  [default: OUT/counts]",
+    help="Folder that caches the counts of corpora: each file is counted once.  [default: OUT/counts]",
 )
-@click.option("--workers", type=click.IntRange(min=1), help="Processes that count.  [default: one per core]")
+@click.option("--workers", type=click.IntRange(min=1), help="Number of counting processes.  [default: one per core]")
 @click.option(
     "--farm",
     "farm_name",
     type=click.Choice(["local", "ray"]),
     default="local",
     show_default=True,
-    help="Where a corpus is counted: on this machine or on a Ray cluster.",
+    help="Where to count a corpus: on this machine or on a Ray cluster.",
 )
 @click.option("--address", help="Address of the Ray cluster, such as 10.0.0.1:6379 or auto.  [default: start one here]")
 @JSON
@@ -98,10 +96,10 @@ def familiarity(
     address: str | None,
     as_json: bool,
 ) -> None:
-    """Measure how much of BENCHMARK a corpus of captions has shown: which attributes of which objects (BindSplit).
+    """Measure how many bindings (attribute and object) of BENCHMARK occur in a corpus of captions (BindSplit).
 
     BENCHMARK is a benchmark of others as NAME:PATH, a table of yours as table:FILE (docs/external.md), or the folder of
-    a dataset, of which the binary questions are read. Images are not read.
+    a dataset, whose binary questions are read. Images are not read.
     """
     from evaluator.audits.familiarity.audit import MANY, audit, own_texts, true_captions, without
     from evaluator.audits.familiarity.corpus_files import find_corpus
@@ -163,7 +161,7 @@ def familiarity(
 
 
 def said(summary: dict[str, Any]) -> str:
-    """The figures of an audit as lines."""
+    """The figures of an audit as text."""
     corpus, rates = summary["corpus"], summary["rates"]
     inside = sum(summary["buckets"].values())
     lines = [
@@ -176,7 +174,7 @@ def said(summary: dict[str, Any]) -> str:
         "",
         "bucket              samples",
         *(f"{name:<18} {n:>8,}" for name, n in summary["buckets"].items()),
-        f"Without those of close matches alone: "
+        f"Without samples that have only close matches: "
         f"{', '.join(f'{name} {n:,}' for name, n in summary['partitions'].items())}.",
         *(
             f"No sample is {name}: that partition has no mean."
@@ -198,8 +196,8 @@ def said(summary: dict[str, Any]) -> str:
     if summary["asymmetry"]["value"] is None:
         return "\n".join([*lines, "No sample is left, so there is no asymmetry."])
     lines.append(
-        f"Of a true caption's bindings {_points(summary['asymmetry'])} more are perfect matches than of its false "
-        "one's (mean over samples, 95% interval over images or other clusters)."
+        f"Perfect matches among bindings: {_points(summary['asymmetry'])} more in true captions than in false ones "
+        "(mean over samples, 95% interval over images or other clusters)."
     )
     lines.extend(f"  true captions {slot}: {_points(each)}" for slot, each in summary["asymmetry_of"].items())
     if summary["duplicates"]:
@@ -210,13 +208,13 @@ def said(summary: dict[str, Any]) -> str:
 
 
 def corpus_said(corpus: "Corpus", counted: "Counted") -> list[str]:
-    """What of a corpus was not counted, and what its numbers lack; no line where that is nothing."""
+    """Lines on the parts of a corpus that its numbers lack: entries, files, sources of tables; [] if nothing is."""
     from evaluator.audits.familiarity.corpus_files import by_number
 
     lines = [
         f"{what}: {by_number(numbers)}."
         for what, numbers in (
-            ("Entries of the corpus that are left out", counted.left_out),
+            ("Entries of the corpus left out", counted.left_out),
             ("Not read", corpus.not_read),
             ("Not read, since a file beside them has the same captions", corpus.repeated),
         )
@@ -224,8 +222,7 @@ def corpus_said(corpus: "Corpus", counted: "Counted") -> list[str]:
     ]
     if counted.tables:
         lines.append(
-            f"Tables of counts: {counted.tables:,}; what they were counted from is not in the numbers of captions and "
-            f"phrases."
+            f"Tables of counts: {counted.tables:,}; the numbers of captions and phrases do not include their captions."
         )
     return lines
 

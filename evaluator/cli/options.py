@@ -26,17 +26,17 @@ NEW_FILE = OutFile()
 
 
 class Questions(DatasetFolder):
-    """The folder of a dataset, its URL, or a benchmark of others as NAME:PATH; as a string."""
+    """Parameter type, a string: the folder or URL of a dataset, or a benchmark of others as NAME:PATH."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The string. Raises UserError for a NAME that no one offers, and for what is no folder."""
+        """Returns the string. Raises UserError for an unknown NAME and for a path that is not a folder."""
         from evaluator.benchmarks.registry import external_source
 
         return value if external_source(value, None) else str(super().convert(value, param, ctx))
 
 
 def job_options(command: Any) -> Any:
-    """Decorator: `--farm slurm` and what a job takes, which take_slurm reads."""
+    """Decorator: adds `--farm` and the resources of a Slurm job, which take_slurm reads."""
     farm = click.option(
         "--farm",
         type=click.Choice(["local", "slurm"]),
@@ -44,14 +44,20 @@ def job_options(command: Any) -> Any:
         show_default=True,
         help="Where to run: here, or in jobs of a Slurm cluster.",
     )
-    cores = click.option("--cores", type=click.IntRange(min=1), default=8, show_default=True, help="Slurm: of a job.")
-    gpus = click.option("--gpus", type=click.IntRange(min=0), default=0, show_default=True, help="Slurm: of a job.")
+    cores = click.option(
+        "--cores", type=click.IntRange(min=1), default=8, show_default=True, help="Slurm: cores of a job."
+    )
+    gpus = click.option(
+        "--gpus", type=click.IntRange(min=0), default=0, show_default=True, help="Slurm: GPUs of a job."
+    )
     return farm(cores(gpus(slurm_options(command))))
 
 
 def take_slurm(options: dict[str, Any]) -> "Slurm | None":
-    """What a job takes, or None to run here; takes the options of job_options away. Raises UserError,
-    also for what a job takes without `--farm slurm`."""
+    """Remove the options of job_options from `options`; returns the resources of a job, or None to run here.
+
+    Raises UserError as slurm_of does, and for resources of a job without `--farm slurm`.
+    """
     given = click.get_current_context().get_parameter_source
     typed = [name for name in options if given(name) is ParameterSource.COMMANDLINE]
     taken = {name: options.pop(name) for name in ("cores", "gpus", "partition", "account", "time", "memory")}
@@ -65,9 +71,9 @@ def take_slurm(options: dict[str, Any]) -> "Slurm | None":
 
 
 def run_as_job(context: click.Context, slurm: "Slurm") -> None:
-    """Run the command of a context in a job, wait for it, and print what it prints; again, continue.
+    """Run the command of a context in a job, wait for it, and print its output. The same command again resumes.
 
-    Its files are in a folder here, named after the words of the command. Raises UserError if it fails.
+    Log and output are in a local folder named after the words of the command. Raises UserError if the job fails.
     """
     from generator.base.slurm import run_job
 
@@ -76,7 +82,7 @@ def run_as_job(context: click.Context, slurm: "Slurm") -> None:
     folder = Path(f"score-{context.info_name}-{digest}.slurm")
     folder.mkdir(exist_ok=True)
     log, printed = folder / "log.txt", folder / "printed.txt"
-    say(f"Its job says what it does in {log}; it goes on if you stop waiting, and the same command continues.")
+    say(f"The job writes its log to {log}. It goes on if you stop waiting; run the same command again to continue.")
     main = "from evaluator.cli.main import main; main(prog_name='score')"
     if run_job(["-c", main, *words], log, slurm, printed):
         last = [line for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()][-1:]
@@ -93,8 +99,7 @@ FILTERS = click.option(
     multiple=True,
     metavar="NAME[=VALUE]",
     help="Leave out questions of a benchmark of others, such as first=1000 (docs/external.md lists all); the results "
-    "say so. Repeat for "
-    "several.",
+    "say so. Repeat for several.",
 )
 
 
@@ -105,7 +110,7 @@ def _checked(ctx: click.Context, param: click.Parameter, trackers: "tuple[Tracke
 
 
 def log_option(about: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """The option `--log`; about: what is logged, and where."""
+    """The option `--log`. about: what is logged and where, for its help."""
     choices = click.Choice(["tensorboard", "wandb"])
     more = f"{about} It needs the extra [log]."
     return click.option("--log", "trackers", type=choices, multiple=True, callback=_checked, help=more)
@@ -121,13 +126,12 @@ BENCHMARK = click.option("--benchmark", help="Name of the benchmark, if DATASET 
 
 
 def options_of(declared: type, *names: str, default: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator that gives a command the options that a dataclass declares (evaluator.runs.request), all or those
-    named.
+    """Decorator: adds the options that a dataclass declares (evaluator.runs.request), all of them or the named ones.
 
-    The type of a field says what the option takes: a flag for bool, a choice for Literal. Its metadata may hold `flag`,
-    another name than that of the field; `least` and `most`, the range of a number; `written`, for a folder to
-    write; `file`, for a file to read; `several`, for an option that is repeated; and `metavar`. default: what is said
-    of it where an option that is not given is None.
+    The type of a field decides what the option takes: a flag for bool, a choice for Literal. Its metadata may hold
+    `flag`, if the option's name differs from the field's; `least` and `most`, the range of a number; `written`, for a
+    folder to write; `file`, for a file to read; `several`, for an option that is repeated; and `metavar`. default: if
+    given, options default to None, and help texts name `default` before the field's own default.
     """
     known = {each.name: each for each in fields(declared) if "help" in each.metadata}
     chosen = [known[name] for name in names or known]

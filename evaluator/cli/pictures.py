@@ -1,4 +1,4 @@
-"""The commands that look into models: `score generate`, `score embeddings`, `score probe`."""
+"""The commands that visualise and probe models: `score generate`, `score embeddings`, `score probe`."""
 
 from pathlib import Path
 from typing import Any
@@ -17,16 +17,16 @@ _MODELS = click.option(
     required=True,
     multiple=True,
     metavar="[NAME=]MODEL",
-    help="Model, as for `score run`, and what it is called in the picture. Repeat for several.",
+    help="Model, as for `score run`, and its name in the picture. Repeat for several.",
 )
 _SPLITS = click.option(
     "--split",
     "splits",
     multiple=True,
     metavar="NAME",
-    help="Split whose captions are shown. Repeat for several.  [default: train, and all but those of validation]",
+    help="Split whose captions are shown. Repeat for several.  [default: all but validation splits]",
 )
-_SEED = click.option("--seed", type=SEED, default=0, help="Seed of what is chosen and drawn at random.")
+_SEED = click.option("--seed", type=SEED, default=0, help="Seed of all random choices.")
 
 
 @click.command(cls=Command, examples=["generate small --model diffusion:FOLDER --out drawn"])
@@ -42,11 +42,10 @@ _SEED = click.option("--seed", type=SEED, default=0, help="Seed of what is chose
 @DEVICE
 @JSON
 def generate(dataset: Path, out: Path, benchmark: str | None, device: str | None, as_json: bool, **asked: Any) -> None:
-    """Draw captions of DATASET with diffusion models, beside the true images: one sheet, seen and unseen splits below
-    one another.
+    """Draw images for captions of DATASET with diffusion models: one sheet, beside the true images, split by split.
 
-    MODEL is one of diffusion:, or a jackalope: one of that kind. All models start from the same noise. The sheet also
-    has what each model sees of the true image as a classifier. Images that are there are not drawn again.
+    MODEL is a diffusion: model, or a jackalope: one of that kind. All models start from the same noise. The sheet also
+    has the true image as each model gets it as a classifier. Existing images are not drawn again.
     """
     from evaluator.audits.generation import Drawing, draw_captions
     from generator.dataset.reader import Dataset
@@ -63,18 +62,20 @@ def generate(dataset: Path, out: Path, benchmark: str | None, device: str | None
 @click.option("--out", type=NEW_FOLDER, required=True, help="Folder to write: texts.svg, images.svg, embeddings.json.")
 @BENCHMARK
 @_SPLITS
-@click.option("--captions", type=click.IntRange(min=4), default=24, help="Most captions, drawn by seed.")
-@click.option("--images", type=click.IntRange(min=1), default=5, help="Most images of each caption, drawn by seed.")
+@click.option("--captions", type=click.IntRange(min=4), default=24, help="Maximum number of captions, drawn by seed.")
+@click.option(
+    "--images", type=click.IntRange(min=1), default=5, help="Maximum number of images of each caption, drawn by seed."
+)
 @_SEED
 @DEVICE
 @JSON
 def embeddings(
     dataset: Path, out: Path, benchmark: str | None, device: str | None, as_json: bool, **asked: Any
 ) -> None:
-    """Draw captions and images of DATASET where dual encoders place them: t-SNE of their embeddings.
+    """Plot how dual encoders embed captions and images of DATASET: t-SNE of their embeddings.
 
-    Each model has a panel. A caption whose images are all those of another one, as of the converse of a relation, has
-    no images of its own.
+    Each model has a panel. A caption whose images all belong to an earlier caption, such as the converse of a relation,
+    is drawn without images.
     """
     from evaluator.audits.embeddings import RECORD, Asked, draw_maps
     from generator.base.files import read_json
@@ -99,12 +100,12 @@ def embeddings(
     "models",
     multiple=True,
     metavar="[NAME=]MODEL",
-    help="Dual encoder, as for `score run`, and what it is called. Repeat for several.  [default: that of RUN]",
+    help="Dual encoder, as for `score run`, and its name. Repeat for several.  [default: the model of RUN]",
 )
 @click.option("--out", type=NEW_FOLDER, required=True, help="Folder to write: probe.json and probe.svg.")
 @BENCHMARK
 @click.option("--fit", default="seen", metavar="SPLIT", help="Split whose questions the probes learn from.")
-@click.option("--seed", type=SEED, default=0, help="Seed of the alternatives that are asked.")
+@click.option("--seed", type=SEED, default=0, help="Seed that draws the alternatives of a question.")
 @DEVICE
 @JSON
 def probe(
@@ -117,11 +118,11 @@ def probe(
     device: str | None,
     as_json: bool,
 ) -> None:
-    """Say where composition fails: in the image encoder, the text tower or their alignment.
+    """Find where composition fails: in the image encoder, the text tower or their alignment.
 
-    RUN|DATASET is a folder of `score run`, whose questions and model are taken, or a dataset.
+    RUN|DATASET is a folder of `score run`, whose questions and model are used, or a dataset.
 
-    Linear probes on frozen embeddings of scenes of two objects and their captions tell the value of an object, its
+    Linear probes on frozen embeddings of two-object scenes and of their captions predict the value of an object, its
     category, and which object has which value.
     """
     from evaluator.audits.probe.audit import Asked, probe_models
@@ -130,7 +131,7 @@ def probe(
 
     if (source / "run.json").exists():
         if benchmark:
-            raise UserError("--benchmark belongs to a dataset; a run has the benchmark that it was asked.")
+            raise UserError("--benchmark belongs to a dataset; a run has its own benchmark, leave --benchmark out.")
         run = open_run(source)
         if run.world is None:
             raise UserError(f"{source} is a run on questions of others, whose objects are not known; give a dataset.")

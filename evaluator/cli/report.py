@@ -15,7 +15,7 @@ from generator.base.errors import UserError
 @click.argument("runs", nargs=-1, required=True, metavar="[NAME=]RUN...")
 @click.option("--out", type=OutFile(".html"), help="HTML file to write.  [default: report.html beside the first run]")
 @click.option("--figures", "drawn", type=NEW_FOLDER, help="Folder to write each figure to, as SVG, PDF and PNG.")
-@click.option("--dataset", "moved", type=FOLDER, multiple=True, help="Where a dataset lies now. Can be repeated.")
+@click.option("--dataset", "moved", type=FOLDER, multiple=True, help="Folder of a moved dataset. Can be repeated.")
 @click.option("--inline", is_flag=True, help="Embed images of up to 512 pixels in place of thumbnails, for few items.")
 @click.option(
     "--hub",
@@ -44,9 +44,9 @@ def report(
     """Print the results of [NAME=]RUN... and write them to one HTML page with figures and all items, and as CSV,
     Markdown and LaTeX beside it.
 
-    Runs of one model are pooled over block seeds and training seeds; NAME=RUN names the model of a run, so that runs of
-    one name are pooled. docs/statistics.md says how. Folders of `score familiarity`, `score probe` and
-    `score embeddings` and the JSON of `score compare` can stand among the runs: the page has their figures.
+    Runs of one model are pooled over block seeds and training seeds (docs/statistics.md). NAME=RUN names the model of a
+    run; runs with the same name are pooled. RUN can also be a folder of `score familiarity`, `score probe` or
+    `score embeddings` or the JSON of `score compare`: the page shows its figures.
     """
     from evaluator.analysis.pooling import pool_runs
     from evaluator.cli.results_table import print_results
@@ -68,7 +68,7 @@ def report(
     path = out or named[0].run.folder.resolve().parent / "report.html"
     results, made = write_page(named, path, figures_of_audits(list(audits.values())), unfinished, inline)
     for run in unfinished:
-        say(f"{run} is unfinished; the page says so and has no results of it.")
+        say(f"{run} is unfinished; the page says so and leaves its results out.")
     if drawn:
         say(f"{len(write_figures(made, drawn))} files of figures are in {drawn}.")
     if hub:
@@ -85,9 +85,9 @@ def report(
 @click.option("--out", type=NEW_FOLDER, required=True, help="Folder to write the site to.")
 @JSON
 def leaderboard(results: tuple[str, ...], out: Path, as_json: bool) -> None:
-    """Make a static site of many models over one benchmark, with a page for each model.
+    """Make a static site that compares many models on one benchmark, with a page for each model.
 
-    Each of [NAME=]RUN|RESULTS.json... is the folder of a run, or the results.json that someone sent, which is checked.
+    Each of [NAME=]RUN|RESULTS.json... is the folder of a run, or a results.json from someone else, which is checked.
     Runs of one model are pooled over block seeds and training seeds.
     """
     from evaluator.report.site import write_site
@@ -109,13 +109,13 @@ def leaderboard(results: tuple[str, ...], out: Path, as_json: bool) -> None:
     "--before",
     multiple=True,
     metavar="LABEL=RUN",
-    help="Run of the model that a training started from, on a benchmark that was not trained for. Can be repeated.",
+    help="Run of the model before its training, on a benchmark that it was not trained for. Can be repeated.",
 )
 @click.option(
     "--after",
     multiple=True,
     metavar="LABEL=RUN",
-    help="Run of the trained model on the same benchmark: what training changed elsewhere. Can be repeated.",
+    help="Run of the trained model on the same benchmark, to show what training changed elsewhere. Can be repeated.",
 )
 @click.option("--out", type=NEW_FOLDER, help="Folder to write tableN.csv, .md and .tex to, and figureN.svg.")
 @JSON
@@ -132,7 +132,7 @@ def tables(
     pearson2025.
 
     Runs of one label are pooled over block seeds and training seeds. A label can have parts, as in "dual /
-    labclip=RUN". Folders of `score familiarity` and files of `score audit` can stand among the runs. docs/tables.md
+    labclip=RUN". RUN can also be a folder of `score familiarity` or a file of `score audit`. docs/tables.md
     says what each table shows.
     """
     from evaluator.cli.results_table import print_paper_table

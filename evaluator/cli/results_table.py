@@ -1,4 +1,4 @@
-"""Prints tables: of results, and of papers."""
+"""Prints tables of results and tables of papers to stdout."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,12 +18,12 @@ from evaluator.runs.parts import limit_said, splits_said
 from generator.base.commands import result
 
 LINES = 10
-"""Most lines of a model in the short table."""
+"""Maximum number of lines per model in the short table."""
 _DECIMALS = 2
 
 
 def print_results(runs: Sequence[dict[str, Any]], full: bool = False, as_json: bool = False) -> None:
-    """Print the results of runs to stdout: for people, or as JSON, of several runs with what they are pooled to."""
+    """Print the results of runs to stdout: as tables, or as JSON, which for several runs has the pooled results too."""
     if not as_json:
         _print_for_people(runs, full)
     elif len(runs) == 1:
@@ -33,10 +33,10 @@ def print_results(runs: Sequence[dict[str, Any]], full: bool = False, as_json: b
 
 
 def _print_for_people(runs: Sequence[dict[str, Any]], full: bool) -> None:
-    """The results of runs, pooled (evaluator.analysis.pooling): ten lines a model, or with `full` every
-    row but those by number of atoms, which are left to the report and to tables/summary.csv.
+    """Print pooled runs (evaluator.analysis.pooling): ten lines per model, or with `full` every row except rows by
+    number of atoms, which only the report and tables/summary.csv have.
 
-    A line is a metric of a group of items of a model, with a column for each split.
+    A line is a metric of a model on a group of items, with a column for each split.
     """
     entries = pool_runs(runs)
     for entry in entries:
@@ -94,7 +94,7 @@ def _print_short(entries: Sequence[dict[str, Any]]) -> None:
 
 
 def _chosen(lines: Sequence[Line]) -> list[Line]:
-    """The lines of at most ten metrics and groups of items: the first of every protocol, then the second, …"""
+    """The lines of at most ten pairs of metric and item group: the first of each protocol, then the second, …"""
     groups: dict[tuple[str, ...], list[Line]] = {}
     for line in lines:
         groups.setdefault(
@@ -108,13 +108,13 @@ def _chosen(lines: Sequence[Line]) -> list[Line]:
 
 
 def _print_fitting(table: Table, title: str) -> None:
-    """Print a table; where the terminal is too narrow, on two lines a row and without columns of zeros."""
+    """Print a table; on a narrow terminal, with two lines per row and without all-zero columns (`_narrow`)."""
     wide = _printed(table, title)
     print_wide(wide if fits(wide) else _printed(_narrow(table), title, below="\n"))
 
 
 def _narrow(table: Table) -> Table:
-    """The table with its labels in one column, and without the columns ties and unscored where all are 0."""
+    """The table with all labels in one column, and without the columns ties and unscored if they are all 0."""
     letters = table.letters()
     kept = [
         i
@@ -133,7 +133,7 @@ def _narrow(table: Table) -> Table:
 
 
 def _printed(table: Table, title: str = "", below: str = " ") -> Printed:
-    """A table for the terminal. below: what stands between a value and its interval."""
+    """A table for the terminal. below: separator between a value and its interval."""
     letters, grouped = table.letters(), any(column.group for column in table.columns)
     heads = []
     for before, column in zip([Column(""), *table.columns], table.columns, strict=False):

@@ -1,4 +1,4 @@
-"""The commands that make a run: `score run`, `score ask`, `score measure`."""
+"""The commands that score models and write runs: `score run`, `score ask`, `score measure`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,7 +54,7 @@ from generator.base.commands import DatasetFolder, Number, result
     "--images",
     type=FOLDER,
     help="Folder of the images of a benchmark of others.  [default: the folder 'images' beside its questions, or "
-    "theirs]",
+    "the questions' folder]",
 )
 @FILTERS
 @options_of(Request)
@@ -79,11 +79,11 @@ def run(
 ) -> None:
     """Score each MODEL on DATASET and print the results for each split.
 
-    DATASET is a folder made by `gen render`, or a benchmark of others as NAME:PATH, such as sugarcrepe:FOLDER; NAME is
-    one of those in docs/external.md, or table for a table of your own.
+    DATASET is a folder made by `gen render`, or a benchmark of others as NAME:PATH, such as sugarcrepe:FOLDER.
+    docs/external.md lists the names; `table` is for a table of your own.
 
-    Under torchrun or accelerate launch, each process scores its share and the first writes the results. If it is
-    stopped, run the same command again to continue.
+    Under torchrun or accelerate launch, each process scores its share and the first writes the results. If the command
+    is stopped, run it again to continue.
     """
     if slurm := take_slurm(options):
         run_as_job(context, slurm)
@@ -107,7 +107,7 @@ def run(
     names = {model: folder_name(f"{model}{part}") for model in models}
     if len(set(names.values())) < len(names):
         raise UserError(
-            f"Expected models with folders of their own, got {', '.join(names)}; score them one by one, with --out."
+            f"Expected models with different folders, got {', '.join(names)}; score them one by one, with --out."
         )
     above = out or Path("runs") / f"{opened.source.path.resolve().name}-{opened.benchmark.name}"
     found = []
@@ -151,9 +151,7 @@ _OPTIONS = (*_ASKED, "splits", "level", "verify", "allow_contaminated", "device"
 @FILTERS
 @options_of(AskRequest, *_OPTIONS)
 @click.option("--to", "batch", type=NEW_FILE, help="Write the questions to this file of OpenAI's batch format instead.")
-@click.option(
-    "--from", "answers", type=FILE, multiple=True, help="Take the answers from this file of results of a batch."
-)
+@click.option("--from", "answers", type=FILE, multiple=True, help="Read the answers from this result file of a batch.")
 @FULL
 @JSONL
 @JSON
@@ -172,8 +170,8 @@ def ask(
 ) -> None:
     """Ask MODEL the questions of DATASET in words and print the results for each split.
 
-    A choice is right if it is right in every order. If the command is stopped, run it again to continue: no question is
-    asked twice.
+    A choice counts as right only if it is right in every order of the options. If the command is stopped, run it again
+    to continue: no question is asked twice.
     """
     from evaluator.cli.results_table import print_results
     from evaluator.models.registry import check_path, read_spec
@@ -222,17 +220,18 @@ def ask(
     help="Table of scores from elsewhere (.csv, .tsv, .jsonl or .parquet), instead of RUNS, or a log of lmms-eval, "
     "Inspect or VLMEvalKit on questions of `gen export`. docs/models.md lists the columns.",
 )
-@click.option("--dataset", type=DatasetFolder(), help="Dataset whose scene_id and text_id the table has.")
+@click.option("--dataset", type=DatasetFolder(), help="Dataset that the table's scene_id and text_id belong to.")
 @click.option(
-    "--benchmark", help="Benchmark of --dataset, if it has several; without it, what to call that of the table."
+    "--benchmark",
+    help="Benchmark of --dataset, if it has several; without --dataset, a name for the table's benchmark.",
 )
-@click.option("--model", help="What to call the model whose scores the table has.  [default: the table's name]")
+@click.option("--model", help="Name for the model of the table's scores.  [default: the table's name]")
 @click.option("--out", type=NEW_FOLDER, help="Folder to write for --items.  [default: runs/BENCHMARK/MODEL]")
 @click.option("--probabilities", is_flag=True, help="Read the table's scores as probabilities, by their log-odds.")
 @click.option(
     "--tolerance",
     type=Number(min=0),
-    help="Scores a and b tie where |a - b| <= TOLERANCE * max(1, |a|, |b|).  [default: that of the run, else 1e-5]",
+    help="Scores a and b tie where |a - b| <= TOLERANCE * max(1, |a|, |b|).  [default: the run's, else 1e-5]",
 )
 @options_of(Request, "splits", "level", "channel")
 @FULL
@@ -246,7 +245,7 @@ def measure(
     as_json: bool,
     **given: Any,
 ) -> None:
-    """Compute the results of RUNS again from their scores, without the model; or those of scores from elsewhere
+    """Recompute the results of RUNS from their scores, without the model, or compute results from a table of scores
     (--items).
 
     Runs of one model are printed as one, pooled over block seeds and training seeds (docs/statistics.md).
@@ -260,7 +259,7 @@ def measure(
 
     splits, tolerance, level = (given[name] for name in ("splits", "tolerance", "level"))
     if bool(runs) == (given["items"] is not None):
-        raise UserError("Expected RUNS or --items, one of them; `score measure --help` says what each is.")
+        raise UserError("Expected RUNS or --items, one of the two; `score measure --help` explains both.")
     if not runs:
         if channel is not None:
             raise UserError("--channel belongs to RUNS; a table of --items has one score, leave --channel out.")

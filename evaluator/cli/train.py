@@ -1,4 +1,4 @@
-"""The commands `score train`, made from the methods (evaluator.training.methods)."""
+"""The commands `score train METHOD`, generated from the methods (evaluator.training.methods)."""
 
 import os
 import shlex
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 class _Corpus(DatasetFolder):
-    """A dataset, or the file of a corpus made elsewhere."""
+    """Parameter type: the folder of a dataset, or the file of a corpus made elsewhere."""
 
     name = "dataset"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """The folder, or the file."""
+        """Returns the path of the folder or file."""
         if Path(value).is_file() or Path(value).suffix == ".jsonl":
             return Path(str(click.Path(exists=True, dir_okay=False).convert(value, param, ctx)))
         return super().convert(value, param, ctx)
@@ -53,14 +53,14 @@ def train(ctx: click.Context) -> None:
     """
     from evaluator.scoring.store import Process
 
-    if not Process.from_environment().is_main:  # the main process says everything but why another one failed
+    if not Process.from_environment().is_main:  # only the main process prints; errors of the others are shown
         nowhere = ctx.with_resource(open(os.devnull, "w"))  # noqa: SIM115
         ctx.with_resource(redirect_stdout(nowhere))
         ctx.with_resource(redirect_stderr(nowhere))
 
 
 def _command(method: type[Method]) -> click.Command:
-    """The command of a method: its arguments, the options that its fields are, and those of all methods."""
+    """The command of a method: its arguments, an option for each name in `options`, and the options of all methods."""
 
     def command(**given: Any) -> None:
         _train(method, **given)
@@ -113,7 +113,7 @@ def _train(
 
 
 def _is_matching(method: type[Method], model: str, given: dict[str, Any]) -> bool:
-    """Whether a cross encoder is trained. Raises UserError for options that it has not."""
+    """Whether a cross encoder is trained. Raises UserError for options that cross encoders do not have."""
     from evaluator.models.jackalope import is_cross_encoder
 
     if not method.matches or not is_cross_encoder(model):
@@ -126,8 +126,8 @@ def _is_matching(method: type[Method], model: str, given: dict[str, Any]) -> boo
 
 
 def _scored_on(method: type[Method], datasets: Sequence[Path], benchmark: str | None) -> list[str]:
-    """The arguments by which `score run` scores a model on the dataset that it was trained for: a corpus has no
-    questions, and what has learnt from every split is not for its own.
+    """Arguments of `score run` that score a model on the dataset that it was trained for. The placeholder DATASET for
+    a corpus, which has no questions, and for a model that learnt from every split.
     """
     if method.every_split or datasets[0].is_file():
         return ["DATASET"]

@@ -111,13 +111,13 @@ def test_ten_rows_with_the_smallest_q_are_shown_or_all_and_ranks_of_three_models
 @pytest.mark.parametrize(
     ("first", "second", "said"),
     [
-        (["1,1,c,"], ["1,0,c,"], "A single item or group says nothing of others; compare more of them."),
+        (["1,1,c,"], ["1,0,c,"], "A single item or group says nothing about others; compare more of them."),
         (
             [f"{i},{i // 4},{i // 4}," for i in range(8)],
             [f"{i},{int(i < 3)},{i // 4}," for i in range(8)],
-            "these are too few groups to show any difference",
+            "there are too few groups to show any difference",
         ),
-        ([f"{i},1,{i // 2}," for i in range(10)],) * 2 + ("Where no item tells the models apart, or every item in",),
+        ([f"{i},1,{i // 2}," for i in range(10)],) * 2 + ("If no item tells the models apart, or all items do so",),
         (
             [f"{i},{i % 2},{i // 2},{'red:cube' if i < 4 else ''}" for i in range(10)],
             [f"{i},{i % 3 % 2},{i // 2},{'red:cube' if i < 4 else ''}" for i in range(10)],

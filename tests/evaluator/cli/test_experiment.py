@@ -108,7 +108,7 @@ def mine(tmp_path: Path) -> Path:
 def test_a_recipe_of_mine_is_said_to_be_code_and_a_dry_run_runs_no_stage(mine: Path, tmp_path: Path) -> None:
     done = score_command("experiment", mine, "--out", tmp_path / "out", "--dry-run")
     assert done.stderr.splitlines() == [
-        f"A recipe is code: this runs that of {mine}.",
+        f"A recipe is code: this runs the code of {mine}.",
         "One model from scratch.",
         "6 stages, 0 done.",
     ]

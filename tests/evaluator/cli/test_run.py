@@ -121,7 +121,7 @@ def test_several_models_are_scored_and_printed_together(drawn: Path, tmp_path: P
     assert all(f"{spec} on color-shape-3x3-b0" in printed.stdout for spec in specs)
     assert f"Next: score report {folders[0]} {folders[1]}" in printed.stderr
     again = score_command("run", drawn, "--model", "bag:a:b", "--model", "bag:a_b", "--out", tmp_path / "other")
-    assert_one_sentence(again, "Expected models with folders of their own, got bag:a:b, bag:a_b; score them one by one")
+    assert_one_sentence(again, "Expected models with different folders, got bag:a:b, bag:a_b; score them one by one")
 
 
 def test_filters_of_a_benchmark_of_others_are_printed(drawn: Path, tmp_path: Path) -> None:
