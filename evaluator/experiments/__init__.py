@@ -1,1 +1,1 @@
-"""Experiments: files that name the commands of a paper's tables, and what runs them (docs/experiments.md)."""
+"""Experiments: recipes that list the commands behind a paper's tables, and their runner (docs/experiments.md)."""

@@ -1,5 +1,5 @@
-"""`Experiment`, a recipe in Python, and `Lab`, to which the recipe says its stages and the rows of its tables
-(docs/experiments.md).
+"""`Experiment`, a recipe in Python for the tables of a paper, and `Lab`, with which the recipe declares its stages and
+the rows of its tables (docs/experiments.md).
 """
 
 import re
@@ -29,16 +29,16 @@ RECIPES = {
     "pearson2025": "pearson2025:PUBLISHED",
     "pearson2025-clean": "pearson2025:CLEAN",
 }
-"""The experiments that are shipped, as objects of modules in evaluator/experiments/recipes."""
+"""The built-in experiments, as module:object in evaluator/experiments/recipes."""
 _OBJECT = "EXPERIMENT"
 _REACHES = re.compile(r"\bpython:\S*|\bapi:\S*|\S*://\S*|--(?:log|lo|out|ou|o|l)\b\S*")
-"""What of a declaration of models runs code, reaches a host or writes elsewhere."""
+"""Matches parts of a model declaration that run code, contact a host or write elsewhere."""
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """about: what it makes, for people. paper: whose tables `score tables` makes. scales: by name, what `make` is given
-    as its second argument. make: says stages and rows to a Lab.
+    """about: a description for people. paper: the PAPER of `score tables`. scales: by name, the second argument of
+    `make`. make: declares stages and rows on a Lab.
     """
 
     about: str
@@ -54,8 +54,8 @@ class Experiment:
 
 
 class Model(Declared):
-    """A model that rows start from. run, train: further options of `score run` and of `score train`. missing: why there
-    is none, in place of a spec.
+    """A model that rows start from. run, train: extra options of `score run` and of `score train`. missing: in place of
+    a spec, the reason why there is no model.
     """
 
     spec: str = ""
@@ -67,7 +67,7 @@ class Model(Declared):
         return shlex.quote(self.spec)
 
     def after(self, trained: Stage) -> "Model":
-        """What a training made of it, which is run as it is: with the arguments of its spec and its options."""
+        """The model after a training, run with the same spec arguments and `run` options."""
         arguments = re.search(r",\w+=.*", self.spec)
         return Model(spec=f"jackalope:{trained}{arguments[0] if arguments else ''}", run=self.run)
 
@@ -79,10 +79,10 @@ class _Models(Declared):
 
 
 def read_models(path: Path, allow_code: bool = False) -> dict[str, Model]:
-    """The models of a user by name.
+    """The models of a user by name, from a TOML file.
 
-    Raises UserError when the TOML file cannot be read, or declares anything else; and unless `allow_code`, when it
-    names what runs code of somebody, sends anything to a host, or writes elsewhere.
+    Raises UserError when the file cannot be read, or declares anything else; and unless `allow_code`, when a model can
+    run code, contact a host, or write elsewhere.
     """
     try:
         models = _Models.model_validate(read_toml(path, "file of models")).models
@@ -94,13 +94,13 @@ def read_models(path: Path, allow_code: bool = False) -> dict[str, Model]:
         if not allow_code and (found := _REACHES.search(f"{model.spec} {model.run} {model.train}")):
             raise UserError(
                 f"{path}: the model '{name}' has '{found[0].strip()}', which can run code, reach a host or write "
-                f"elsewhere; read what it names, then add --allow-code."
+                f"elsewhere; check that you trust it, then add --allow-code."
             )
     return models
 
 
 def find_experiment(name: str) -> Experiment:
-    """The shipped experiment of that name, or `EXPERIMENT` of the Python file at that path, whose code is run.
+    """The built-in experiment `name`, or `EXPERIMENT` of the Python file `name`, which is executed.
 
     Raises UserError when there is none.
     """
@@ -122,11 +122,11 @@ def find_experiment(name: str) -> Experiment:
 
 @dataclass
 class Lab:
-    """What a recipe says: stages, and the rows of its tables. A stage that no row needs is not run.
+    """Collects the stages and table rows that a recipe declares. A stage that no row needs is not run.
 
-    root: the folder of all stages. given: models of the user, in place of the recipe's. dry: run nothing. tell: called
-    before a stage that `best` runs, with its number. place: where its stages run. missing, not_shown: the reasons, by
-    label.
+    root: the folder of all stages. given: the user's models, which replace the recipe's. dry: run nothing. tell: called
+    before each stage that `best` runs, with its number. place: where stages run. missing, not_shown: reasons by label,
+    for rows that are not made and for audits that are not shown.
     """
 
     root: Path
@@ -139,12 +139,10 @@ class Lab:
     not_shown: dict[str, str] = field(default_factory=dict)
     _stages: Stages = field(default_factory=Stages)
     _named: dict[tuple[str, str, Stage], None] = field(default_factory=dict)
-    """What `score tables` is given: an option or nothing, a label and a stage."""
+    """The arguments of `score tables`, in order: (option or "", label, stage)."""
 
     def stage(self, command: str) -> Stage:
-        """A stage of a command, without `--out`, such as f"gen render {plan}", in which other stages stand for their
-        folders.
-        """
+        """The stage of a command without `--out`, such as f"gen render {plan}". A stage in it stands for its folder."""
         return self._stages.add(command)
 
     def render(self, plan: str, resolution: str, quality: str) -> Stage:
@@ -153,11 +151,11 @@ class Lab:
         return self.stage(f"gen render {planned} --quality {quality}")
 
     def models(self, known: Mapping[str, Model], chosen: Collection[str] | None = None) -> dict[str, Model]:
-        """The models that rows start from, by name: those of the user in place of the recipe's, whose options stay and
-        come first.
+        """The models that rows start from, by name. The user's models replace the recipe's; the recipe's options stay
+        and come first.
 
-        chosen: the models of this scale, None for all; others are `missing`, unless the user gives them. Raises
-        UserError for a model of the user's that the recipe does not know.
+        chosen: the models of this scale, None for all; other models are `missing`, unless the user gives them. Raises
+        UserError for a user's model whose name the recipe does not know.
         """
         for name in self.given:
             if name not in known:
@@ -173,31 +171,31 @@ class Lab:
         return found
 
     def row(self, label: str, *commands: str) -> None:
-        """A row of the tables: `score run` commands, whose results are pooled with those of the same label; or what
-        stands beside the runs, of `score audit`, `score embeddings` or `score generate`."""
+        """Declare a table row by its commands: `score run`, pooled by label; or `score audit`, `score embeddings` or
+        `score generate`, which are shown beside the runs."""
         self._name("", label, *commands)
 
     def elsewhere(self, label: str, command: str, model: Model, trained: Stage) -> None:
-        """What the training of a row changed elsewhere: a `score run` command without `--model`, for the model that it
-        started from and for the trained one.
+        """Show what the training of a row changed elsewhere: run `command`, a `score run` without `--model`, for the
+        model before training and for the trained one.
         """
         for option, each in (("--before", model), ("--after", model.after(trained))):
             self._name(option, label, f"{command} --model {each} {each.run}")
 
     def lacks(self, label: str, reason: str = "") -> None:
-        """A row that is not made; without a reason because the scale leaves it out."""
+        """Declare that a row is not made. The default reason is that the scale leaves it out."""
         self.missing.setdefault(label, reason or self._left_out)
 
     def does_not_show(self, label: str, reason: str = "") -> None:
-        """What does not stand beside the runs; without a reason because the scale leaves it out."""
+        """Declare that an audit is not shown beside the runs. The default reason is that the scale leaves it out."""
         self.not_shown.setdefault(label, reason or self._left_out)
 
     def best(self, trained: Sequence[Stage], runs: Sequence[Stage], splits: Sequence[str]) -> Stage:
-        """The trained model that is best on validation splits by its `score run`, one for each; among equals the first.
+        """Hyperparameter search: runs the stages and returns the trained model with the best validation score, the
+        first among equals. runs: the `score run` of each model.
 
-        So a recipe searches hyperparameters. A model's score is the mean over the splits of the mean of its protocols'
-        main metrics, as Pearson et al. 2025 select by ID-val and OOD-val (appendix A). Runs the stages; what failed is
-        not chosen; where all failed, the first stands for them and fails again.
+        The score is the mean over the splits of the mean of the protocols' main metrics, as Pearson et al. 2025 select
+        by ID-val and OOD-val (appendix A). Failed runs are never chosen; if all fail, returns the first model.
         """
         if self.dry:
             return trained[0]
@@ -219,11 +217,11 @@ class Lab:
 
     @property
     def needed(self) -> list[Stage]:
-        """All stages that the rows need, each after those that it reads."""
+        """All stages that the rows need, each after the stages that it reads."""
         return in_order(stage for _, _, stage in self._named)
 
     def tables(self, paper: str, failures: Mapping[str, Failure]) -> Stage | None:
-        """The stage of `score tables`, without what has failed; None where nothing is left."""
+        """The stage of `score tables`, without failed stages; None if no stage is left."""
         words, missing = [], dict(self.missing)
         for option, label, stage in self._named:
             if stage.name in failures:
@@ -242,7 +240,7 @@ class Lab:
 
 
 def _validated(run: Path, splits: Sequence[str]) -> float:
-    """The score of a run, 0..1, by which a search selects. Raises UserError where a split has no items."""
+    """The validation score of a run, 0..1, for `best`. Raises UserError if a split has no items."""
     measured = measure_protocols(open_run(run)).values()
     found = []
     for split in splits:

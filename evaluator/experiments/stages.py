@@ -1,7 +1,7 @@
-"""A stage: one command, the stages that it reads, and the folder that is named after both.
+"""Stages of an experiment and their runner. A stage is one command, with the stages that it reads and a folder.
 
-Each runs in a process of its own, or as a job of Slurm, when what it reads has ended. What is done is not done again;
-what fails stops only what reads it.
+Each stage runs in its own process, or as a job of Slurm, after the stages that it reads. Finished stages are skipped;
+a failure stops only the stages that read the failed one.
 """
 
 import hashlib
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 _AMENDING = ("gen split", "gen describe", "gen verify")
-"""Commands that change the folder that they are given first: the stage has a copy of it. All others write `--out`."""
+"""Commands that change the folder in their first argument: the stage works on a copy. All others write `--out`."""
 _CODE = {
     "gen": (Path(generator.__path__[0]), resource("scenes"), resource("blender_assets")),
     "score": (Path(evaluator.__path__[0]),),
 }
-"""The folders of the code of each command, its package first, and of what it declares."""
+"""The folders with code and declarations of each command, its package first."""
 LOG, DONE = "log.txt", "done"
 _MAIN = """
 import sys
@@ -59,9 +59,8 @@ _NAME = re.compile(rf"\b(?:gen|score)(?:-[a-z]+)+-[0-9a-f]{{{_DIGITS}}}\b")
 class Stage:
     """One command of `gen` or `score`, without `--out`.
 
-    words: those of the command, in which names of other stages stand for their folders. As text a stage is its name, so
-    that an f-string such as f"score run {world} --model jackalope:{model}" is the command of a stage that reads two
-    others.
+    words: of the command; names of other stages stand for their folders. str(stage) is its name, so that an f-string
+    such as f"score run {world} --model jackalope:{model}" is the command of a stage that reads two others.
     """
 
     words: tuple[str, ...]
@@ -78,15 +77,15 @@ class Stage:
 
     @property
     def amended(self) -> "Stage | None":
-        """The stage whose folder it changes a copy of."""
+        """The stage whose folder this stage copies and changes; None for other commands."""
         return self.reads[0] if self.command in _AMENDING else None
 
     def out(self, root: Path) -> Path:
-        """The folder or file that it writes, in the folder of all stages."""
+        """The folder or file that the stage writes. root: the folder of all stages."""
         return root / self.name / ("out.json" if self.command == "score audit" else "out")
 
     def arguments(self, root: Path) -> list[str]:
-        """The words of its command with folders, from "gen" or "score" on."""
+        """The words of the command with stage names replaced by folders, from "gen" or "score" on."""
         folders = {stage.name: str(stage.out(root)) for stage in self.reads}
         if self.amended:
             folders[self.amended.name] = str(self.out(root))
@@ -101,10 +100,10 @@ class Stages:
         self._by_name: dict[str, Stage] = {}
 
     def add(self, command: str | Sequence[str]) -> Stage:
-        """The stage of a command: a line as in a shell, or its words.
+        """The stage of a command, given as a shell line or as words.
 
-        Its name has a digest of the command, of the stages that it reads, of the files that it names, and of the code
-        of its package.
+        The stage's name contains a digest of the command, of the stages that it reads, of the files that it names, and
+        of the code of its package.
         """
         words = tuple(shlex.split(command) if isinstance(command, str) else command)
         reads = [self._by_name[name] for word in words for name in _NAME.findall(word)]
@@ -116,7 +115,7 @@ class Stages:
 
 
 def in_order(stages: Iterable[Stage]) -> list[Stage]:
-    """All stages that are read, and those that read them after them; each once."""
+    """The stages and all stages that they read, without duplicates; each after the stages that it reads."""
     found: dict[str, Stage] = {}
 
     def add(stage: Stage) -> None:
@@ -132,7 +131,7 @@ def in_order(stages: Iterable[Stage]) -> list[Stage]:
 
 @cache
 def _code_digest(command: str) -> str:
-    """What tells versions of the code of "gen" or "score" apart."""
+    """A digest of the code and declarations of "gen" or "score"."""
     files = [path for root in _CODE[command] for path in sorted(root.rglob("*")) if path.suffix in _SUFFIXES]
     return hashlib.sha256("".join(f"{path.name} {sha256(path)}\n" for path in files).encode()).hexdigest()
 
@@ -143,7 +142,7 @@ def _command(words: Sequence[str]) -> str:
 
 def _contents(word: str) -> Iterator[str]:
     """The digests of the files and folders that a word names, as FILE, NAME=FILE, FAMILY:FILE,ARGUMENT=VALUE or
-    NAME@FILE. A name without "/" and "." is one after ":" alone."""
+    NAME@FILE. A name without "/" and "." counts only after ":"."""
     for start in (0, *(mark.end() for mark in re.finditer("[=:@]", word))):
         name = re.split(r",(?=\w+=)", word[start:])[0]
         if ("/" in name or "." in name or word[start - 1 : start] == ":") and os.path.exists(name):
@@ -170,7 +169,7 @@ class Failure:
     def said(self) -> str:
         """The last lines of its log."""
         lines = self.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-_LINES:]
-        return "\n".join(lines) or "It said nothing."
+        return "\n".join(lines) or "Its log is empty."
 
 
 def run_stages(
@@ -179,11 +178,10 @@ def run_stages(
     tell: Callable[[Stage, int], object] = lambda stage, number: None,
     place: "Place | None" = None,
 ) -> dict[str, Failure]:
-    """Run those of `stages` (each after those that it reads) that have not ended; `tell` is called before each, with
-    its number among all from 1.
+    """Run the unfinished stages; `tell` is called before each, with its number in `stages` from 1.
 
-    Those that read nothing of one another run at the same time, as many as `place` has room for. Returns why stages
-    have not ended, by their names: their own failure, or that of a stage that they read.
+    stages: each after the stages that it reads. Independent stages run in parallel, as many as `place` allows. Returns
+    failures by stage name: of the stage itself, or of a stage that it reads.
     """
     place = place or Place()
     room = BoundedSemaphore(len(stages) or 1 if place.slurm else place.workers)
@@ -215,9 +213,9 @@ def run_stages(
 
 @dataclass(frozen=True)
 class Place:
-    """Where stages run: here, `workers` at the same time, which share the cores; or as jobs of Slurm, each at once.
+    """Where stages run: here, `workers` at the same time, sharing the cores; or as jobs of Slurm, without a limit.
 
-    stopped: set when no further stage may begin and those that run here have to end.
+    stopped: if set, no further stage begins and local processes are ended.
     """
 
     workers: int = 1
@@ -226,29 +224,29 @@ class Place:
 
     @property
     def environment(self) -> dict[str, str]:
-        """That of a stage's process here."""
+        """The environment variables of a local stage process."""
         threads = {"OMP_NUM_THREADS": str(max(1, len(os.sched_getaffinity(0)) // self.workers))}
         return {**(threads if self.workers > 1 else {}), **os.environ, "PYTHONUNBUFFERED": "1"}
 
 
 def is_done(stage: Stage, root: Path) -> bool:
-    """Whether a stage has ended, in the folder of all stages."""
+    """Whether a stage has finished. root: the folder of all stages."""
     return (root / stage.name / DONE).is_file()
 
 
 def run_stage(stage: Stage, root: Path, place: Place | None = None) -> Failure | None:
-    """Run a stage, or continue it; None once it has ended. Another process that works on it is waited for.
+    """Run or resume a stage; returns None if it finishes, else its failure. Waits for other processes that run it.
 
-    Its output is in `log.txt` of its folder, which has the empty file `done` once the stage has ended.
+    The stage's folder has its output in `log.txt`, and the empty file `done` once the stage has finished.
     """
     folder = root / stage.name
     folder.mkdir(parents=True, exist_ok=True)
     with _locked(folder / ".lock", stage):
         with _locked(folder / ".command.lock", stage):
-            pass  # a command goes on when the process that started it is killed
+            pass  # a command continues after its parent process is killed
         if is_done(stage, root):
             return None
-        trained = (stage.out(root) / RECORD).exists()  # its process was killed before it could note so
+        trained = (stage.out(root) / RECORD).exists()  # the stage was killed before it wrote `done`
         if stage.amended:
             _copy(stage.amended.out(root), stage.out(root))
         if not trained and (code := _run(stage, root, place or Place())):
@@ -292,7 +290,7 @@ def _run(stage: Stage, root: Path, place: Place) -> int:
 
 
 def _stop(process: "subprocess.Popen[bytes]") -> None:
-    """End a process; Ctrl-C in a terminal has reached it too."""
+    """Wait for a process to end, then kill it. Ctrl-C in a terminal has reached it too."""
     try:
         process.wait(_SECONDS)
     except (subprocess.TimeoutExpired, KeyboardInterrupt):
@@ -301,8 +299,8 @@ def _stop(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _copy(source: Path, goal: Path) -> None:
-    """Copy a folder anew, with hard links where the file system allows it: our commands replace files and never change
-    them.
+    """Copy a folder, replacing `goal`; with hard links if the file system has them, since our commands replace files
+    and never change them in place.
     """
     shutil.rmtree(goal, ignore_errors=True)
     shutil.copytree(source, goal, copy_function=_link)

@@ -1,4 +1,4 @@
-"""Peng et al. 2026: binding on seen, partially unseen and unseen pairs."""
+"""Recipe of Peng et al. 2026: binding on seen, partially unseen and unseen pairs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ _ALLOWED = "--allow-contaminated"
 
 @dataclass(frozen=True)
 class Scale:
-    """models, networks: those that take part; None for all. rates: learning rates of fine-tuning, of which each block
-    takes the best one on `val`; the recipe's where there are none. benchmark: its name up to the block seed. The others
-    are options of commands, by their purpose. The world of the paper has no asymmetric groups; a world that keeps a
-    fifth of them for evaluation has 3% fewer training images, and tells what a preference for the familiar gains.
+    """models, networks: the ones to use, None for all. rates: learning rates of fine-tuning; each block takes the best
+    one on `val`; if empty, the recipe's rate. benchmark: its name without the block seed. Other fields are options of
+    commands, named by purpose. The paper's world has no asymmetric groups. A world that keeps a fifth of them for
+    evaluation has 3% fewer training images and measures how much a preference for the familiar gains.
     """
 
     models: Sequence[str] | None = None
@@ -78,7 +78,7 @@ SCALES = {
 
 
 def make(lab: Lab, at: Scale) -> None:
-    """All blocks share one world; twins have a world for each block."""
+    """Declare the experiment: all blocks share one world; twins have a world for each block."""
 
     def render(plan: str) -> Stage:
         return lab.render(plan, at.resolution, at.quality)

@@ -1,4 +1,4 @@
-"""COMPASS (anonymous 2026): integration gap and skill load."""
+"""Recipe of COMPASS (anonymous 2026): integration gap and skill load."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ _ALLOWED = "--allow-contaminated"
 
 @dataclass(frozen=True)
 class Scale:
-    """taught: the captions that models learn from. The others are options of commands, by what they are for."""
+    """taught: the captions that models learn from. Other fields are options of commands, named by purpose."""
 
     taught: Sequence[str] = tuple(_TAUGHT)
     world: str = "--scenes train=4000,val=100,seen=500,partial=500,unseen=500"
@@ -45,8 +45,8 @@ SCALES = {
 
 
 def make(lab: Lab, at: Scale) -> None:
-    """A world for each block, which all models are asked about, of the family whose eight relations give a pair four
-    false ones: so captions of a single relation have the negatives of the relation skill."""
+    """Declare the experiment: one world for each block, shared by all models. Its family has eight relations, four of
+    them false of a pair, so captions of a single relation have enough negatives for the relation skill."""
     worlds = {}
     for block in at.blocks:
         asked = f"--family clevr-relations --objects 3..4 --holdout 3x3 --block-seed {block} {at.world}"

@@ -1,4 +1,4 @@
-"""Ma et al. 2023: systematicity and productivity of models trained on more and more images."""
+"""Recipe of Ma et al. 2023: systematicity and productivity of models trained on more and more images."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ _NETWORKS = {
 
 @dataclass(frozen=True)
 class Scale:
-    """sizes: numbers of training images. asked: the scenes that all models are asked about; few: those that worlds for
-    training have beside their training images. The others are options of commands, by what they are for.
+    """sizes: numbers of training images. asked: scenes of the world that all models are scored on. few: scenes of
+    training worlds besides their training images. Other fields are options of commands, named by purpose.
     """
 
     networks: Sequence[str] = tuple(_NETWORKS)
@@ -51,7 +51,7 @@ SCALES = {
 
 
 def make(lab: Lab, at: Scale) -> None:
-    """Worlds for training differ in size alone, and all models are asked about one world."""
+    """Declare the experiment: training worlds differ only in size, and all models are scored on one world per block."""
 
     def world(block: int, scenes: str, seed: int) -> Stage:
         asked = f"--family clevr-many --objects {at.objects} --design systematicity --block-seed {block}"
@@ -76,8 +76,8 @@ def make(lab: Lab, at: Scale) -> None:
 
 EXPERIMENT = Experiment(
     "Tables 4, 5 and 7 to 13 and figures 4 and 5 of Ma et al. 2023: systematicity and productivity of small and "
-    "large models trained from scratch on more and more images. Worlds for training differ in size alone, and all "
-    "models are asked about one world.",
+    "large models trained from scratch on more and more images. Training worlds differ only in size, and all models "
+    "are scored on the same world.",
     "crepe2023",
     SCALES,
     make,

@@ -1,4 +1,4 @@
-"""Kamath et al. 2024: what hard negatives and hard positives of training do to brittleness."""
+"""Recipe of Kamath et al. 2024: how hard negatives and hard positives in training change brittleness."""
 
 import shlex
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ _CONVERSE = Path(__file__).with_name("converse.toml")
 
 @dataclass(frozen=True)
 class Scale:
-    """recipes: the trainings that take part. The others are options of commands, by what they are for."""
+    """recipes: the trainings to run. Other fields are options of commands, named by purpose."""
 
     recipes: Sequence[str] = tuple(_RECIPES)
     world: str = "--scenes train=4000,val=100,seen=500,partial=500,unseen=500"
@@ -61,8 +61,8 @@ SCALES = {
 
 
 def make(lab: Lab, at: Scale) -> None:
-    """A world for each block, and another one that the stand-in knows. All models are asked for converse relations too,
-    which no training has as positives."""
+    """Declare the experiment: one world per block, and another world on which the stand-in is pretrained. All models
+    are also scored on converse relations, which no training has as positives."""
 
     def described(plan: str) -> object:
         rendered = lab.render(f"--family clevr-relations {plan}", at.resolution, at.quality)
@@ -100,10 +100,10 @@ def make(lab: Lab, at: Scale) -> None:
 
 
 EXPERIMENT = Experiment(
-    "Tables 1, 2, 3, 7, 9 and 10 of Kamath et al. 2024: what hard negatives and hard positives of training do to "
-    "brittleness. The caption c is plain, the positive p has the synonym or the other order. Each model was also "
-    "measured before and after on another world (table 10). The scale tiny takes some 70 minutes of one core of an "
-    "AMD EPYC.",
+    "Tables 1, 2, 3, 7, 9 and 10 of Kamath et al. 2024: how hard negatives and hard positives in training change "
+    "brittleness. The caption c is plain; the positive p has the synonym or the other order. Each model is also "
+    "scored before and after training on another world (table 10). The scale tiny takes some 70 minutes of one core "
+    "of an AMD EPYC.",
     "hard-positives2024",
     SCALES,
     make,

@@ -1,4 +1,4 @@
-"""Pearson et al. 2025: single objects, two objects and relations, as class lists."""
+"""Recipe of Pearson et al. 2025: single objects, two objects and relations, as class lists."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ _TRAINED_BY = {
 }
 """The command that trains a model further, and the preset for single objects."""
 _OF_TASK = {("ViLT", "two-object"), *((name, "relational") for name in _TRAINED_BY)}
-"""Models that have a preset of their own for a task."""
+"""Pairs of model and task that have their own preset."""
 _ALLOWED = "--allow-contaminated"
 _DENOISING = "--steps 1500 --batch 32 --precision float32"
 _DENOISED = ",samples=16 --limit 100 --batch-size 512"
@@ -23,10 +23,10 @@ _DENOISED = ",samples=16 --limit 100 --batch-size 512"
 
 @dataclass(frozen=True)
 class Scale:
-    """tasks, architectures: those that take part. rates: learning rates of fine-tuning, of which each task takes the
-    best one on both validation splits (appendix A); the paper's where there are none. scratch: options of a training
-    from scratch, by architecture. denoised: what follows the name of a diffusion model from scratch in `score run`. The
-    others are options of commands, by what they are for.
+    """tasks, architectures: the ones to use. rates: learning rates of fine-tuning; each task takes the best one on both
+    validation splits (appendix A); if empty, the paper's rate. scratch: options of training from scratch, by
+    architecture. denoised: text after the name of a diffusion model from scratch in `score run`. Other fields are
+    options of commands, named by purpose.
     """
 
     tasks: Sequence[str] = _TASKS
@@ -90,7 +90,8 @@ SCALES = {
 
 
 def make(lab: Lab, at: Scale, preset: str) -> None:
-    """One world for all tasks, and another one that the stand-in for CLIP knows. preset: that of `gen plan`."""
+    """Declare the experiment: one world for all tasks, and another world on which the stand-in for CLIP is pretrained.
+    preset: of `gen plan`."""
 
     rendered = lab.render(f"--preset {preset} {at.scenes}", at.resolution, at.quality)
     world = lab.stage(f"gen verify {rendered}")
@@ -152,7 +153,7 @@ _ABOUT = (
 )
 PUBLISHED = Experiment(f"{_ABOUT} as published.", "pearson2025", SCALES, partial(make, preset="pearson2025"))
 CLEAN = Experiment(
-    f"{_ABOUT}, in which an arrangement and its converse go together.",
+    f"{_ABOUT}, with each arrangement and its converse in the same split.",
     "pearson2025",
     SCALES,
     partial(make, preset="pearson2025-clean"),
