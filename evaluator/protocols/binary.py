@@ -1,4 +1,4 @@
-"""The true text against its foil: binary accuracy, alone and with the environment named in both captions."""
+"""Binary accuracy of the true text against its foil, with minimal captions or with the environment in both captions."""
 
 from evaluator.protocols.results import (
     Protocol,
@@ -16,7 +16,7 @@ class Binary(Protocol):
     """Accuracy by kind of foil and split, and over all kinds where there are several (Peng et al. 2026, section 3.1).
     Chance 1/2.
 
-    Of benchmarks whose authors average over categories, that too, and by skill where a kind has several.
+    If the benchmark's authors average over categories: also that mean, and accuracy by skill if there are several.
     """
 
     name = "binary"
@@ -35,7 +35,7 @@ class Binary(Protocol):
 
 
 class Context(Protocol):
-    """Accuracy with minimal captions, with the environment in the captions, and the paired difference, by kind and
+    """Accuracy with minimal captions and with the environment in the captions, and their paired difference, by kind and
     split."""
 
     name = "context"

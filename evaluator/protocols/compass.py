@@ -1,5 +1,5 @@
-"""COMPASS (protocols, section 4): one composed caption against its atoms one by one; negatives that change one type of
-atom, and skill load (equation 4), how much each atom of a caption costs."""
+"""COMPASS (protocols, section 4): composed captions against their atoms asked separately; negatives that change one
+type of atom; and skill load (equation 4), the change of R@1 with each atom of a caption."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -39,7 +39,7 @@ Fit = dict[str, Any]
 
 
 class Integration(Protocol):
-    """R@1 composed and decomposed and their gap, by level and number of atoms n, and the unweighted mean over n."""
+    """R@1 composed and decomposed and their gap: by level and number of atoms n, and as unweighted mean over n."""
 
     name = "integration"
 
@@ -54,7 +54,7 @@ class Integration(Protocol):
 
 
 class Skill(Protocol):
-    """R@1 by skill and level; the load of each count (fits); R@1 of every combination of counts (cells)."""
+    """R@1 by skill and level; the load of each count (`fits`); R@1 by combination of counts (`cells`)."""
 
     name = "skill"
 
@@ -81,9 +81,9 @@ def _decomposed(items: Items) -> Outcome:
 def loads(items: Items, first: Outcome) -> list[Fit]:
     """One fit for each split, level and skill: R@1 in percentage points on the counts that vary, and a constant.
 
-    `stars` are COMPASS's, of the p-value of each coefficient alone; `stars_corrected` are of p-values corrected over
-    all coefficients. A reader takes each star as a claim of its own, and the fits share images, so the correction is
-    Holm's: it bounds the chance of any false star, however the tests depend on one another.
+    `stars` follow COMPASS: from the p-value of each coefficient alone. `stars_corrected` use p-values corrected over
+    all coefficients by Holm's method, which bounds the chance of any false star under any dependence of the tests:
+    readers take each star as a separate claim, and the fits share images.
     """
     keys = np.stack([items.split, items.level, items.skill], axis=1).astype(str)
     fits = [
@@ -93,11 +93,10 @@ def loads(items: Items, first: Outcome) -> list[Fit]:
 
 
 def pooled_loads(fits: Sequence[Sequence[Fit]], blocks: Sequence[str], level: float) -> list[Fit]:
-    """The loads of several runs as one, by split, level and skill: each coefficient pooled as results are.
+    """Pool the loads of several runs by split, level and skill; coefficients are pooled as results are.
 
-    fits: of each run. blocks: the block of each run. level: of the intervals. A coefficient that some run does not
-    have is left out, with the reason where none is left. `p` is that of several blocks, None for one block, as in
-    pooled results.
+    fits: of each run. blocks: the block of each run. level: of the intervals. Drops coefficients that any run lacks; a
+    fit without coefficients has the reason. `p` is None for a single block, as in pooled results.
     """
     groups = by_key(
         (tuple(fit[name] for name in _LABELS), (block, fit))
@@ -108,7 +107,10 @@ def pooled_loads(fits: Sequence[Sequence[Fit]], blocks: Sequence[str], level: fl
 
 
 def clusters_of(members: Sequence[tuple[str, Any]]) -> int:
-    """The number of clusters of rows or fits of several runs, each with its block, whose clusters its runs share."""
+    """The total number of clusters of rows or fits: the sum over blocks, since runs of a block share their clusters.
+
+    members: pairs of block and row or fit.
+    """
     found: dict[str, int] = {}
     for block, each in members:
         found[block] = max(found.get(block, 0), each["clusters"])
@@ -146,7 +148,7 @@ def _pooled_load(loads: Sequence[Fit], blocks: Sequence[str], level: float) -> F
 
 
 def _corrected(fits: list[Fit]) -> list[Fit]:
-    """The fits, with p-values and stars that are corrected over all coefficients that have a p."""
+    """The fits, with p-values and stars corrected over all coefficients that have a p."""
     coefficients = [coefficient for fit in fits for coefficient in fit["coefficients"].values()]
     for coefficient in coefficients:
         coefficient |= {"p_corrected": None, "stars_corrected": ""}
@@ -157,7 +159,7 @@ def _corrected(fits: list[Fit]) -> list[Fit]:
 
 
 def _load(items: Items, first: Outcome, inside: np.ndarray, split: str, level: str, skill: str) -> Fit:
-    """The fit on the items of a mask (n,); without coefficients, and with the reason, where the data determine none."""
+    """The fit on the items of a mask (n,). If the data determine no fit: no coefficients, but the reason."""
     counts, scenes = items.counts[inside], items.scene_id[inside].astype(str)
     varying = [i for i in range(len(COUNTS)) if len(counts) and np.ptp(counts[:, i])]
     labels = {

@@ -1,5 +1,5 @@
 """CREPE (protocols, section 3; Ma et al. 2023): compounds seen and unseen in training, captions of growing complexity,
-and raw retrieval, images and their own captions against one another in folds."""
+and raw retrieval between images and their own captions in folds."""
 
 from collections import Counter
 
@@ -29,14 +29,14 @@ RAW_METRICS = ("raw R@1, image to text", "raw R@1, text to image")
 
 
 class Systematicity(Protocol):
-    """R@1, R@3 and their mean by kind of negatives (atom, comp, both) and split; raw retrieval by split. Where scores
-    are not graded, R@1 alone."""
+    """R@1, R@3 and their mean by kind of negatives (atom, comp, both) and split; raw retrieval by split. Only R@1 if
+    scores are not graded."""
 
     name = "systematicity"
 
     def measure(self, scores: Scores) -> ProtocolResults:
         items = scores.items(self.name)
-        items = items.take(items.kind != RAW)  # captions alone, which only raw retrieval asks
+        items = items.take(items.kind != RAW)  # captions without negatives, for raw retrieval only
         first, third = (recall(items, items.false, f"R@{k}", k) for k in (1, 3))
         mean = Outcome(
             "mean of R@1 and R@3",
@@ -57,7 +57,7 @@ class Systematicity(Protocol):
 class Productivity(Protocol):
     """R@1 by kind of negatives (atom, swap, neg, all), over all captions and by number of atoms n; raw retrieval by n.
 
-    Of CREPE itself, which draws R@1 by n, the mean over n too.
+    For CREPE itself, whose authors plot R@1 by n, also the mean over n.
     """
 
     name = "productivity"
@@ -76,11 +76,11 @@ class Productivity(Protocol):
 
 
 def retrieval_rows(scores: Scores, protocol: str) -> list[Row]:
-    """R@1 in the folds that the run scored, from image to text and from text to image, a row for each split and
-    number of atoms.
+    """R@1 in the folds that the run scored, from image to text and from text to image: a row for each split and number
+    of atoms.
 
     Mean over items, interval by cluster, standard deviation over the folds. A tie is never correct. A query is unscored
-    when one of its scores is not a number, or when the model reads its caption as another one of the fold.
+    when one of its scores is not a number, or when the model cannot tell its caption from another caption of the fold.
     """
     groups = by_key(((fold.split, fold.n), fold) for fold in scores.folds.get(protocol, ()))
     rows = []
@@ -106,7 +106,7 @@ def retrieval_rows(scores: Scores, protocol: str) -> list[Row]:
 
 
 def _recall(fold: Fold, run: Scores, transposed: int, metric: str) -> tuple[Outcome, np.ndarray]:
-    """R@1 of each image of a fold, or transposed of each text; and which of them are scored."""
+    """R@1 of each image of a fold, or if `transposed` of each text; and whether each is scored."""
     own = np.repeat(np.arange(len(fold.images))[:, None], 2, axis=1)
     found = ranks(run.matrix(fold), own, run.tolerance)[transposed]
     reading = [run.indistinct.get(text, text) for text in fold.texts]

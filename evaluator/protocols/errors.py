@@ -1,7 +1,6 @@
-"""Which way wrong choices go: whether the chosen text is more familiar than the truth, and which of its atoms are
-wrong.
+"""Analysis of wrong choices: whether the chosen text is more familiar than the truth, and which of its atoms are wrong.
 
-Texts with a recorded form say both: how many held-out combinations they name, and which atoms.
+Both follow from the recorded forms of texts: how many held-out combinations they name, and which atoms.
 """
 
 import json
@@ -22,21 +21,20 @@ from generator.dataset.reader import Benchmark
 ATOMS = ("attribute", "object", "relation")
 BY_FAMILIARITY, BY_ATOM = "errors by familiarity", "errors by atom"
 FAMILIARITY = ("more familiar", "as familiar", "less familiar")
-"""Than the truth: the chosen text names fewer, as many, more held-out bindings and triples."""
+"""Compared with the truth: the chosen text names fewer, equally many or more held-out bindings and triples."""
 WRONG = tuple(
     " and ".join(name for i, name in enumerate(ATOMS) if code >> i & 1) or "binding" for code in range(2 ** len(ATOMS))
 )
-"""The atoms that differ from the truth; `binding` where all are named, and only which belongs to which is wrong."""
+"""The atoms that differ from the truth; `binding` if none differs, so that only their assignment is wrong."""
 N_DIRECTIONS = len(FAMILIARITY) + len(WRONG)
 
 
 @dataclass(frozen=True)
 class Assertions:
-    """What t texts assert.
+    """The content of t texts.
 
-    held_out: how many held-out bindings and relation triples each text names (t,), None for a benchmark without a
-    holdout. atoms: codes (t, 3), a column for each of ATOMS, equal for texts that name the same of them, equally
-    often.
+    held_out: number of held-out bindings and relation triples that each text names (t,), None for a benchmark without a
+    holdout. atoms: codes (t, 3), a column for each of ATOMS; texts with equal codes name the same atoms equally often.
     """
 
     held_out: np.ndarray | None
@@ -49,9 +47,9 @@ def error_directions(
     """How each item's wrong choice differs from its truth: shares (n, 2, 3 + 8), zeros for items without a wrong
     choice.
 
-    scores, truth, false: of the candidates (n, m). texts: their rows in `said`, (n, m) or (m,) where all items have
-    the same. In [:, 0] is the choice, in [:, 1] the same for a false text that is drawn at random. The columns are
-    FAMILIARITY, zeros without a holdout, then WRONG. The truth is an item's first true text.
+    scores, truth, false: of the candidates (n, m). texts: their rows in `said`, (n, m), or (m,) if all items share
+    them. [:, 0]: the model's choice. [:, 1]: a random false text. The last axis is FAMILIARITY, zeros without a
+    holdout, then WRONG. The truth is an item's first true text.
     """
     texts = np.broadcast_to(texts, scores.shape)
     own = texts[np.arange(len(texts)), truth.argmax(axis=1)]
@@ -71,8 +69,7 @@ def error_directions(
 
 
 def candidate_errors(scores: Scores, items: Items) -> list[Row]:
-    """The rows of `error_rows` for items that have all their texts among their candidates; none where a text has no
-    form."""
+    """`error_rows` of items whose candidates are all their texts; [] if a text has no form."""
     names, texts = np.unique(items.text_id.astype(str), return_inverse=True)
     padded = int(len(names) > 0 and names[0] == "")
     said = read_assertions(scores.benchmark, names[padded:].tolist())
@@ -83,9 +80,9 @@ def candidate_errors(scores: Scores, items: Items) -> list[Row]:
 
 
 def error_rows(items: Items, directions: np.ndarray) -> list[Row]:
-    """Of the wrong choices of each kind and split, the share of each direction beside its chance.
+    """The share of each direction among the wrong choices, with its chance, by kind and split.
 
-    directions: those of `error_directions`. Directions that no false text has get no row, nor does familiarity where
+    directions: from `error_directions`. There is no row for a direction that no false text has, nor for familiarity if
     all texts are as familiar as the truth.
     """
     wrong = items.scored & (directions[:, 0].sum(axis=1) > 0)
@@ -106,7 +103,7 @@ def error_rows(items: Items, directions: np.ndarray) -> list[Row]:
 
 
 def read_assertions(benchmark: Benchmark, text_ids: Sequence[str]) -> Assertions | None:
-    """What texts of a benchmark assert; None where it records no form for one of them."""
+    """The assertions of texts of a benchmark; None if any of these texts has no recorded form."""
     row = positions(pa.chunked_array([text_ids], pa.string()), benchmark.texts["text_id"])
     recorded = benchmark.texts["form"].take(pa.array(row, mask=row < 0)).to_pylist()
     if None in recorded:
@@ -125,12 +122,12 @@ def read_assertions(benchmark: Benchmark, text_ids: Sequence[str]) -> Assertions
 def _held_out(
     form: Mapping[str, Any], kind: str, category: str, bindings: set[tuple[str, ...]], triples: set[tuple[str, ...]]
 ) -> int:
-    """How many held-out bindings and triples a form names, as docs/dataset.md says of `held_out_positive`."""
+    """The number of held-out bindings and triples that a form names, as `held_out_positive` in docs/dataset.md."""
     objects = form["objects"]
     related = [(objects[s]["category"], name, objects[o]["category"]) for s, name, o, *_ in form.get("relations", ())]
     found = sum(triple in triples for triple in related)
     for mention in objects:
-        # a denial names what it denies: "a cube that is not red" names (red, cube)
+        # a denial counts as naming: "a cube that is not red" names (red, cube)
         pairs = [*mention["attributes"].items(), *mention.get("without", {}).items()]
         values = [value for name, value in pairs if name == kind]
         categories = [mention["category"], *(value for name, value in pairs if name == category)]
@@ -139,7 +136,7 @@ def _held_out(
 
 
 def _atoms(form: Mapping[str, Any]) -> tuple[list[Any], list[Any], list[Any]]:
-    """The attributes, objects and relations that a form names, each sorted: which belongs to which is left out."""
+    """The attributes, objects and relations that a form names, each sorted, without their assignment."""
     mentions = [mention for mention in form["objects"] for _ in range(max(1, mention.get("count", 1)))]
     attributes = [pair for mention in mentions for pair in mention["attributes"].items()]
     attributes += [("not", *pair) for mention in mentions for pair in mention.get("without", {}).items()]

@@ -1,4 +1,4 @@
-"""Which of several wrong texts is chosen: zero-shot questions, and confusion sets of the same words."""
+"""Choices among several wrong texts: zero-shot questions (GZSL, ZSL) and confusion sets of the same words."""
 
 from dataclasses import replace
 
@@ -13,10 +13,10 @@ DISTRACTOR, ZERO_SHOT = "distractor", "zsl"
 
 
 class Gzsl(Protocol):
-    """R@1 against all wrong labels (GZSL) and against those of the zero-shot question alone (ZSL); errors of GZSL as
-    shares of all predictions, and which way they go (protocols, section 2; Pearson et al. 2025).
+    """R@1 against all wrong labels (GZSL) and against the wrong labels of the zero-shot question (ZSL); GZSL errors as
+    shares of all predictions, and their directions (protocols, section 2; Pearson et al. 2025).
 
-    Items without a zero-shot question, those of one object, have no ZSL.
+    Items without a zero-shot question (single objects) have no ZSL.
     """
 
     name = "gzsl"
@@ -41,7 +41,7 @@ class Gzsl(Protocol):
 class Confusion(Protocol):
     """R@1 against every other assignment of the same words, chance true/size (protocols, section 5; Auto-Comp, 2026).
 
-    Of the errors, the share of each pattern beside its share among the negatives, and which way they go.
+    The share of each pattern among the errors, beside its share among the negatives; and the directions of errors.
     """
 
     name = "confusion"
@@ -57,10 +57,10 @@ class Confusion(Protocol):
 
 
 def _zero_shot(items: Items) -> np.ndarray:
-    """The wrong labels (n, m) of the zero-shot question: those in its slot, or the distractors of items without the
-    slot, where scores are graded."""
+    """Mask (n, m) of the wrong labels of the zero-shot question: the labels in its slot; for items without the slot
+    the distractors, if scores are graded."""
     own = items.false & (items.slot == ZERO_SHOT)
     distractors = items.false & (items.slot == "n") & (items.candidate_kind == DISTRACTOR)
-    if not items.graded:  # a choice among all labels says nothing of one among some
+    if not items.graded:  # a choice among all labels does not tell the choice among a subset
         return own
     return np.where(own.any(axis=1, keepdims=True), own, distractors)

@@ -1,4 +1,4 @@
-"""Hard positives: other words, the same meaning (protocols, section 5; Kamath et al. 2024)."""
+"""Hard positives: captions with other words and the same meaning (protocols, section 5; Kamath et al. 2024)."""
 
 from dataclasses import replace
 
@@ -22,11 +22,11 @@ REPLACE, OBJECT = "replace", "object"
 
 
 class HardPositives(Protocol):
-    """Original and augmented accuracy and their difference, brittleness and mean scores, by kind; by skill too where
-    a kind has several.
+    """Original and augmented accuracy and their difference, brittleness and mean scores, by kind; also by skill if a
+    kind has several.
 
-    `replace` is the mean over items of attributes and relations, as published. Objects replaced are a kind of their
-    own, `replace object`. Of benchmarks whose authors average over categories, over all kinds too, and over categories.
+    `replace` is the mean over items of attributes and relations, as published. Replaced objects are a separate kind,
+    `replace object`. If the benchmark's authors average over categories: also over all kinds and over categories.
     """
 
     name = "hard_positives"
@@ -58,6 +58,6 @@ class HardPositives(Protocol):
 
 
 def _score(metric: str, scores: np.ndarray) -> Outcome:
-    """A mean score (n,): any number, without ties or chance."""
+    """The outcome of scores (n,): any numbers, without ties or chance."""
     n = len(scores)
     return Outcome(metric, scores.astype(float), np.zeros(n, dtype=bool), np.full(n, np.nan), "score")

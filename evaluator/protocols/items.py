@@ -1,4 +1,4 @@
-"""The items of a protocol with the scores of their candidates, as arrays."""
+"""The items (questions) of a protocol with the scores of their candidates, as arrays."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
@@ -20,21 +20,20 @@ INCOMPLETE = "it lacks a true or a false text"
 MISSING = "the run has no score of one of its texts"
 FULL, MIXED, EXCLUDED, UNPARSED = "full", "mixed", "excluded", "unparsed"
 PARTITIONS = ("seen", MIXED, "unseen")
-"""The splits of partitioned items (evaluator.runs.parts). FULL is all of these and EXCLUDED; UNPARSED are in
-neither."""
+"""The splits of partitioned items (evaluator.runs.parts). FULL holds these and EXCLUDED, but not UNPARSED."""
 ASYMMETRIC = ("asymmetric_seen", "asymmetric_unseen")
-"""The splits in which a true text names nothing held out and its foil does, and the reverse."""
+"""Splits in which only the foil names something held out (`asymmetric_seen`), or only the true text does
+(`asymmetric_unseen`)."""
 SPLITS = (FULL, "seen", "partial", MIXED, "unseen", *ASYMMETRIC)
-"""The splits that are reported, in their order, with those that designs or tables of others have."""
+"""The splits that are reported, in order, of all designs and of tables of others."""
 SPLIT_ORDER = ("val", *SPLITS)
 _LEFT_OUT = ("val", EXCLUDED, UNPARSED)
-"""Splits that are measured and left out of figures and papers' tables."""
+"""Splits that are measured but left out of figures and papers' tables."""
 COMPARED = ("c", "n", "p", "0", "1")
-"""The slots of a question's captions, which are compared with one another; the candidates of another slot are
-compared among themselves."""
+"""Slots whose candidates are compared with one another; candidates of any other slot are compared only within it."""
 COUNTS = ("n_objects", "n_attributes", "n_relations")
 TOP = 3
-"""How many of the best texts of an item are told."""
+"""Number of best true, and of best false, texts that are kept for an item of a pool."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +43,8 @@ class Items:
     counts: objects, attributes and relations of the caption c, −1 where unknown. scores: float32, nan where padded or
     unscored. truth, false: bool, both False where padded. unscored: the reason, "" for a scored item. tolerance: how
     close scores tie (comparison.tied). confidence: the level of intervals, 0..1. partitioned: the splits are
-    partitions by familiarity. graded: scores say how much; else they say alone which candidates win. samples: how often
-    each item comes, one after another.
+    partitions by familiarity. graded: scores have degrees; else they only mark the candidates that win. samples: number
+    of consecutive rows of each item.
     """
 
     item_id: np.ndarray  # (n,)
@@ -63,7 +62,7 @@ class Items:
     candidate_kind: np.ndarray  # (n, m)
     text_id: np.ndarray  # (n, m)
     unscored: np.ndarray  # (n,)
-    bindings: np.ndarray | None = None  # (n,) those of the scene, joined by ";"; None where they are unknown
+    bindings: np.ndarray | None = None  # (n,) of the scene, joined by ";"; None if unknown
     tolerance: float = TOLERANCE
     confidence: float = LEVEL
     partitioned: bool = False
@@ -72,7 +71,7 @@ class Items:
 
     @classmethod
     def interleaved(cls, samples: "Sequence[Items]") -> "Items":
-        """The same items in several samples, each item's samples one after another."""
+        """Several samples of the same items as one object; the samples of an item are consecutive rows."""
         first = samples[0]
         if len(samples) == 1:
             return first
@@ -92,15 +91,15 @@ class Items:
         return replace(self, **{name: each[mask] for name, each in columns.items() if isinstance(each, np.ndarray)})
 
     def requiring(self, complete: np.ndarray) -> "Items":
-        """Those that are not complete, bool (n,), are unscored."""
+        """The items, with incomplete items unscored. complete: bool (n,)."""
         return replace(self, unscored=np.where(complete | ~self.scored, self.unscored, INCOMPLETE))
 
     def has_slots(self, *slots: str) -> np.ndarray:
-        """Whether each item has candidates in all of some slots, bool (n,)."""
+        """Whether each item has candidates in all these slots, bool (n,)."""
         return np.all([(self.slot == slot).any(axis=1) for slot in slots], axis=0)
 
     def of_slots(self, *slots: str) -> "Items":
-        """The items with the candidates in some slots alone; the others count as neither true nor false."""
+        """The items with only the candidates of these slots; other candidates count as neither true nor false."""
         inside = np.isin(self.slot, slots)
         return replace(self, truth=self.truth & inside, false=self.false & inside)
 
@@ -124,7 +123,7 @@ class Items:
 
     @property
     def clusters(self) -> Clusters:
-        """What the items share: clusters, scenes and bindings."""
+        """The clusters, scenes and bindings of the items."""
         return Clusters.of(self.cluster, self.bindings, self.scene_id)
 
     @property
@@ -144,12 +143,12 @@ def sorted_rows(benchmark: Benchmark, protocol: str) -> np.ndarray:
 
 
 def split_rank(split: str) -> tuple[int, str]:
-    """A key to sort splits by."""
+    """Sort key of a split: its place in SPLIT_ORDER; other splits last, by name."""
     return (SPLIT_ORDER.index(split) if split in SPLIT_ORDER else len(SPLIT_ORDER), split)
 
 
 def reported_splits(splits: Iterable[str]) -> list[str]:
-    """The splits that are reported, in their order, each once.
+    """The splits to report, in order and without duplicates.
 
     >>> reported_splits(["val", "unseen", "seen", "ood_test"])
     ['seen', 'unseen', 'ood_test']
@@ -158,7 +157,7 @@ def reported_splits(splits: Iterable[str]) -> list[str]:
 
 
 def item_columns(table: pa.Table) -> dict[str, Any]:
-    """The fields of Items that the table of items has."""
+    """The fields of Items that are columns of the table of items."""
     columns = {"item_id": "item_id", "cluster": "cluster_id", "kind": "kind", "skill": "skill", "split": "split"}
     return {name: strings(table[column]) for name, column in columns.items()}
 
@@ -173,5 +172,5 @@ def strings(column: pa.ChunkedArray) -> np.ndarray:
 
 
 def positions(values: pa.ChunkedArray, among: pa.ChunkedArray) -> np.ndarray:
-    """The row of each value in another column, int64, −1 where it is missing."""
+    """The row of each value in the column `among`, int64, −1 if it is missing."""
     return pc.fill_null(pc.index_in(values, value_set=among.combine_chunks()), -1).to_numpy().astype(np.int64)

@@ -1,4 +1,4 @@
-"""Two images, two captions (protocols, section 6; Winoground, Thrush et al. 2022)."""
+"""Pairs of two images and two captions (protocols, section 6; Winoground, Thrush et al. 2022)."""
 
 from dataclasses import replace
 
@@ -12,10 +12,10 @@ from evaluator.protocols.scores import Scores
 
 
 class Pairs(Protocol):
-    """Text, image and group scores by kind, and over all kinds where there are several. Chance 1/4, 1/4, 1/6.
+    """Text, image and group scores by kind, and over all kinds if there are several. Chance 1/4, 1/4, 1/6.
 
-    Slot k holds caption k: with its own image k (true) and with the other image (false). The image score of a model in
-    words is of answers about two images.
+    Slot k holds caption k: with its own image k (true) and with the other image (false). For a model asked in words,
+    the image score uses answers to questions about two images.
     """
 
     name = "pairs"

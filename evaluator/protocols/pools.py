@@ -1,5 +1,5 @@
-"""Pools of texts that images are scored against: those of items, the sample of a pool that is scored where all would
-cost too much, and the folds of raw retrieval (CREPE, Ma et al. 2023)."""
+"""Pools of texts that images are scored against: pools of items, samples of pools that are too large to score whole,
+and the folds of raw retrieval (CREPE, Ma et al. 2023)."""
 
 import hashlib
 from collections.abc import Sequence
@@ -15,13 +15,13 @@ RAW = "raw"
 """The kind of raw retrieval's rows."""
 MOST = 20
 _NO_PART = ("val", "partial")
-"""Splits that CREPE does not have: their sizes do not make those of its folds smaller."""
+"""Splits that CREPE does not have. They get no folds, and do not limit the size of folds."""
 
 
 @dataclass(frozen=True)
 class Pool:
-    """Images that are scored against the same texts. sample: false texts drawn for each image, None for the whole
-    pool."""
+    """Images that are scored against the same texts. sample: number of false texts drawn for each image, None for the
+    whole pool."""
 
     name: str
     images: list[str]
@@ -31,16 +31,16 @@ class Pool:
 
 @dataclass(frozen=True, kw_only=True)
 class Fold(Pool):
-    """A pool of raw retrieval: N images of one split and their own captions, caption i of image i; no caption twice."""
+    """A pool of raw retrieval: N images of one split and N distinct captions; caption i belongs to image i."""
 
     split: str
     n: int | None
-    """Number of atoms of its captions, None where captions of any number are together."""
+    """Number of atoms of its captions; None if the fold mixes them."""
     clusters: np.ndarray  # (N,)
 
 
 def item_pools(benchmark: Benchmark, protocols: Sequence[str], samples: dict[str, int] | None = None) -> list[Pool]:
-    """The pools of some protocols' items, by name. Their images are the sorted scenes of the items."""
+    """The pools of the protocols' items, sorted by name. Their images are the sorted scenes of the items."""
     wanted = pc.field("protocol").isin(list(protocols)) & pc.field("pool_id").is_valid()
     pool_of = benchmark.items.filter(wanted).select(["item_id", "pool_id"])
     rows = benchmark.candidates.select(["item_id", "scene_id"]).join(pool_of, "item_id", join_type="inner").to_pandas()
@@ -52,7 +52,8 @@ def item_pools(benchmark: Benchmark, protocols: Sequence[str], samples: dict[str
 
 
 def sampled_columns(pool: Pool, image: str, true: set[str], n: int) -> list[int]:
-    """The columns of an image's true texts and of n false ones, drawn by the names of pool and image; sorted."""
+    """The columns of an image's true texts and of n random false texts, sorted. The seed is the names of pool and
+    image."""
     seed = int.from_bytes(hashlib.sha256(f"{pool.name}/{image}".encode()).digest()[:8], "big")
     false = np.array([column for column, text in enumerate(pool.texts) if text not in true])
     drawn = np.random.default_rng(seed).choice(false, min(n, len(false)), replace=False)
@@ -60,7 +61,7 @@ def sampled_columns(pool: Pool, image: str, true: set[str], n: int) -> list[int]
 
 
 def sample_mask(pool: Pool, true: dict[str, set[str]]) -> np.ndarray:
-    """Which texts each image is scored with, bool (images, texts). true: the true texts of each image."""
+    """Mask of the texts that each image is scored with, bool (images, texts). true: the true texts of each image."""
     mask = np.ones((len(pool.images), len(pool.texts)), dtype=bool)
     if pool.sample is not None:
         mask[:] = False
@@ -70,7 +71,7 @@ def sample_mask(pool: Pool, true: dict[str, set[str]]) -> np.ndarray:
 
 
 def true_texts(benchmark: Benchmark) -> dict[str, set[str]]:
-    """The true texts of each image among the items that have a pool."""
+    """The true texts of each image, from items that have a pool."""
     pooled = benchmark.items.filter(pc.field("pool_id").is_valid()).select(["item_id"])
     true = benchmark.candidates.filter(pc.field("truth")).select(["item_id", "scene_id", "text_id"])
     rows = true.join(pooled, "item_id", join_type="inner").to_pandas()
@@ -78,12 +79,11 @@ def true_texts(benchmark: Benchmark) -> dict[str, set[str]]:
 
 
 def make_folds(benchmark: Benchmark, protocol: str, by_atoms: bool) -> list[Fold]:
-    """The folds of a protocol's captions, K = min(20, ⌊size/N⌋) of each group; N is the size of the smallest group, or
-    with `by_atoms` of the smallest one of its split.
+    """The folds of a protocol's captions: K = min(20, ⌊size/N⌋) folds of N images per group. N is the size of the
+    smallest group, or with `by_atoms` of the smallest group of the same split.
 
-    A group is a split (of CREPE SC, UC and UA: not `partial` nor `val`), or with `by_atoms` a split and number of
-    atoms. In it each image has one caption and each caption one image, in an order that a hash of the images' names
-    decides.
+    A group is a split (CREPE's SC, UC and UA, not `partial` or `val`), or with `by_atoms` a split and number of atoms.
+    In a group each image has one caption and each caption one image, ordered by a hash of the images' names.
     """
     groups = _groups(benchmark, protocol, by_atoms)
     folds = []

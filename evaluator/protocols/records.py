@@ -1,18 +1,18 @@
-"""What run.json and results.json hold: the long table of results and what is recorded beside it."""
+"""Types of the contents of run.json and results.json: the long table of results and the records beside it."""
 
 from collections.abc import Iterable
 from math import isnan
 from typing import Annotated, Any, NotRequired, TypeVar
 
 from pydantic import Field
-from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
+from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 
 class LimitRecord(TypedDict):
-    """How many items of each protocol a run had at most, of how many, and the splits that this left empty."""
+    """`--limit` of a run. items: maximum per protocol. of: all items of each protocol. empty: splits left empty."""
 
     items: int
     of: dict[str, int]
@@ -20,7 +20,7 @@ class LimitRecord(TypedDict):
 
 
 class ExternalRecord(TypedDict):
-    """Where the files of a benchmark of others lay (evaluator.benchmarks)."""
+    """Where the files of a benchmark of others were (evaluator.benchmarks)."""
 
     name: str
     path: str
@@ -29,9 +29,9 @@ class ExternalRecord(TypedDict):
 
 
 class ReadingRecord(TypedDict, total=False):
-    """How a benchmark of others was read (evaluator.benchmarks.reading): filters by name, what was left out by
-    reason, files of another version in a sentence each, and whether its authors average over categories. Empty for
-    other benchmarks."""
+    """How a benchmark of others was read (evaluator.benchmarks.reading): filters by name, numbers left out by reason, a
+    sentence for each file of another version, and whether its authors average over categories. Empty for our own
+    benchmarks."""
 
     averages: bool
     filters: dict[str, str]
@@ -40,8 +40,9 @@ class ReadingRecord(TypedDict, total=False):
 
 
 class WordsRecord(TypedDict):
-    """How a run was asked in words (evaluator.runs.ask). prompt: of run.json the prompt, of results its digest. orders:
-    how many orders of a choice, None for all cyclic ones. temperature, max_tokens: None where another tool asked."""
+    """How a run was asked in words (evaluator.runs.ask). prompt: in run.json the prompt, in results.json its digest.
+    orders: number of orders of a choice, None for all cyclic orders. temperature, max_tokens: None if another tool
+    asked."""
 
     form: str
     prompt: dict[str, Any] | str
@@ -53,7 +54,7 @@ class WordsRecord(TypedDict):
 
 
 class PositionRecord(TypedDict):
-    """How often a label of questions with so many options is chosen, and is right: shares of `answers`."""
+    """How often a label is chosen, and is right, in questions with `options` options: shares of `answers`."""
 
     form: str
     options: int
@@ -64,7 +65,7 @@ class PositionRecord(TypedDict):
 
 
 class AnswersRecord(TypedDict):
-    """The answers of a run (evaluator.scoring.words.answers): how many there are, how many say nothing and why."""
+    """Counts of a run's answers (evaluator.scoring.words.answers), and of unusable answers by reason."""
 
     answers: int
     refused: int
@@ -107,7 +108,7 @@ class RunRecord(TypedDict, total=False):
 class Row(TypedDict):
     """A row of the long table of results: a metric of a protocol over a group of items, in one split or between two.
 
-    A column is None where it has no meaning. Shares and differences are in 0..1, not in percent.
+    Columns without a meaning for the row are None. Shares are in 0..1, not in percent; differences are of such shares.
     """
 
     model: str
@@ -117,21 +118,21 @@ class Row(TypedDict):
     is_main: bool
     """Whether the metric is the protocol's main one."""
     error: str | None
-    """The kind of mistake that is counted; None for other metrics."""
+    """For metrics that count mistakes, the kind of mistake; else None."""
     kind: str | None
     skill: str | None
     level: str | None
     n: int | None
-    """Number of atoms of the caption; None for captions of any number."""
+    """Number of atoms of the caption; None for rows over captions of any number."""
     n_objects: NotRequired[int]
     n_attributes: NotRequired[int]
     n_relations: NotRequired[int]
     split: str
     minus: str | None
-    """Of a gap: the split whose value is subtracted from that of `split`."""
+    """For a gap: the split whose value is subtracted from the value of `split`."""
     is_gap: bool
     average: str
-    """What the value is a mean over: items (micro) or n, folds, categories (macro)."""
+    """The value is a mean over items (micro), or over n, folds or categories (macro)."""
     unit: str
     """`share` (0..1), `difference` of shares, or `score`, any number."""
     value: float | None
@@ -139,17 +140,17 @@ class Row(TypedDict):
     """The standard deviation over n or folds."""
     low: float | None
     high: float | None
-    """The interval of bindings like these."""
+    """The interval for bindings like these."""
     low_fixed: float | None
     high_fixed: float | None
-    """The interval of these bindings alone."""
+    """The interval for exactly these bindings."""
     low_drawn: float | None
     high_drawn: float | None
-    """The interval of values and objects like these, however few there are."""
+    """The interval for values and objects like these, even if there are few."""
     speaks_of: str
-    """The population of which `low` and `high` speak."""
+    """The population that `low` and `high` are about, in words."""
     p: float | None
-    """Two-sided: of a share against its chance, of a gap against 0."""
+    """Two-sided p: of a share against its chance, of a gap against 0."""
     items: int
     clusters: int
     ties: int | None
@@ -163,7 +164,7 @@ class Row(TypedDict):
     sd_runs: NotRequired[float | None]
     min_runs: NotRequired[float | None]
     max_runs: NotRequired[float | None]
-    """Of rows pooled over blocks and runs (evaluator.analysis.pooling): how many, and how they differ."""
+    """For rows pooled over blocks and runs (evaluator.analysis.pooling): their numbers and spread."""
 
 
 class RulesRecord(TypedDict, total=False):
@@ -180,12 +181,11 @@ class RulesRecord(TypedDict, total=False):
 
 
 class FactorsRecord(TypedDict, total=False):
-    """What tells a run apart. Runs that differ in the block or in the training seed alone are runs of one experiment.
+    """The identity of a run. Runs that differ only in block or training seed belong to one experiment.
 
-    model: its spec, or for one that `score train` wrote the method. treatment: how it was trained, but for the seed,
-    and which of its scores were measured. design: what world and benchmark were asked to be, but for seeds and
-    machine. block: the digest of what the benchmark holds out, None where nothing is. benchmark: the digests of
-    benchmark and world.
+    model: its spec, or for a model from `score train` its method and base. treatment: training settings without the
+    seed, training status, channel and tie tolerance. design: settings of world, benchmark and rules, without seeds and
+    machine. block: digest of the benchmark's holdout, None if it has none. benchmark: digests of benchmark and world.
     """
 
     model: str
@@ -225,11 +225,11 @@ Results = dict[str, Any]
 LABELS = ("protocol", "metric", "error", "kind", "skill", "level")
 """The columns that name a line of a table, whose cells are splits and gaps."""
 STATISTICS = tuple(Row.__annotations__)[tuple(Row.__annotations__).index("unit") :]
-"""The columns with numbers, and their unit."""
+"""The columns with statistics, and their unit."""
 
 
 def by_key(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
-    """The second of each pair by the first, in their order.
+    """Group values by key, in order.
 
     >>> by_key([("a", 1), ("b", 2), ("a", 3)])
     {'a': [1, 3], 'b': [2]}
@@ -241,7 +241,7 @@ def by_key(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
 
 
 def rounded(value: float | None) -> float | None:
-    """A number as results have it; None where there is none.
+    """A number rounded to 6 digits, as in results; None for None and nan.
 
     >>> rounded(0.12345678), rounded(float("nan"))
     (0.123457, None)
@@ -250,7 +250,7 @@ def rounded(value: float | None) -> float | None:
 
 
 def split_of(row: Row) -> str:
-    """The split of a row, or of a gap both.
+    """The split of a row; for a gap both splits.
 
     >>> split_of({"split": "seen", "minus": None}), split_of({"split": "seen", "minus": "unseen"})
     ('seen', 'seen - unseen')

@@ -1,4 +1,4 @@
-"""Protocols: outcomes of items under a metric, and the rows of the long table that they become."""
+"""Base class of protocols; outcomes of items under a metric, and their aggregation to rows of the table of results."""
 
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -47,10 +47,10 @@ Labels = dict[str, Any]
 
 @dataclass(frozen=True)
 class Outcome:
-    """A metric on n items: value (n,), whether a tie decided it (n,), its value by chance (n,), nan where it has none.
+    """A metric on n items: its value (n,), whether a tie decided it (n,), and its value by chance (n,), nan for none.
 
-    unit: `share` (0..1), `difference` of two shares, which are its `parts`, or `score`, any number. error: the kind of
-    mistake that is counted, "" for other metrics.
+    unit: `share` (0..1), `difference` of two shares (`parts`), or `score`, any number. error: for metrics that count
+    mistakes, the kind of mistake; else "".
     """
 
     metric: str
@@ -86,32 +86,32 @@ class ProtocolResults:
         object.__setattr__(self, "outcomes", outcomes)
 
     def parts(self, size: int) -> Iterator[tuple[Items, list[Outcome]]]:
-        """The items and outcomes, so many items at a time; one empty part where there are none."""
+        """The items and outcomes in parts of at most `size` items; one empty part if there are no items."""
         for start in range(0, max(1, len(self.items)), size):
             rows = np.arange(start, min(start + size, len(self.items)))
             yield self.items.take(rows), [outcome.take(rows) for outcome in self.outcomes]
 
 
 class Protocol(ABC):
-    """How the scores of a benchmark's items become results. To add one, write it in a file and name it in
+    """Computes results from the scores of a benchmark's items. To add a protocol, write it in a file and register it in
     `__init__.py`. Its tables and figures follow from its rows (evaluator.report)."""
 
     name: ClassVar[str]
-    """The name that the benchmark's items give it."""
+    """The protocol's name in the benchmark's items."""
     compares_images: ClassVar[bool] = False
-    """Whether scores of different images are compared, for which a model may have a channel of its own."""
+    """Whether scores of different images are compared; a model may have a separate channel for this."""
 
     @abstractmethod
     def measure(self, scores: Scores) -> ProtocolResults:
         """The outcome of every item, and rows of results."""
 
     def folds(self, benchmark: Benchmark) -> list[Fold]:
-        """The folds of its raw retrieval, which the model scores too; none for most protocols."""
+        """The folds of its raw retrieval, which the model scores too; [] for most protocols."""
         return []
 
 
 def right(metric: str, by_chance: float | np.ndarray, won: Won) -> Outcome:
-    """The outcome of a metric that says which questions are right, and which only ties decided."""
+    """The outcome of a right/wrong metric. won: which questions are right, and which are wrong only because of ties."""
     value, tie = won
     return Outcome(metric, value.astype(float), tie, np.broadcast_to(by_chance, value.shape).astype(float))
 
@@ -124,11 +124,11 @@ def recall(items: Items, false: np.ndarray, metric: str = "R@1", k: int = 1, slo
 
 
 def per_item(items: Items, outcomes: Sequence[Outcome]) -> tuple[Items, list[Outcome]]:
-    """Items that come in several samples once each, with the outcomes of the majority of their answers; and of each
-    metric that says what is right, the mean over the samples and whether all are right.
+    """Merge the samples of each item to one row with the outcomes of the majority answer. Each right/wrong metric also
+    gets its mean over the samples, and whether all samples are right.
 
-    A sample with an answer that cannot be read is in neither. An item without any whole sample is unscored. An interval
-    is over items, so an item's samples never count as several.
+    Both leave out samples with an answer that cannot be read. An item without any complete sample is unscored.
+    Intervals are over items, so the samples of an item never count separately.
     """
     n = items.samples
     if n == 1:
@@ -158,9 +158,8 @@ def difference(metric: str, first: Outcome, second: Outcome) -> Outcome:
 def error_shares(items: Items, metric: str, among: np.ndarray) -> list[Outcome]:
     """For each kind of false text, and for ties, the share (n,) of each item's prediction.
 
-    The prediction is the text with the best score. Where false texts of several kinds tie for it, they share it evenly;
-    where a true text ties with it, the prediction counts as `tie`. By chance all texts of the mask `among` (n, m) are
-    equally likely.
+    The prediction is the text with the best score. False texts that tie for it share it evenly; if a true text ties
+    with them, the prediction counts as `tie`. By chance all texts of the mask `among` (n, m) are equally likely.
     """
     shares, tie = wrong_choices(items.scores, items.truth, items.false, items.tolerance)
     sizes, no_tie = np.maximum(among.sum(axis=1), 1), np.zeros(len(items), dtype=bool)
@@ -174,7 +173,7 @@ def error_shares(items: Items, metric: str, among: np.ndarray) -> list[Outcome]:
 
 @dataclass(frozen=True)
 class Mean:
-    """The mean of an outcome over some items, and by chance; sd: over what it is a macro mean of. nan for none."""
+    """The mean of an outcome over some items, and its chance. sd: of a macro mean, over its groups. nan for none."""
 
     estimate: Estimate
     chance: float = np.nan
@@ -183,24 +182,24 @@ class Mean:
 
 @dataclass(frozen=True)
 class Categories:
-    """What a mean gives equal weights: its name, and paths (n,) of items as `category_weights` takes them."""
+    """Categories with equal weights in a macro mean: a name, and each item's path (n,) for `category_weights`."""
 
     name: str
     paths: Sequence[tuple[str, ...]]
 
 
 def over_n(items: Items) -> Categories:
-    """The captions' numbers of atoms."""
+    """Categories by the captions' number of atoms."""
     return Categories("macro (over n)", [(str(n),) for n in atoms(items)])
 
 
 def _means(
     outcomes: Sequence[Outcome], kept: np.ndarray, clusters: Clusters, level: float, over: Categories | None
 ) -> list[Mean]:
-    """The mean of each outcome over some items, by their row numbers; or over categories, with the standard deviation
+    """The mean of each outcome over the items with row numbers `kept`; or over categories, with the standard deviation
     over the first names of their paths.
 
-    Where the differences of items give no interval, it is combined from those of the two means.
+    If the differences of items give no interval, it is combined from the intervals of the two means.
     """
     if not len(kept):
         return [Mean(NOTHING)] * len(outcomes)
@@ -219,7 +218,7 @@ def _means(
     each_found = zip(outcomes, estimates([each.value for each in outcomes], shares), chances, strict=True)
     for outcome, estimate, by_chance in each_found:
         if outcome.unit == "score":
-            estimate = replace(estimate, p=np.nan)  # nothing says what a score is by chance
+            estimate = replace(estimate, p=np.nan)  # scores have no chance value
         if outcome.parts is not None and np.isnan(estimate.low):
             first, second = estimates(outcome.parts, (True, True))
             estimate = subtract(first, second, estimate.n_items, estimate.n_clusters, level)
@@ -228,7 +227,7 @@ def _means(
 
 
 def _deviation(values: np.ndarray, paths: Sequence[tuple[str, ...]]) -> float:
-    """The standard deviation of the means of values (n,) over the first names of their paths; nan for one or none."""
+    """The standard deviation of the means of values (n,) by first name of their paths; nan for fewer than two names."""
     if not paths:
         return np.nan
     means = pd.Series(values).groupby([path[0] for path in paths]).mean()
@@ -238,9 +237,9 @@ def _deviation(values: np.ndarray, paths: Sequence[tuple[str, ...]]) -> float:
 def category_means(
     items: Items, outcomes: Sequence[Outcome], categories: Sequence[tuple[str, ...]], overall: bool = True
 ) -> list[Row]:
-    """For each share, the mean over the categories of each kind that has several, and with `overall` over all kinds.
+    """For each share, the mean over categories: of each kind with several categories, and with `overall` of all kinds.
 
-    categories (n,): a path for each item, its kind first. Unscored items are in no mean.
+    categories (n,): a path for each item, its kind first. Means leave out unscored items.
     """
     shares = [replace(each, metric=f"{each.metric}, mean of categories") for each in outcomes if each.unit == "share"]
     several = {kind for kind, paths in Counter(path[0] for path in set(categories)).items() if paths > 1}
@@ -269,9 +268,9 @@ def tabulate(
     """A row for each outcome, group of items and split; then, with `gaps`, the differences between splits.
 
     `by` names the labels that group items: kind, skill, level, n (atoms of the caption) or one of its three counts.
-    over: what the mean is over, by default items. where: a mask (n,) of the items that count. Unscored items are
-    counted and are in no mean. Partitioned items have a row of all, FULL, and one of each partition, without a mean
-    where it is empty.
+    over: the categories of a macro mean; by default the mean is over items. where: mask (n,) of the items to use.
+    Unscored items are counted, but left out of means. Partitioned items have a row FULL for all items, and a row for
+    each partition, without a mean if the partition is empty.
     """
     if items.samples > 1:
         last = slice(items.samples - 1, None, items.samples)
@@ -344,7 +343,7 @@ def result_row(
 
 
 def atoms(items: Items) -> np.ndarray:
-    """How many objects, attributes and relations each item's caption names, in all (n,)."""
+    """The total number of objects, attributes and relations that each item's caption names (n,)."""
     return np.maximum(items.counts, 0).sum(axis=1)
 
 
@@ -369,7 +368,7 @@ def _groups(items: Items, by: Sequence[str], where: np.ndarray | None) -> Iterat
 
 
 def _with_full(chosen_of: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The row numbers of all audited items as FULL, then of each partition, empty ones too, and of what is in none."""
+    """Row numbers by split: of all audited items as FULL, of each partition, even if empty, and of other splits."""
     nothing = np.empty(0, dtype=np.int64)
     found = {**dict.fromkeys(PARTITIONS, nothing), **chosen_of}
     full = np.concatenate([chosen for split, chosen in found.items() if split != UNPARSED])
@@ -384,8 +383,8 @@ def _paired(
     second: np.ndarray,
     level: float,
 ) -> list[Estimate]:
-    """The differences between two splits (row numbers of their items): paired where they share clusters, as partitions
-    of a benchmark share images, and something varies; else as they are."""
+    """The differences between two splits, given by row numbers. Paired if the splits share clusters (partitions of a
+    benchmark share images) and the paired interval exists; else the `independent` differences."""
     if not np.isin(clusters.codes[first], clusters.codes[second]).any():
         return list(independent)
     rows = np.union1d(first, second)
@@ -402,10 +401,9 @@ def _difference(
     means: Callable[[np.ndarray], list[Mean]],
     level: float,
 ) -> list[Estimate]:
-    """The difference between two splits of each outcome.
+    """The difference between two splits for each outcome.
 
-    FULL holds the other split: its mean differs from that of its part by the difference of the rest from the part,
-    times the rest's share.
+    FULL contains the second split, so: mean(FULL) − mean(part) = share(rest) · (mean(rest) − mean(part)).
     """
     share, mine = 1.0, means_of[first]
     if first == FULL:

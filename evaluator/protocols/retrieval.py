@@ -1,5 +1,5 @@
-"""R@1: the truth against a pool of texts, several of which may be true (protocols, section 1; Peng et al. 2026,
-section 3.1)."""
+"""Retrieval: R@1 of the true text in a pool of texts, several of which may be true (protocols, section 1; Peng et al.
+2026, section 3.1)."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -25,17 +25,17 @@ from evaluator.protocols.results import Protocol, ProtocolResults, recall, tabul
 from evaluator.protocols.scores import Scores
 
 _BLOCK = 2_000_000
-"""Scores of a pool that are in memory at once."""
+"""Maximum number of scores of a pool in memory at once."""
 
 
 class Retrieval(Protocol):
-    """R@1 by kind and split, and which way the errors go. With a sampled pool, which is easier, the metric has
-    another name."""
+    """R@1 by kind and split, and the directions of errors. With a sampled pool, which is easier, the metric has a
+    different name."""
 
     name = "retrieval"
 
     def measure(self, scores: Scores) -> ProtocolResults:
-        if not scores.pools:  # items that have all their texts among their candidates
+        if not scores.pools:  # each item's candidates are all its texts
             items = scores.items(self.name)
             first = recall(items, items.false)
             return ProtocolResults(items, [first], tabulate(items, [first], ["kind"]) + candidate_errors(scores, items))
@@ -47,8 +47,8 @@ class Retrieval(Protocol):
 
 
 def _pooled_items(scores: Scores, protocol: str) -> tuple[Items, np.ndarray, np.ndarray]:
-    """The items with the TOP best true and the TOP best false texts of their pool as candidates, the chance (n,) of
-    each, and the directions of their errors (`error_directions`), zeros where texts have no form."""
+    """The items, with the TOP best true and the TOP best false texts of their pool as candidates; their chance (n,);
+    and the directions of their errors (`error_directions`), zeros if texts have no form."""
     table = scores.benchmark.items.take(pa.array(sorted_rows(scores.benchmark, protocol)))
     rows, n = scores.benchmark.candidates, table.num_rows
     item = positions(rows["item_id"], table["item_id"])
@@ -79,10 +79,10 @@ def _pooled_items(scores: Scores, protocol: str) -> tuple[Items, np.ndarray, np.
 
 
 def _read_pool(pool: Pool, scores: Scores, true_of: dict[str, set[str]]) -> Iterator[tuple[np.ndarray, ...]]:
-    """The best texts of a pool's images, some images at a time.
+    """The best texts of a pool's images, in blocks of images.
 
-    Yields scores and text ids, (n, 2 TOP), of the best true and of the best false texts, and which there are, bool
-    (n, 2 TOP); reasons (n,), chance (n,) and directions of errors.
+    Yields (n, 2 TOP) arrays for the best true, then the best false texts: scores, text ids, and whether there is such a
+    text, bool; then reasons (n,), chance (n,) and directions of errors.
     """
     matrix_of, texts = scores.matrix(pool), np.array(pool.texts, dtype=object)
     column_of = {text: column for column, text in enumerate(pool.texts)}
@@ -119,8 +119,8 @@ def _read_pool(pool: Pool, scores: Scores, true_of: dict[str, set[str]]) -> Iter
 
 
 def _best(matrix: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """The columns of the TOP highest scores of each row (n, m) where the mask is true, highest first and of equal
-    ones the first: int64 (n, TOP), −1 where there are no more."""
+    """The columns of the TOP highest scores of each row (n, m) where the mask is true: int64 (n, TOP), highest first,
+    ties by column; −1 if there are fewer."""
     left = np.where(mask, matrix, -np.inf)
     found = np.full((len(matrix), TOP), -1)
     for i in range(TOP):

@@ -1,4 +1,4 @@
-"""The scores that protocols measure: of the candidates of each item, and of pools."""
+"""The scores of a run as protocols read them: of the candidates of each item, and of pools."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,10 +32,11 @@ _READ = ["scene_id", "text_id", "slot", "truth", "kind"]
 
 @dataclass(frozen=True)
 class ItemScores:
-    """Scores of candidates that depend on their items, as a choice does; of several samples the last has the majority.
+    """Scores of candidates that depend on their item, such as choices. If there are several samples, the last one is
+    the majority.
 
-    values: float32 (samples, rows of candidates), nan where there is none. reasons: why, strings (samples, rows).
-    asked: which candidates the model was asked about (rows,); items have no others.
+    values: float32 (samples, rows of candidates), nan if unscored. reasons: why unscored, strings (samples, rows).
+    asked: which candidates the model was asked about (rows,); items leave out other candidates.
     """
 
     values: np.ndarray
@@ -44,7 +45,7 @@ class ItemScores:
 
     @classmethod
     def empty(cls, samples: int, rows: int) -> "ItemScores":
-        """Those of candidates that nothing was asked of."""
+        """Scores of candidates that the model was not asked about: all nan."""
         reasons = np.full((samples, rows), "", dtype=object)
         return cls(np.full((samples, rows), np.nan, np.float32), reasons, np.zeros(rows, dtype=bool))
 
@@ -53,13 +54,13 @@ class ItemScores:
 class Scores:
     """The scores of one channel of a run.
 
-    indistinct: text_id → the earlier text_id that the model reads it as. table: schema.SCORES of the channel.
-    protocols: those that the run was asked. pools: of the items that have one. folds: of raw retrieval, by protocol,
-    where the run scored them. matrix: reads the scores of a pool or fold, by parts; nan where a sampled pool has none.
-    tolerance: how close scores tie. shown: the bindings of each scene, joined by ";". confidence: the level of
-    intervals, 0..1. between_images: the scores of another channel, where images are compared by that. partitioned: the
-    splits are partitions by familiarity. averages_categories: the authors of the benchmark average over categories.
-    in_items: scores that depend on items, in place of `table`; `sample` says which of its samples these are.
+    indistinct: text_id → an earlier text_id with the same model input. table: schema.SCORES of the channel. protocols:
+    of the run. pools: of its items. folds: of raw retrieval, by protocol, if the run scored them. matrix: reads the
+    scores of a pool or fold by blocks; nan for texts outside the sample of a pool. tolerance: how close scores tie.
+    shown: the bindings of each scene, joined by ";". confidence: the level of intervals, 0..1. between_images: the
+    scores of another channel, if images are compared by that channel. partitioned: the splits are partitions by
+    familiarity. averages_categories: the authors of the benchmark average over categories. in_items: scores that depend
+    on items, in place of `table`; `sample` is the index of the sample to read.
     """
 
     benchmark: Benchmark
@@ -79,11 +80,11 @@ class Scores:
     sample: int = 0
 
     def items(self, protocol: str) -> Items:
-        """The items of a protocol with the scores of their candidates, by split (in the order of SPLIT_ORDER, others
-        last) and item_id. Of several samples an item comes as often, its samples one after another.
+        """The items of a protocol with the scores of their candidates, sorted by split (in the order of SPLIT_ORDER,
+        others last) and item_id. The samples of an item are consecutive rows.
 
         An item is unscored when one of its scores is missing or not a number, when it lacks a true or a false text, or
-        when the model reads a true text as a false one that it is compared with.
+        when the model cannot tell a true text from a false text that it is compared with.
         """
         return Items.interleaved([each._items(protocol) for each in self._samples])
 
@@ -118,7 +119,7 @@ class Scores:
         unscored = _reasons(n, item, slot, truth, rows["input"].to_numpy(), strings(rows["reason"]))
         caption = np.full(n, -1)
         for chosen in (np.arange(len(item)), np.flatnonzero(np.isin(slot, ("c", "0")) & truth)):
-            caption[item[chosen][::-1]] = chosen[::-1]  # the first true one in slot c or 0, else the first of all
+            caption[item[chosen][::-1]] = chosen[::-1]  # first true candidate in slot c or 0, else first candidate
         there = caption >= 0
         place = np.where(there, rows["text"].to_numpy()[caption] if len(rows) else -1, -1)
         described = benchmark.texts.select(["level", *COUNTS]).take(pa.array(place, mask=place < 0))
@@ -143,14 +144,14 @@ class Scores:
         )
 
     def for_intervals(self, items: Items) -> Items:
-        """The items with what rows need: the bindings of their scenes, the level, and whether splits are partitions."""
+        """The items with the fields for intervals: bindings of their scenes, confidence level, `partitioned`."""
         names = np.array([self.shown.get(scene, "") for scene in items.scene_id], dtype=object)
         return replace(items, bindings=names, confidence=self.confidence, partitioned=self.partitioned)
 
     @cached_property
     def _candidates(self) -> pa.Table:
-        """The candidates of all protocols' items, and of each the rows of its item and its text, a code of what the
-        model reads, its score, and why it has none."""
+        """The candidates of all protocols' items, each with the rows of its item and text, a code of the model's input,
+        its score, and the reason if it has none."""
         items, rows, texts = self.benchmark.items, self.benchmark.candidates, self.benchmark.texts
         asked = pc.is_in(items["protocol"], pa.array(list(self.protocols), pa.string())).to_numpy()
         item = positions(rows["item_id"], items["item_id"])
@@ -177,7 +178,7 @@ class Scores:
 
 
 def _inputs(rows: pa.Table, indistinct: Mapping[str, str]) -> np.ndarray:
-    """A code (rows,) for what the model reads of each candidate, equal for an image and texts that it cannot tell
+    """A code (rows,) of each candidate's model input; equal for the same image with texts that the model cannot tell
     apart."""
     texts, scenes = (rows[name].combine_chunks().dictionary_encode() for name in ("text_id", "scene_id"))
     code = np.arange(len(texts.dictionary))
@@ -191,7 +192,7 @@ def _inputs(rows: pa.Table, indistinct: Mapping[str, str]) -> np.ndarray:
 
 
 def _candidate_scores(rows: pa.Table, scores: pa.Table) -> tuple[np.ndarray, np.ndarray]:
-    """Score (float32, nan where there is none) and reason ("" for a score) of each candidate."""
+    """The score (float32, nan if there is none) and the reason ("" for a score) of each candidate."""
     images, texts = (pa.chunked_array([pc.unique(scores[name])]) for name in ("image_id", "text_id"))
 
     def pairs(image: pa.ChunkedArray, text: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -209,11 +210,10 @@ def _candidate_scores(rows: pa.Table, scores: pa.Table) -> tuple[np.ndarray, np.
 def _reasons(
     n: int, item: np.ndarray, slot: np.ndarray, truth: np.ndarray, model_input: np.ndarray, reason: np.ndarray
 ) -> np.ndarray:
-    """Why each item is unscored, "" where it is scored: the strongest reason of its candidates.
+    """Why each item is unscored, "" if it is scored: the strongest reason of its candidates.
 
-    item, slot, truth, model_input, reason: (rows,) of the candidates; model_input is a code for the image and the text
-    as the model reads it. Candidates of slots c, n and p, 0 and 1 are compared with one another, those of every other
-    slot among themselves.
+    item, slot, truth, model_input, reason: (rows,) of the candidates; model_input: from `_inputs`. Candidates of slots
+    c, n, p, 0 and 1 are compared with one another, candidates of any other slot only within it.
     """
     code, names = pd.factorize(slot)
     compared = np.where(np.isin(names.astype(str), COMPARED), -1, np.arange(len(names)))[code] + 1
