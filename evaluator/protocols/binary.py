@@ -16,7 +16,7 @@ class Binary(Protocol):
     """Accuracy by kind of foil and split, and over all kinds where there are several (Peng et al. 2026, section 3.1).
     Chance 1/2.
 
-    If the benchmark's authors average over categories: also that mean, and accuracy by skill if there are several.
+    If the benchmark's authors average over categories: also that mean, and accuracy by skill if a kind has several.
     """
 
     name = "binary"

@@ -33,7 +33,7 @@ COMPARED = ("c", "n", "p", "0", "1")
 """Slots whose candidates are compared with one another; candidates of any other slot are compared only within it."""
 COUNTS = ("n_objects", "n_attributes", "n_relations")
 TOP = 3
-"""Number of best true, and of best false, texts that are kept for an item of a pool."""
+"""Number of best texts of an item that are recorded."""
 
 
 @dataclass(frozen=True)

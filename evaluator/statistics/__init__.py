@@ -1,1 +1,1 @@
-"""Means and differences with intervals by cluster, regression with errors by cluster, paired tests and their power."""
+"""Means and differences with cluster-aware intervals, cluster-robust regression, paired tests and their power."""

@@ -1,5 +1,5 @@
-"""Which items share what: clusters of scenes with the same values and objects, and the bindings that scenes show; and
-least squares with errors by cluster."""
+"""The dependence of items: clusters of scenes with the same values and objects, and the bindings that scenes show; and
+cluster-robust least squares."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 SEPARATOR, OF = ";", ":"
-"""Between the bindings of a scene, and between the value and the object of a binding: `red:cube;blue:ball`."""
+"""Separators of a scene's bindings, and of the value and object of a binding: `red:cube;blue:ball`."""
 ENOUGH = 6
-"""How many values, or objects, say something of others like them. Effects of fewer are held as they are."""
+"""The least number of values, or objects, whose effects are random: drawn from others like them. Effects of fewer are
+fixed ("held")."""
 FACTORS = ("values", "objects")
 ALL_LIKE_THESE = "bindings, values and objects like these"
 NOT_OF_BINDINGS = "groups like these; the bindings are not known"
@@ -18,12 +19,12 @@ NOT_OF_BINDINGS = "groups like these; the bindings are not known"
 
 @dataclass(frozen=True)
 class Clusters:
-    """The cluster, the scene and the bindings of n items, as numbers.
+    """The cluster, the scene and the bindings of n items, as integer codes.
 
     codes (n,): the cluster. scenes (n,): the scene. shown (n,): the row of `weights` of each item. weights (rows,
-    bindings) float64: how much each binding counts in a scene; the squares of a scene's weights add up to 1, or to 0
-    where no bindings are known. factors (bindings, 2): the value and the object of each binding, as numbers; −1 where
-    its name does not tell them.
+    bindings) float64: how much each binding counts in a scene; the squares of a scene's weights add up to 1, or to 0 if
+    no bindings are known. factors (bindings, 2): the value and the object of each binding, as codes; all −1 unless
+    every name is `value:object`.
     """
 
     codes: np.ndarray
@@ -41,8 +42,8 @@ class Clusters:
     ) -> "Clusters":
         """From names (n,) of clusters, of scenes, and of the bindings that each item's scene shows, joined by ";".
 
-        A binding named `value:object` has the effects of its value and of its object too. Without scenes each item is a
-        scene of its own; without bindings clusters share nothing.
+        If all bindings are named `value:object`, values and objects have effects too. By default each item is a
+        separate scene, and clusters share no bindings.
         """
         n = len(clusters)
         names, shown = np.unique(np.full(n, "") if bindings is None else _strings(bindings), return_inverse=True)
@@ -62,27 +63,27 @@ class Clusters:
         return len(self.codes)
 
     def take(self, rows: np.ndarray) -> "Clusters":
-        """Of some of the items, by row numbers or by a mask (n,)."""
+        """The same for a subset of the items, by row numbers or by a mask (n,)."""
         return Clusters(self.codes[rows], self.scenes[rows], self.shown[rows], self.weights, self.factors)
 
     def images(self) -> "Clusters":
-        """The same items, each scene a cluster of its own: what new images of the same scenes share."""
+        """The same items with each scene as a cluster and without bindings: for new images of the same scenes."""
         return Clusters(self.scenes, self.scenes, self.shown, self.weights[:, :0], self.factors[:0])
 
     def levels(self) -> dict[str, int]:
-        """How many different values, and objects, these items show; 0 where names do not tell them."""
+        """The number of different values, and of objects, in these items; 0 if names are not `value:object`."""
         return {name: of_factor.shape[1] for name, of_factor in zip(FACTORS, self._factors(), strict=True)}
 
     def main_effects(self, enough: int = ENOUGH) -> tuple[np.ndarray, np.ndarray]:
-        """How much each value and each object counts in a scene, (rows, k) and (rows, m): first those of factors with
-        at least `enough` levels in these items, which are taken as drawn from others, then those that are held."""
+        """How much each value and each object counts in a scene: random effects (rows, k), then held effects (rows, m).
+        The effects of a factor are random if it has at least `enough` levels in these items."""
         drawn, held = [np.zeros((len(self.weights), 0))], [np.zeros((len(self.weights), 0))]
         for of_factor in self._factors():
             (drawn if of_factor.shape[1] >= enough else held).append(of_factor)
         return np.column_stack(drawn), np.column_stack(held)
 
     def speaks_of(self) -> str:
-        """The population of which an interval of these items speaks, in words."""
+        """The population that an interval of these items is about, in words."""
         unnamed = int((~self.weights.any(axis=1))[self.shown].sum())
         if unnamed == len(self):
             return NOT_OF_BINDINGS
@@ -100,7 +101,7 @@ class Clusters:
 
 
 def _factors(bindings: Sequence[str]) -> np.ndarray:
-    """The value and the object (bindings, 2) of each name, as numbers; −1 where a name does not tell them."""
+    """The value and the object (bindings, 2) of each name, as codes; all −1 if any name is not `value:object`."""
     parts = [name.partition(OF) for name in bindings]
     if not parts or not all(separator for _, separator, _ in parts):
         return np.full((len(parts), len(FACTORS)), -1)
@@ -116,11 +117,11 @@ def _codes(names: Sequence[str] | np.ndarray) -> np.ndarray:
 
 
 def clustered_least_squares(y: np.ndarray, x: np.ndarray, clusters: np.ndarray) -> Any:
-    """Ordinary least squares of y (n,) on x (n, k), the constant among its columns, with errors by cluster.
+    """Ordinary least squares of y (n,) on x (n, k), whose columns include the constant, with cluster-robust errors.
 
     Returns statsmodels' RegressionResults. The covariance is the sandwich of Liang and Zeger (1986) times
-    G/(G−1) · (n−1)/(n−k) for G clusters (CR1); t has G − 1 degrees of freedom. Raises ValueError with the reason where
-    the data determine no fit.
+    G/(G−1) · (n−1)/(n−k) for G clusters (CR1); t has G − 1 degrees of freedom. Raises ValueError with the reason if the
+    data determine no fit.
     """
     names, codes = np.unique(clusters, return_inverse=True)
     if min(len(names), len(y)) <= x.shape[1]:  # with fewer clusters than coefficients errors can be 0

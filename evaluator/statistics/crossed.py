@@ -12,10 +12,10 @@ from evaluator.statistics.clusters import ENOUGH, Clusters
 
 @dataclass(frozen=True)
 class MeanEstimate:
-    """A mean with its variance, as the sum of what values and objects, bindings, clusters and scenes contribute, in
-    this order, and degrees of freedom of the sum.
+    """A mean and its variance. parts: the contributions of values and objects, bindings, clusters and scenes, in this
+    order; the variance is their sum. freedom: degrees of freedom of the sum.
 
-    Without variance, or with one scene, nothing can be said: `interval` and `p` are nan.
+    Without variance, or with a single scene, `interval` and `p` are nan.
     """
 
     value: float
@@ -24,12 +24,12 @@ class MeanEstimate:
 
     @property
     def variance(self) -> float:
-        """The variance of the mean over what is drawn anew."""
+        """The variance of the mean under new draws of the random effects."""
         return sum(self.parts)
 
     @property
     def known(self) -> bool:
-        """Whether anything can be said: the variance is above 0, and degrees of freedom are left."""
+        """Whether the variance and the degrees of freedom are above 0."""
         return self.variance > TINY and self.freedom > 0
 
     def interval(self, level: float) -> tuple[float, float]:
@@ -41,13 +41,13 @@ class MeanEstimate:
 
     @property
     def p(self) -> float:
-        """The two-sided p against a mean of 0, of the same t: the interval of level 1 − p ends there."""
+        """The two-sided p against a mean of 0, from the same t: the interval of level 1 − p ends at 0."""
         return float(2 * stats.t.sf(abs(self.value) / np.sqrt(self.variance), self.freedom)) if self.known else np.nan
 
 
 def satterthwaite(parts: np.ndarray, freedom: np.ndarray) -> float:
-    """Degrees of freedom of a sum of independent variances (k,), each with its own (k,) (Satterthwaite 1946); 0 for
-    none."""
+    """Degrees of freedom of a sum of independent variances `parts` (k,), with `freedom` (k,) each (Satterthwaite 1946);
+    0 if all are 0."""
     used = parts != 0
     return float(parts.sum() ** 2 / (parts[used] ** 2 / freedom[used]).sum()) if used.any() else 0.0
 
@@ -58,21 +58,20 @@ TINY = 1e-20
 class CrossedMeans:
     """Weighted means of any outcome, and their variances.
 
-    Values and objects, bindings, clusters and scenes have effects with unknown variances. The sums of squared residuals
-    by each of them have expectations that are linear in the variances (Henderson 1953); solved without negative ones.
-    Values and objects of which there are few are held: residuals are those of a regression on them, and the mean is
-    that over these alone (`Clusters.main_effects`).
+    Values and objects, bindings, clusters and scenes have random effects with unknown variances. The sums of squared
+    residuals by each of them have expectations that are linear in the variances (Henderson 1953); these equations are
+    solved for variances ≥ 0. If there are few values or objects, their effects are held (`Clusters.main_effects`):
+    residuals come from a regression on them, and the mean is about exactly these values and objects.
 
-    Satterthwaite's degrees of freedom take the variances as they were found. A variance that was found to be 0 then
-    counts as known, and intervals hold too rarely. Those of the sums of squares themselves count the uncertainty of
-    every effect, and are too few where there is no effect. The geometric mean of both is used, the latter with twice
-    the weight (`python -m bench --only comparing` says how often intervals hold). Squares that are subtracted can leave
-    the latter near 0, and an interval without end; the mean has at least the one of a single difference.
+    Satterthwaite's degrees of freedom (A) take the estimated variances as known. An estimate of 0 then has no
+    uncertainty, and intervals cover too rarely. The degrees of freedom of the sums of squares themselves (B) count the
+    uncertainty of every effect, and are too few if there is no effect. We use ∛(A · B²), at least 1 because B can be
+    near 0 after subtractions (`python -m bench --only comparing` measures coverage).
     """
 
     def __init__(self, clusters: Clusters, weights: np.ndarray | None = None, enough: int = ENOUGH):
-        """weights (n,) of the items, which add up to 1; by default all are equal. enough: how many values, or objects,
-        are taken as drawn from others; effects of fewer are held."""
+        """weights (n,) of the items, with sum 1; equal by default. enough: the least number of values, or objects,
+        whose effects are random; effects of fewer are held."""
         n = len(clusters)
         self._item_weights = np.full(n, 1 / n) if weights is None else weights
         _, first, self._scene = np.unique(clusters.scenes, return_index=True, return_inverse=True)
@@ -90,8 +89,8 @@ class CrossedMeans:
         self._contrasts = [self._contrasts_of(drawn), *self._effects[1:]]
 
     def _contrasts_of(self, effect: np.ndarray) -> sparse.csr_array:
-        """Contrasts of a few effects (scenes, k) that are independent of one another and of what is held: unlike the
-        effects themselves, each tells as much of their variance."""
+        """Contrasts of effects (scenes, k), independent of one another and of the held effects. Unlike the effects
+        themselves, each contrast is equally informative about their variance."""
         around = effect - self._held @ (self._inverse @ (self._held.T @ (self._w[:, None] * effect)))
         size, directions = np.linalg.eigh(around.T @ (self._w[:, None] * around))
         kept = size > 1e-9 * size.max(initial=TINY)
@@ -116,13 +115,13 @@ class CrossedMeans:
         return MeanEstimate(mean, tuple(parts.tolist()), max(1.0, float(df)))
 
     def interval(self, outcomes: np.ndarray, level: float) -> tuple[float, float]:
-        """Mean ± t · standard error of outcomes (n,); nan where nothing varies."""
+        """Mean ± t · standard error of outcomes (n,); nan if nothing varies."""
         return self.estimate(outcomes).interval(level)
 
     @cached_property
     def _design(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What the sums of squares are expected to be for each variance (e, e), its factor in the variance of the mean
-        (e,), and degrees of freedom (e,).
+        """The expected sums of squares per unit of each variance (e, e), each variance's factor in the variance of the
+        mean (e,), and degrees of freedom (e,).
         """
         weighted = [each.multiply(self._w[:, None]).tocsr() for each in self._effects]
         transposed = [each.T.tocsr() for each in self._contrasts]
@@ -141,12 +140,12 @@ class CrossedMeans:
 
 
 def _indicators(names: np.ndarray) -> sparse.csr_array:
-    """Which of the different names (n, names) each of n is."""
+    """Indicator matrix (n, distinct names) of names (n,)."""
     codes = np.unique(names, return_inverse=True)[1].reshape(-1)
     return sparse.csr_array((np.ones(len(codes)), (np.arange(len(codes)), codes)))
 
 
 def _squared(shared: sparse.csr_array, u: np.ndarray, v: np.ndarray, inverse: np.ndarray) -> float:
-    """The sum of the squares of shared − u inverse v', of u (a, p), v (b, p) and inverse (p, p)."""
+    """The sum of squares of shared − u · inverse · vᵀ, with shared (a, b), u (a, p), v (b, p) and inverse (p, p)."""
     across = np.sum(inverse * (u.T @ (shared @ v)))
     return float(np.square(shared.data).sum() - 2 * across + np.sum((inverse @ (u.T @ u) @ inverse) * (v.T @ v)))

@@ -1,9 +1,9 @@
-"""The difference of two models on the same items: one model of it gives its interval, its p and its power.
+"""The difference of two models on the same items: a single statistical model gives its interval, p and power.
 
-Items are crossed with the trainings of each model. Values and objects, bindings, clusters and scenes have effects on
-the difference (`CrossedMeans`), and so have trainings. Each is a variance with degrees of freedom; their sum is that of
-the difference, with Satterthwaite's degrees of freedom. Readers crossed with cases are compared in this way in
-radiology (Obuchowski and Rockette 1995).
+Items are crossed with the trainings of each model. Values and objects, bindings, clusters, scenes (`CrossedMeans`) and
+trainings have random effects on the difference. The variance of the difference is the sum of their variances, with
+Satterthwaite's degrees of freedom. Radiology compares readers crossed with cases in this way (Obuchowski and Rockette
+1995).
 """
 
 from collections.abc import Callable, Sequence
@@ -24,12 +24,11 @@ _MOST_BLOCKS = 100_000
 
 @dataclass(frozen=True)
 class Difference:
-    """first − second, means over trainings, items and blocks; and what its variance is made of.
+    """first − second, means over trainings, items and blocks; and the parts of its variance.
 
-    of_items: the variance by values and objects, bindings, clusters and scenes. of_trainings: that by trainings, None
-    where each model has one run of each block, so that it is unknown. freedom: of the whole. blocks: how many there
-    are.
-    low, high and p are nan where nothing can be said.
+    of_items: the variance by values and objects, bindings, clusters and scenes. of_trainings: the variance by
+    trainings, None (unknown) if each model has a single run per block. freedom: of the total variance. blocks: their
+    number. low, high and p are nan if they cannot be estimated.
     """
 
     value: float
@@ -52,10 +51,10 @@ Sides = tuple[np.ndarray, np.ndarray]
 
 
 def model_difference(blocks: Sequence[Sides], clusters: Clusters, level: float = LEVEL) -> Difference:
-    """The difference of two models over blocks, each of which counts alike, and every run of a block.
+    """The difference of two models. Blocks have equal weights, and so have the runs of a block.
 
-    clusters: what the items of all blocks share, block after block. Where no item tells the models apart, or all do in
-    the same way, the interval is combined from those of the two means.
+    clusters: of the items of all blocks, concatenated in the order of blocks. If no item tells the models apart, or all
+    do so equally, the interval is combined from the intervals of the two means.
     """
     b, sizes = len(blocks), [first.shape[1] for first, _ in blocks]
     weights = np.repeat([1 / (b * n) for n in sizes], sizes)
@@ -74,10 +73,10 @@ def model_difference(blocks: Sequence[Sides], clusters: Clusters, level: float =
 
 
 def _of_trainings(blocks: Sequence[Sides], clusters: Clusters) -> tuple[float | None, int]:
-    """The variance by trainings, None where none repeats, and its degrees of freedom.
+    """The variance by trainings, None if no model has several runs of a block, and its degrees of freedom.
 
-    Two trainings of a model differ by their items too, which the variance by items holds already; what is left is
-    halved.
+    The variance of a training is half the mean of d² − v over pairs of trainings of a model, at least 0: d is their
+    difference, and v the variance of d by items, which the variance by items already contains.
     """
     found, freedom, start = [], 0, 0
     for sides in blocks:
@@ -94,7 +93,7 @@ def _of_trainings(blocks: Sequence[Sides], clusters: Clusters) -> tuple[float | 
 
 
 def mcnemar(first: np.ndarray, second: np.ndarray) -> float:
-    """McNemar's exact two-sided mid-p of outcomes (n,) of 0 and 1 of the same items, taken as independent (Fagerland et
+    """McNemar's exact two-sided mid-p for outcomes 0 and 1 (n,) on the same items, taken as independent (Fagerland et
     al. 2013).
 
     >>> round(mcnemar(np.array([1, 1, 1, 1, 1, 0, 0]), np.array([0, 0, 0, 0, 0, 0, 1])), 6)
@@ -107,13 +106,13 @@ def mcnemar(first: np.ndarray, second: np.ndarray) -> float:
 
 
 def detectable(found: Difference, level: float = LEVEL) -> float | None:
-    """The smallest true difference (0..1) that is shown in 80% of cases; None where none up to 1 is, or nothing is
-    known."""
+    """The smallest true difference (0..1) that is shown in 80% of cases; None if it is above 1 or the variance is
+    unknown."""
     return _detectable(found.variance, found.freedom, level)
 
 
 def block_seeds_needed(found: Difference, difference: float, level: float = LEVEL) -> int | None:
-    """How many blocks like these show a true difference (0..1) in 80% of cases; None where 100,000 do not."""
+    """The number of blocks like these that show a true difference (0..1) in 80% of cases; None if 100,000 do not."""
     b = found.blocks
 
     def shown(seeds: int) -> bool:
@@ -124,10 +123,10 @@ def block_seeds_needed(found: Difference, difference: float, level: float = LEVE
 
 
 def items_needed(found: Difference, difference: float, items: int, level: float = LEVEL) -> int | None:
-    """How many items of the same bindings and clusters show a true difference in 80% of cases; None where no number
-    does.
+    """The number of items of the same bindings and clusters that show a true difference (0..1) in 80% of cases; None if
+    no number does.
 
-    More renders lower the variance by scenes alone.
+    More renders lower only the variance by scenes.
     """
     of_scenes = found.of_items.parts[-1]
     rest = found.variance - of_scenes
@@ -151,7 +150,8 @@ def _detectable(variance: float, freedom: float, level: float) -> float | None:
 
 
 def _least(shown: Callable[[int], bool], start: int = 1) -> int | None:
-    """The least whole number from `start` for which something is shown, by doubling and halving."""
+    """The least integer from `start` on for which `shown` is true, by doubling and bisection; None above 100,000 ·
+    `start`."""
     high = start
     while not shown(high):
         high *= 2
@@ -166,8 +166,8 @@ def _least(shown: Callable[[int], bool], start: int = 1) -> int | None:
 
 @dataclass(frozen=True)
 class Rank:
-    """A place in a ranking, 1 the best, and its 95% confidence set. Models with equal means share the best of their
-    places."""
+    """A rank, 1 is best, and its 95% confidence set low..high. Models with equal means share the best of their
+    ranks."""
 
     rank: int
     low: int
@@ -177,8 +177,8 @@ class Rank:
 def ranks(means: Sequence[float], differences: dict[tuple[int, int], Difference], level: float = LEVEL) -> list[Rank]:
     """The rank of each of k models, from the differences of each pair (i < j).
 
-    A model is surely behind another where their difference holds at 1 − (1 − level) / (k − 1), so that all k − 1
-    comparisons of a model hold together (Mogstad et al. 2024, section 3.3, with Bonferroni's inequality).
+    Confidence sets count a model as behind another if p ≤ (1 − level) / (k − 1), so that the k − 1 comparisons of a
+    model hold jointly (Mogstad et al. 2024, section 3.3, with Bonferroni's inequality).
     """
     k = len(means)
     alpha = (1 - level) / max(1, k - 1)
@@ -195,7 +195,7 @@ def ranks(means: Sequence[float], differences: dict[tuple[int, int], Difference]
 
 
 def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
-    """p-values after Benjamini and Hochberg (1995): those that are at most q have a false discovery rate of at most q.
+    """p-values adjusted by Benjamini and Hochberg (1995): rejecting all that are ≤ q has a false discovery rate ≤ q.
 
     >>> [round(q, 6) for q in benjamini_hochberg([0.01, 0.04, 0.03])]
     [0.03, 0.04, 0.04]
@@ -208,14 +208,14 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """p-values after Holm (1979): the chance that any true null hypothesis has one of at most α is at most α.
+    """p-values adjusted by Holm (1979): the probability that any true null hypothesis gets one ≤ α is at most α.
 
-    This holds however the tests depend on one another.
+    This holds under any dependence of the tests.
 
     >>> [round(p, 6) for p in holm([0.01, 0.04, 0.03])]
     [0.03, 0.06, 0.06]
     """
-    order = np.argsort(p_values)  # not statsmodels' multipletests, which collects garbage in each call: 0.15 s
+    order = np.argsort(p_values)  # statsmodels' multipletests collects garbage in each call: 0.15 s
     rising = np.maximum.accumulate(np.arange(len(order), 0, -1) * np.take(p_values, order))
     corrected = np.empty(len(order))
     corrected[order] = np.minimum(rising, 1)

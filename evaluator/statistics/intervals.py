@@ -1,10 +1,8 @@
-"""Means and differences of outcomes with intervals: renders of one combination are not independent facts, nor are
-clusters.
+"""Means and differences of outcomes with intervals that respect dependence within clusters and between them.
 
-`low` and `high` speak of bindings like these: of clusters and bindings that might have been drawn instead, and of other
-values and objects too where there are at least ENOUGH. `low_drawn` and `high_drawn` speak of other values and objects
-however few there are. `low_fixed` and `high_fixed` speak of these bindings alone: of new renders of the same
-combinations (docs/statistics.md).
+`low` and `high` are for bindings like these: clusters and bindings vary, and so do values and objects if there are at
+least ENOUGH. For `low_drawn` and `high_drawn`, values and objects vary even if there are few. `low_fixed` and
+`high_fixed` hold bindings fixed; only renders vary (docs/statistics.md).
 """
 
 import math
@@ -25,10 +23,10 @@ _ANY = 2
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value and its intervals, in the unit of the outcomes, nan where there is none; and what it was computed from.
+    """A value and its intervals, in the unit of the outcomes, nan for none; and its numbers of items and clusters.
 
-    p: the two-sided p-value against the value by chance, for a difference against 0; nan where there is none.
-    speaks_of: the population of which `low` and `high` speak, in words.
+    p: the two-sided p-value against the value by chance, for a difference against 0; nan for none. speaks_of: the
+    population that `low` and `high` are about, in words.
     """
 
     value: float
@@ -44,7 +42,7 @@ class Estimate:
     speaks_of: str = ""
 
     def moved(self, move: Callable[[float, float], tuple[float, float]], **changes: float) -> "Estimate":
-        """With every interval changed by `move`, and other fields changed."""
+        """A copy with `move` applied to every interval, and with other `changes`."""
         for low, high in INTERVALS:
             changes[low], changes[high] = move(getattr(self, low), getattr(self, high))
         return replace(self, **changes)  # type: ignore[arg-type]
@@ -54,11 +52,11 @@ INTERVALS = (("low", "high"), ("low_fixed", "high_fixed"), ("low_drawn", "high_d
 NOTHING = Estimate(np.nan, np.nan, np.nan, 0, 0)
 """The estimate of no items."""
 Grouping = Clusters | np.ndarray
-"""Clusters of items with their bindings, or names (n,) of clusters alone."""
+"""Clusters of items with their bindings, or only names (n,) of clusters."""
 
 
 def cluster_mean(outcomes: np.ndarray, clusters: Grouping, level: float = LEVEL) -> Estimate:
-    """Mean of outcomes (n,) in 0..1 over items (micro), with intervals of a level in 0..1."""
+    """The mean of outcomes (n,) in 0..1 over items (micro), with intervals of `level` in 0..1."""
     return cluster_means(outcomes[:, None], clusters, level)[0]
 
 
@@ -71,8 +69,8 @@ def cluster_means(
 ) -> list[Estimate]:
     """`cluster_mean` of each column of outcomes (n, k).
 
-    shares (k,) says which columns are in 0..1, by default all: their interval is that of the mixed logistic model.
-    Others have one of Student's t, none where nothing varies. chance (k,): the values by chance of the shares, for p.
+    shares (k,): which columns are in 0..1, by default all. Shares have intervals from the mixed logistic model, other
+    columns from Student's t, none if nothing varies. chance (k,): the chance values of shares, for p.
     """
     if len(outcomes) == 0:
         return [NOTHING] * outcomes.shape[1]
@@ -91,11 +89,11 @@ def cluster_means(
 def parts_differences(
     outcomes: np.ndarray, first: np.ndarray, second: np.ndarray, clusters: Clusters, level: float = LEVEL
 ) -> list[Estimate]:
-    """For each column of outcomes (n, k) the difference of its means over two parts of the items, first − second, which
-    may share items, scenes and clusters: what they share raises or lowers both.
+    """For each column of outcomes (n, k), the mean over the part `first` minus the mean over the part `second`. The
+    parts may share items, scenes and clusters; shared effects move both means.
 
-    first, second: bool (n,), together all items. Student's t over each item's influence on the difference, its
-    deviation from the mean of its part by the share of that part; no interval where nothing varies.
+    first, second: bool (n,), together all items. The interval is Student's t over each item's influence on the
+    difference: its deviation from the mean of its part, divided by the part's share. No interval if nothing varies.
     """
     influence, value = np.zeros(outcomes.shape), np.zeros(outcomes.shape[1])
     for part, sign in ((first, 1), (second, -1)):
@@ -107,8 +105,8 @@ def parts_differences(
 
 
 def difference_of_means(first: np.ndarray, second: np.ndarray, clusters: Grouping, level: float = LEVEL) -> Estimate:
-    """The difference of two means of outcomes (n,) in 0..1 of the same items, its interval combined from those of
-    both."""
+    """The difference of the means of two outcomes (n,) in 0..1 on the same items; its interval is combined from both
+    means' intervals."""
     a, b = cluster_means(np.stack([first, second], axis=1), clusters, level)
     return subtract(a, b, a.n_items, a.n_clusters, level)
 
@@ -118,15 +116,16 @@ def weighted_means(
 ) -> list[Estimate]:
     """The mean of each column of outcomes (n, k) over n > 0 items by weights (n,) that sum to 1.
 
-    The interval of a share is that of the mean over items, in logits around the weighted mean, wider by as much as the
-    unequal weights make the standard error larger (Kish 1965). Others have one of Student's t over the weighted items.
+    The interval of a share is the interval of the unweighted mean, moved in logits to the weighted mean and widened by
+    √(n Σw²), the factor by which unequal weights increase the standard error (Kish 1965). Other columns have Student's
+    t over the weighted items.
     """
     clusters = _grouped(clusters)
     wider = float(np.sqrt(len(weights) * np.square(weights).sum()))
     means = _means(clusters, weights)
     estimates = cluster_means(outcomes, clusters, level, shares)
     for i, estimate in enumerate(estimates):
-        value = math.fsum(weights * outcomes[:, i]) / math.fsum(weights)  # of ones exactly 1
+        value = math.fsum(weights * outcomes[:, i]) / math.fsum(weights)  # exactly 1 if all outcomes are 1
         if shares[i]:
             estimates[i] = _moved(estimate, value, wider)
         else:
@@ -135,8 +134,8 @@ def weighted_means(
 
 
 def subtract(a: Estimate, b: Estimate, n_items: int, n_clusters: int, level: float = LEVEL) -> Estimate:
-    """The difference a − b, its intervals combined from those of both (Newcombe 1998, method 10); p from the
-    interval."""
+    """The difference a − b; its intervals are combined from the intervals of a and b (Newcombe 1998, method 10), p
+    comes from the interval."""
     value = a.value - b.value
     ends = {}
     for low, high in INTERVALS:
@@ -149,7 +148,7 @@ def subtract(a: Estimate, b: Estimate, n_items: int, n_clusters: int, level: flo
 
 
 def scaled(estimate: Estimate, factor: float) -> Estimate:
-    """A difference times a known factor from 0 up, and so its intervals; p stays.
+    """A difference and its intervals times a known factor ≥ 0; p does not change.
 
     >>> half = scaled(Estimate(0.4, 0.2, 0.6, 10, 5, p=0.01), 0.5)
     >>> half.value, half.low, half.high, half.p
@@ -159,9 +158,9 @@ def scaled(estimate: Estimate, factor: float) -> Estimate:
 
 
 def p_from_interval(value: float, low: float, high: float, level: float, freedom: float) -> float:
-    """The p-value against 0 of a value with an interval, read as one of Student's t; nan for nan.
+    """The p-value against 0 of a value with an interval, which is read as Student's t; nan for nan.
 
-    The interval ends at 0 where p is 1 − level. freedom: degrees of freedom, at least 1 is taken.
+    The interval ends at 0 if p is 1 − level. freedom: degrees of freedom; values below 1 count as 1.
     """
     half = value - low if value > 0 else high - value
     if not np.isfinite(half) or half <= 0:
@@ -178,7 +177,7 @@ def _grouped(clusters: Grouping) -> Clusters:
 def _share(
     models: Sequence[MixedLogistic], outcomes: np.ndarray, clusters: Clusters, level: float, chance: float
 ) -> Estimate:
-    """The mean of a share. Where all outcomes are 0 (or 1) the interval starts (ends) there."""
+    """The mean of a share. If all outcomes are 0 (or 1), the interval starts (ends) there."""
     value = float(outcomes.mean())
     posteriors = [model.posterior(outcomes) for model in models]
     low, high = _around(value, *posteriors[0].interval(level))
@@ -189,12 +188,13 @@ def _share(
 
 
 def _enough(clusters: Clusters) -> tuple[int, ...]:
-    """How many values, or objects, are taken as drawn from others: by `low` and `high`, last by `low_drawn`."""
+    """The least numbers of values, or objects, for random effects: for `low` and `high`, then for `low_drawn`; only the
+    first if no effects are held."""
     return (ENOUGH, _ANY) if clusters.main_effects()[1].shape[1] else (ENOUGH,)
 
 
 def _means(clusters: Clusters, weights: np.ndarray | None = None) -> list[CrossedMeans]:
-    """What `_score` takes: of each of `_enough`, and last of these bindings alone."""
+    """The estimators for `_score`: one for each of `_enough`, then one that holds bindings fixed."""
     of_images = CrossedMeans(clusters.images(), weights)
     return [*(CrossedMeans(clusters, weights, enough) for enough in _enough(clusters)), of_images]
 
@@ -209,8 +209,8 @@ def _score(means: Sequence[CrossedMeans], outcomes: np.ndarray, clusters: Cluste
 
 
 def _binomial(outcomes: np.ndarray, clusters: Clusters, level: float) -> tuple[float, float]:
-    """The exact binomial interval (Clopper and Pearson 1934) with as many trials as scenes, or as their agreement
-    leaves."""
+    """The exact binomial interval (Clopper and Pearson 1934). Trials: the effective number of items, given how much the
+    items of a scene agree; the number of scenes if all outcomes are equal."""
     from statsmodels.stats.proportion import proportion_confint
 
     n, value = len(outcomes), outcomes.mean()
@@ -227,7 +227,7 @@ def _around(value: float, low: float, high: float) -> tuple[float, float]:
 
 
 def _moved(estimate: Estimate, value: float, wider: float) -> Estimate:
-    """The estimate with another value and its intervals around it, in logits as wide as before times `wider`."""
+    """The estimate moved to another value; its intervals keep their width in logits, times `wider`."""
 
     def bounds(low: float, high: float) -> tuple[float, float]:
         if estimate.value in (0, 1):

@@ -1,10 +1,9 @@
-"""The likelihood of outcomes in cells with effects of clusters integrated out, and where it is largest.
+"""The marginal likelihood of binomial cells, with cluster effects integrated out, and its maximum.
 
-A cell has so many right outcomes of so many, and a logit: a constant plus effects, of its cluster and of the columns of
-a design. All effects are normal. Those of clusters are integrated out by adaptive quadrature, which makes the
-likelihood of the others log-concave (Prékopa 1973), so that Newton's method finds its maximum. The joint maximum over
-all effects is no substitute: with many clusters it is many standard errors from where the likelihood of the others is
-large (Breslow and Lin 1995).
+A cell has a number of right outcomes out of its size, and a logit: a constant plus effects of its cluster and of the
+columns of a design. All effects are normal. Cluster effects are integrated out by adaptive quadrature. The likelihood
+of the other effects is then log-concave (Prékopa 1973), and Newton's method finds its maximum. The joint maximum over
+all effects is no substitute: with many clusters it is many standard errors away (Breslow and Lin 1995).
 """
 
 from dataclasses import dataclass
@@ -16,15 +15,15 @@ from scipy.special import logit
 _POINTS = np.linspace(-4.55, 4.55, 15)[:, None, None]  # standard deviations from the mode of each cluster's effect
 _LOG_WEIGHT = np.log(0.65) - np.log(2 * np.pi) / 2
 _STEPS, _LONGEST, _CONVERGED = 30, 2.5, 0.03
-_AT_ONCE = 300_000  # numbers of an array that stays in the cache
+_AT_ONCE = 300_000  # size of an array that fits in the CPU cache
 
 
 @dataclass(frozen=True)
 class Population:
     """Standard deviations of effects, in logits, at k points.
 
-    of_columns (k, columns), the first of which, of the constant, is infinite; of_clusters (k,). shrink (k,): the
-    constant times this has the prior of a logit of a Beta(1/2, 1/2) share.
+    of_columns (k, columns); the first one, of the constant, is infinite. of_clusters (k,). shrink (k,): the prior is
+    logistic(constant · shrink) ~ Beta(1/2, 1/2).
     """
 
     of_columns: np.ndarray
@@ -32,15 +31,17 @@ class Population:
     shrink: np.ndarray
 
     def take(self, rows: np.ndarray | slice) -> "Population":
-        """Of some of the points."""
+        """The same for a subset of the points."""
         return Population(self.of_columns[rows], self.of_clusters[rows], self.shrink[rows])
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Effects (k, columns) where the density is largest; the log density (k,), integrated over the effects that were
-    free by Laplace's approximation; the covariance of the constant with all effects (k, columns), 0 where it was fixed;
-    and the most likely effects of clusters (k, clusters), given the others.
+    """The maximum of the density at k points.
+
+    effects (k, columns): at the maximum. density (k,): log density, integrated over the free effects by Laplace's
+    approximation. covariance (k, columns): of the constant with all effects; 0 if the constant was fixed. modes (k,
+    clusters): the most likely effects of clusters, given the others.
     """
 
     effects: np.ndarray
@@ -49,20 +50,20 @@ class Fit:
     modes: np.ndarray
 
     def take(self, rows: np.ndarray) -> "Fit":
-        """Of some of the points."""
+        """The same for a subset of the points."""
         return Fit(self.effects[rows], self.density[rows], self.covariance[rows], self.modes[rows])
 
 
 class Cells:
-    """Cells sorted by cluster (cells,), and their design (cells, columns), whose first column is 1. group (cells,): the
-    number of each cell's cluster."""
+    """Cells sorted by `cluster` (cells,), and their design (cells, columns), whose first column is 1. group (cells,):
+    the index of each cell's cluster."""
 
     def __init__(self, cluster: np.ndarray, design: np.ndarray):
         self.design = design
         self._starts = np.flatnonzero(np.diff(cluster, prepend=-1))
         ends = np.append(self._starts[1:], len(cluster))
         self.group = np.repeat(np.arange(len(ends)), ends - self._starts)
-        each = ends[self.group] - np.arange(len(cluster))  # cells of the same cluster from this one on
+        each = ends[self.group] - np.arange(len(cluster))  # cells of the same cluster, from this cell on
         self._one = np.repeat(np.arange(len(cluster)), each)
         self._other = self._one + np.arange(each.sum()) - np.repeat(np.cumsum(each) - each, each)
         self._same = np.flatnonzero(self._one == self._other)
@@ -82,7 +83,8 @@ class Cells:
         modes: np.ndarray | None = None,
         fixed: int = 0,
     ) -> Fit:
-        """The largest density, from effects (k, columns) and modes (k, clusters) on; the first `fixed` effects stay."""
+        """Maximise the density, starting at effects (k, columns) and modes (k, clusters). The first `fixed` effects do
+        not change."""
         k, columns = effects.shape
         if modes is None:
             modes = self._first_modes(right, sizes, population, effects[:, :1])
@@ -103,7 +105,7 @@ class Cells:
     def _climb(
         self, right: np.ndarray, sizes: np.ndarray, population: Population, found: Fit, live: np.ndarray, fixed: int
     ) -> None:
-        """Newton's method at the points `live`, each until it has converged."""
+        """Newton's method at the points `live`, each until it converges; writes to `found`."""
         free = slice(fixed, None)
         for step_number in range(_STEPS):
             at = population.take(live)
@@ -115,7 +117,7 @@ class Cells:
             doubtful = ~_positive(curvature[:, free, free])
             if (
                 doubtful.any()
-            ):  # quadrature is coarse there; without the part that it gets wrong, steps are only shorter
+            ):  # quadrature is too coarse there; dropping the part that it gets wrong only makes steps shorter
                 curvature[doubtful] = self._matrices(safe[doubtful]) + _diagonal(at.take(doubtful), effects[doubtful])
             wanted = np.zeros((*effects.shape, 2))
             wanted[:, :, 0], wanted[:, 0, 1] = slope, 1
@@ -161,14 +163,14 @@ class Cells:
         widths: np.ndarray,
         at: Population,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """The log density (k,), its slope (k, columns), minus its second derivatives (k, columns, columns), and, of the
-        latter, the part (k, pairs) that is positive in any case. Louis (1982) has the derivatives.
+        """The log density (k,), its gradient (k, columns), its negative Hessian (k, columns, columns), and the part of
+        the latter that is always positive (k, pairs). Louis (1982) has the derivatives.
         """
         spread = at.of_clusters[:, None]
         of_cluster = modes + _POINTS * widths
         logits = (effects @ self.design.T) + of_cluster[:, :, self.group]
         small = np.exp(-np.abs(logits))
-        larger = 1 / (1 + small)  # of the probabilities of right and wrong
+        larger = 1 / (1 + small)  # the larger of the probabilities of right and wrong
         cells = right * logits - sizes * (np.maximum(logits, 0) - np.log(larger))
         log_weight = self.by_cluster(cells) - np.square(of_cluster / spread) / 2 + _LOG_WEIGHT
         largest = log_weight.max(axis=0)
@@ -202,7 +204,7 @@ class Cells:
 
 
 def _diagonal(at: Population, effects: np.ndarray) -> np.ndarray:
-    """Minus the second derivatives of the log prior (k, columns, columns)."""
+    """The negative Hessian of the log prior (k, columns, columns)."""
     diagonal = at.of_columns**-2.0
     q = 1 / (1 + np.exp(-effects[:, 0] * at.shrink))
     diagonal[:, 0] += at.shrink**2 * q * (1 - q) + 1e-6
@@ -219,7 +221,8 @@ def _positive(matrices: np.ndarray) -> np.ndarray:
 
 
 def _products(design: np.ndarray, one: np.ndarray, other: np.ndarray) -> sparse.csr_array:
-    """The outer product of the design of each pair of cells (columns², pairs), of both orders where they differ."""
+    """The outer product of the designs of each pair of cells (columns², pairs); for distinct cells the sum of both
+    orders."""
     columns = design.shape[1]
     most = int((design != 0).sum(axis=1).max())
     where = np.argsort(design == 0, axis=1, kind="stable")[:, :most]

@@ -1,10 +1,10 @@
 """The mean of a share over combinations like those measured: a logistic mixed model with crossed effects.
 
-Clusters share bindings, and both differ in how hard they are. Each has an effect in logits, drawn from a normal
-distribution. Neither the effects nor their standard deviations are known, so they are integrated out: the effects of
-clusters by quadrature (marginal.py), those of bindings by Laplace's approximation (Tierney and Kadane 1986), the
-standard deviations over a grid. The result is the posterior of the mean over all clusters and bindings of such a
-population. `python -m bench --only coverage` measures how often its intervals hold (docs/statistics.md).
+Clusters share bindings, and both differ in difficulty. Each has an effect in logits, drawn from a normal distribution.
+Effects and their standard deviations are unknown and integrated out: cluster effects by quadrature (marginal.py),
+binding effects by Laplace's approximation (Tierney and Kadane 1986), standard deviations over a grid. The result is the
+posterior of the mean over all clusters and bindings of such a population. `python -m bench --only coverage` measures
+the coverage of its intervals (docs/statistics.md).
 """
 
 from dataclasses import dataclass
@@ -20,23 +20,23 @@ from threadpoolctl import ThreadpoolController
 from evaluator.statistics.clusters import ENOUGH, Clusters
 from evaluator.statistics.marginal import Cells, Fit, Population
 
-_SPREADS = np.array([0.1, 0.7, 1.4, 2.1, 3.0, 4.2])  # in logits; at 4.2 nearly all or nothing
+_SPREADS = np.array([0.1, 0.7, 1.4, 2.1, 3.0, 4.2])  # in logits; at 4.2 nearly all shares are near 0 or 1
 _MAIN_SPREADS = np.array([0.1, 0.8, 1.6, 2.8])  # of values, and of objects
-_HELD = 2.0  # of each value and object that is held, so that one without errors has a finite effect
-_NEGLIGIBLE = 5.0  # a point of the grid that is e^5 times less likely than the best changes no digit
-_UNLIKELY, _ENOUGH, _REFINEMENTS = 0.005, 3, 3  # where three or fewer are likely, finer ones are tried
+_HELD = 2.0  # prior of held values and objects, so that one without errors has a finite effect
+_NEGLIGIBLE = 5.0  # grid points e^5 times less likely than the best change no digit
+_UNLIKELY, _ENOUGH, _REFINEMENTS = 0.005, 3, 3  # the grid is refined while at most three points are likely
 _NODES = np.linspace(
     -4.5, 4.5, 7
 )  # standard deviations from the mode at which the posterior of the constant is evaluated
 _FINE = np.linspace(-4.5, 4.5, 91)
 _SHRINK = 0.346  # E logistic(m + sZ) is close to logistic(m / sqrt(1 + 0.346 s²)) (Zeger, Liang and Albert 1988)
 _POINTS, _WEIGHTS = hermegauss(40)
-_REPEATED = 1.5  # items a cluster; with fewer, its effect is the chance of the item itself and nothing can tell it
-_COUNTED = 10  # items of a cluster that count at most, times the number of clusters: few and large ones with hardly an
-# error have effects so skewed that the quadrature fails, and how clusters differ hides what more items would say
+_REPEATED = 1.5  # items per cluster; with fewer, cluster and item effects cannot be separated
+_COUNTED = 10  # a cluster counts at most 10 · (number of clusters) items: in few, large clusters with hardly an error,
+# effects are so skewed that quadrature fails, and the differences of clusters outweigh the information of more items
 _SMALLEST = 1e-9
 SMALLEST_P = 0.0005
-"""Smaller p-values are not told apart: the approximation knows little of the far tails."""
+"""Smaller p-values are reported as this one: the approximation is poor in the far tails."""
 
 
 @cache
@@ -61,7 +61,7 @@ class Posterior:
         return float(low), float(high)
 
     def p_value(self, share: float) -> float:
-        """Twice the smaller probability of a mean below, or above, a share in 0..1; at least 0.0005."""
+        """Twice the smaller of the probabilities of a mean below and above `share` (0..1); at least 0.0005."""
         below = float(np.interp(logit(np.clip(share, _SMALLEST, 1 - _SMALLEST)), self.points, self.below))
         return min(1.0, max(SMALLEST_P, 2 * min(below, 1 - below)))
 
@@ -70,14 +70,14 @@ class MixedLogistic:
     """The model for the items of `clusters`; `posterior` fits it to outcomes."""
 
     def __init__(self, clusters: Clusters, enough: int = ENOUGH):
-        """enough: how many values, or objects, are taken as drawn from others; effects of fewer are held."""
+        """enough: the least number of values, or objects, whose effects are random; effects of fewer are held."""
         key = np.stack([clusters.codes, clusters.shown])
         _, first, cell = np.unique(key, axis=1, return_index=True, return_inverse=True)
         self._cell, self._scenes = cell.reshape(-1), clusters.scenes
         self._sizes = np.bincount(self._cell).astype(float)
         shown = clusters.shown[first]
         bindings = clusters.weights[shown]
-        bindings = bindings[:, np.ptp(bindings, axis=0) > 0]  # an effect that all share is the constant
+        bindings = bindings[:, np.ptp(bindings, axis=0) > 0]  # an effect shared by all is the constant
         drawn, held = (effects[shown] for effects in clusters.main_effects(enough))
         held = held - self._mean(held)
         columns = [np.ones((len(first), 1)), bindings, drawn, held]
@@ -92,21 +92,21 @@ class MixedLogistic:
         ]
 
     def _mean(self, of_cells: np.ndarray) -> np.ndarray:
-        """Over the items, of something of each cell (cells, ...)."""
+        """The mean over items of values per cell (cells, ...)."""
         return np.asarray(np.tensordot(self._sizes / self._sizes.sum(), of_cells, 1))
 
     def posterior(self, outcomes: np.ndarray) -> Posterior:
-        """What outcomes (n,) in 0..1 say of the mean over clusters and bindings like these."""
+        """The posterior of the mean over clusters and bindings like these, given outcomes (n,) in 0..1."""
         right = np.bincount(self._cell, weights=outcomes)
         of_scenes = self._scene_effect(outcomes, right)
         n = self._cells.by_cluster(self._sizes / of_scenes)
         effective = of_scenes / np.minimum(1, _COUNTED * self._cells.clusters / n)[self._cells.group]
-        with _one_thread():  # the matrices are small, and threads that wait for one another cost more than they give
+        with _one_thread():  # matrices are small: waiting threads would cost more than they save
             return self._posterior(right / effective, self._sizes / effective)
 
     def _scene_effect(self, outcomes: np.ndarray, right: np.ndarray) -> float:
-        """How many items of a scene count as one fact, at least 1: their agreement within a cell, which is whole where
-        all of a cell agree."""
+        """The design effect of scenes, at least 1: how many items of a scene count as one observation, by their
+        agreement within cells; items per scene if all items of each cell agree."""
         residuals = outcomes - (right / self._sizes)[self._cell]
         total = np.square(residuals).sum()
         by_scene = np.square(np.bincount(self._scenes, weights=residuals)).sum()
@@ -131,8 +131,8 @@ class MixedLogistic:
         return Posterior(means.ravel()[order], (np.cumsum(mass) - mass / 2) / mass.sum())
 
     def _likely(self, right: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray, Fit]:
-        """The likely points of the grid: standard deviations (k, 3) as in `_population`, the log of their prior weights
-        (k,), and the effects there.
+        """The likely points of the grid: standard deviations (k, 3) as in `_population`, their log prior weights (k,),
+        and the fit at each.
         """
         axes, before = self._spreads, None
         for refinement in range(_REFINEMENTS + 1):
@@ -163,7 +163,7 @@ class MixedLogistic:
         return spreads[kept], prior[kept], fit.take(kept)
 
     def _population(self, spreads: np.ndarray) -> Population:
-        """Of standard deviations (k, 3) of bindings, clusters, and of values and objects."""
+        """The population with standard deviations (k, 3): of bindings, of clusters, and of values and objects."""
         of_kinds = np.column_stack(
             [np.full(len(spreads), np.inf), spreads[:, 0], spreads[:, 2], np.full(len(spreads), _HELD)]
         )
@@ -171,7 +171,7 @@ class MixedLogistic:
         return Population(of_kinds[:, self._kind], spreads[:, 1], shrink)
 
     def _spread(self, spreads: np.ndarray, fit: Fit | None = None) -> np.ndarray:
-        """The standard deviation (k,) of the logits of cells; with a fit also by the effects that are held."""
+        """The standard deviation (k,) of the logits of cells; with a fit it includes the held effects."""
         found = np.square(spreads) @ np.array([1, 1, self._drawn])
         if fit is not None:
             of_cells = np.where(self._kind == 3, fit.effects, 0) @ self._cells.design.T
@@ -180,12 +180,12 @@ class MixedLogistic:
 
 
 def _log_weights(axes: list[np.ndarray]) -> list[np.ndarray]:
-    """The log prior of each standard deviation, which is flat."""
+    """The log prior weights of each axis of standard deviations; the prior is flat."""
     return [np.log(np.gradient(axis)) if len(axis) > 1 else np.zeros(1) for axis in axes]
 
 
 def _narrowed(mass: np.ndarray, spreads: np.ndarray, axis: int) -> np.ndarray:
-    """Finer standard deviations where few are likely, else the same ones. mass: log weights of the grid."""
+    """A finer axis of standard deviations if few are likely, else the same axis. mass: log weights of the grid."""
     weight = np.exp(mass - mass.max()).sum(axis=tuple(i for i in range(mass.ndim) if i != axis))
     likely = np.flatnonzero(weight > _UNLIKELY * weight.sum())
     if len(spreads) == 1 or len(likely) > _ENOUGH:

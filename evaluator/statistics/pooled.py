@@ -1,4 +1,4 @@
-"""One value from several runs: blocks of held-out combinations, and runs of each block, told apart."""
+"""Pools the values of several runs into one, by blocks of held-out combinations and by runs within each block."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ import numpy as np
 from scipy import stats
 
 PRIOR_FREEDOM = 3
-"""How many degrees of freedom the interval of each block counts for the spread of blocks; chosen by simulation."""
+"""Degrees of freedom that each block's interval contributes to the spread of blocks; chosen by simulation."""
 
 
 @dataclass(frozen=True)
 class Spread:
-    """The standard deviation (sample), the least and the greatest of several values; nan for one alone."""
+    """The sample standard deviation, minimum and maximum of several values; nan for a single value."""
 
     sd: float
     least: float
@@ -21,10 +21,10 @@ class Spread:
 
 @dataclass(frozen=True)
 class Pooled:
-    """A mean of runs with its interval, nan where there is none.
+    """A mean of runs with its interval, nan for none.
 
-    over_blocks: the spread of the blocks' means. over_runs: that of runs within blocks, each around the mean of all;
-    its standard deviation is pooled over the blocks. level: of the interval. freedom: degrees of freedom of its
+    over_blocks: the spread of the blocks' means. over_runs: the spread of runs within blocks, moved to the overall
+    mean; its standard deviation is pooled over the blocks. level: of the interval. freedom: degrees of freedom of its
     moderated t, 0 for one block.
     """
 
@@ -37,7 +37,7 @@ class Pooled:
     freedom: int
 
     def p(self, null: float) -> float:
-        """Two-sided p of a mean of `null`: the level at which the interval ends there; nan for one block."""
+        """Two-sided p against a mean of `null`: the interval of level 1 − p ends there; nan for one block."""
         if not self.freedom or np.isnan(self.low):
             return np.nan
         reach = self.value - self.low if null <= self.value else self.high - self.value
@@ -50,17 +50,16 @@ class Pooled:
 def pool(
     values: Sequence[float], lows: Sequence[float], highs: Sequence[float], blocks: Sequence[str], level: float
 ) -> Pooled:
-    """Pool the values (r,) of r runs with their intervals, nan where there is none; those of
-    several blocks speak of values and objects like these.
+    """Pool the values (r,) of r runs with their intervals, nan for none. For several blocks, the intervals should be
+    for values and objects like these (`low_drawn`, `high_drawn`).
 
-    blocks (r,): the block of each run. Every block counts alike, and every run of a block.
+    blocks (r,): the block of each run. Blocks have equal weights, and so have the runs of a block.
 
-    The runs of a block share its bindings, so their intervals are averaged; blocks are independent, so the distances of
-    the ends add up in squares (Zou and Donner 2008, MOVER). The spread of runs within blocks adds to them by Student's
-    t. Several blocks may differ more or less than these intervals say: each side is scaled as a moderated t (Smyth
-    2004, section 4) scales it, whose variance is the weighted mean of the one that this side expects and the one seen
-    between blocks. Near 100% the upper side is far shorter than the lower one; one scale for both would shorten it
-    further.
+    Runs of a block share its bindings, so their intervals are averaged. Blocks are independent, so their distances from
+    mean to end add up in squares (Zou and Donner 2008, MOVER), and the spread of runs within blocks is added by
+    Student's t. Blocks may differ more or less than these intervals predict: each side is scaled by a moderated t
+    (Smyth 2004, section 4), whose variance is the weighted mean of the side's expected variance and the variance seen
+    between blocks. Near 100% the upper side is far shorter than the lower; a common scale would shorten it further.
     """
     value, low, high = (np.asarray(each, dtype=float) for each in (values, lows, highs))
     code = np.unique(np.asarray(blocks, dtype=str), return_inverse=True)[1].reshape(-1)
@@ -95,7 +94,7 @@ def pool(
 
 
 def _moderated(expected: float, seen: float, blocks: int, level: float) -> float:
-    """Student's quantile for a moderated variance, in standard deviations of the variance that was expected."""
+    """Student's quantile for a moderated variance, in units of the expected standard deviation."""
     more, between = _freedom(blocks), blocks - 1
     ratio = seen / expected if expected > 0 else 1.0
     return float(stats.t.ppf((1 + level) / 2, more) * np.sqrt((more - between + between * ratio) / more))
