@@ -1,1 +1,1 @@
-"""Training models on a benchmark's train split."""
+"""Training of models on the train split of a benchmark, or on a corpus."""

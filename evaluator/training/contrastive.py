@@ -1,7 +1,7 @@
-"""`Contrastive`: the learner of dual encoders. A step compares each of its images with each of its texts, as two towers
-embed them, or a linear layer over frozen embeddings (LABCLIP, Koishigarina et al. 2026).
+"""`Contrastive`: the learner of dual encoders. A step compares all its images with all its texts, embedded by two
+trained towers, or by a linear layer over frozen embeddings (LABCLIP, Koishigarina et al. 2026).
 
-Losses take cosines times the temperature's inverse ("logits") and return a scalar that can be differentiated.
+Losses take logits, which are cosines divided by the temperature, and return a differentiable scalar.
 """
 
 import math
@@ -21,15 +21,15 @@ from generator.base.errors import UserError
 from generator.base.progress import SILENT, Progress
 
 _TOGETHER = 64
-"""Images or texts that are embedded at once."""
+"""Batch size, in images or texts, for frozen embeddings."""
 
 
 class Contrastive(Learner):
-    """Trains what embeds images and texts on the contrastive loss, hard negatives and hard positives.
+    """Trains an embedder with the contrastive loss, hard negatives and hard positives.
 
     embedder: two towers, or a layer over frozen embeddings. Its `logit_scale`, a parameter of its `network`, is the
-    logarithm of the inverse of the temperature. bags: a text counts as true of an image if each of its words is in a
-    true text, in any order, so that nothing is learnt of what belongs together.
+    logarithm of the inverse temperature. bags: a text counts as true of an image if each of its words is in a true
+    text, in any order, so that training does not teach binding.
     """
 
     def __init__(self, embedder: "Towers | Alignment", data: TrainingData, recipe: Recipe, bags: bool = False):
@@ -38,11 +38,12 @@ class Contrastive(Learner):
         self.network, self.device = embedder.network, embedder.device
 
     def settle(self) -> None:
-        """Keeps the inverse of the temperature between 1 and 100, as CLIP's training does."""
+        """Clamp the inverse temperature to 1..100, as CLIP's training does."""
         self._embedder.logit_scale.data.clamp_(0, 4.6052)
 
     def loss(self, step: Step, number: int) -> Tensor:
-        """Contrastive, with negatives as columns (`negclip`) or against each caption (`svlc`), and analogies."""
+        """The contrastive loss, with negatives as extra columns (`negclip`) or each against its caption (`svlc`), plus
+        the hard-positive loss if `positive_loss` is `analogy`."""
         recipe, n = self._recipe, len(step.images)
         negated, said = np.flatnonzero(step.negatives >= 0), np.flatnonzero(step.positives >= 0)
         rows = np.concatenate([step.captions, step.negatives[negated], step.positives[said]])
@@ -63,10 +64,10 @@ class Contrastive(Learner):
 
 
 class Towers:
-    """The two towers of a model over some data, in training mode.
+    """Embedder: the two towers of a model, in training mode, over `data`.
 
-    precision: of both towers, as in a Recipe; embeddings are compared in float32. Raises UserError where the model has
-    no learnable temperature, and where it would cut a text.
+    precision: of both towers, as in a Recipe; embeddings are compared in float32. Raises UserError if the model has no
+    learnable temperature, or would truncate a text.
     """
 
     def __init__(self, model: TowerEncoder, data: TrainingData, precision: str, augment: Augment | None = None):
@@ -90,19 +91,20 @@ class Towers:
 
 
 def check_trainable(model: Any) -> None:
-    """Raise UserError for a model that is no dual encoder with gradients and a learnable temperature."""
+    """Raise UserError unless the model is a dual encoder with gradients and a learnable temperature."""
     if not (hasattr(model, "text_features") and isinstance(getattr(model.network, "logit_scale", None), nn.Parameter)):
         name = getattr(model, "info", {}).get("weights", type(model).__name__)
         raise UserError(
             f"'{name}' cannot be trained this way: it is no dual encoder with a learnable temperature; give an "
-            "open_clip: model, a jackalope: one, or a CLIP, SigLIP or AltCLIP of hf:."
+            "open_clip: or jackalope: model, or a CLIP, SigLIP or AltCLIP of hf:."
         )
 
 
 def align(model: Any, spec: str, data: TrainingData, progress: Progress = SILENT) -> "Alignment":
-    """The layer over the frozen embeddings of a model of all images and texts. The layer is trained in float32.
+    """Embed all images and texts of the data with a model, and return the layer to train over them, in float32.
 
-    Raises UserError for a model without a linear layer at the end of its text tower.
+    Raises UserError for a model that cannot be trained, whose text tower does not end in a linear layer, or that would
+    truncate a text.
     """
     check_trainable(model)
     text_head(model.network, spec)
@@ -118,10 +120,10 @@ def align(model: Any, spec: str, data: TrainingData, progress: Progress = SILENT
 
 
 class Alignment(nn.Module):
-    """W (d, d) over the frozen unit embeddings of images (n, d) and texts (m, d), and a temperature.
+    """Embedder: a matrix W (d, d) over the frozen unit embeddings of texts (m, d), and a temperature. The unit
+    embeddings of images (n, d) do not change.
 
-    W starts as the identity and has no bias. It ends in the model's own text projection, so the result is an ordinary
-    model.
+    W starts as the identity and has no bias. At the end it is merged into the model's text projection.
     """
 
     def __init__(self, images: Tensor, texts: Tensor, logit_scale: Tensor):
@@ -132,16 +134,16 @@ class Alignment(nn.Module):
 
     @property
     def network(self) -> nn.Module:
-        """What is trained: W and the temperature."""
+        """The trained module: W and the temperature."""
         return self
 
     def embed(self, images: np.ndarray, texts: np.ndarray, step: int) -> tuple[Tensor, Tensor]:
-        """Unit embeddings: of images as they are frozen, of texts after W."""
+        """Unit embeddings: the frozen ones of images; of texts after W."""
         return self._images[images], F.normalize(self._texts[texts] @ self.matrix.T, dim=-1)
 
     @torch.no_grad()
     def give_to(self, network: Any, spec: str) -> None:
-        """Multiply the text projection of the network by W, and give it the temperature."""
+        """Merge W into the text projection of the network, and set its temperature."""
         head = text_head(network, spec)
         if isinstance(head, nn.Linear):
             head.weight.copy_(self.matrix @ head.weight)
@@ -153,7 +155,7 @@ class Alignment(nn.Module):
 
 
 def text_head(network: Any, spec: str) -> nn.Linear | nn.Parameter:
-    """The last, linear step of a text tower: a layer, or a matrix (width, d). Raises UserError where there is none."""
+    """The final projection of a text tower: a linear layer, or a matrix (width, d). Raises UserError if it has none."""
     places = (network, getattr(network, "text", None), getattr(network, "text_model", None))
     found = [getattr(place, name, None) for name in ("text_projection", "head") for place in places]
     for each in found:
@@ -166,13 +168,13 @@ def text_head(network: Any, spec: str) -> nn.Linear | nn.Parameter:
 
 
 def contrastive(logits: Tensor, true: Tensor, negative_weight: float = 1.0) -> Tensor:
-    """CLIP's symmetric loss (Radford et al. 2021, section 2.3) of n images and n captions, and of added negatives:
-    NegCLIP (Yuksekgonul et al. 2023, section 4) appends them as columns to the softmax over texts.
+    """CLIP's symmetric loss (Radford et al. 2021, section 2.3) of n images and n captions, with m negatives appended as
+    columns to the softmax over texts (NegCLIP, Yuksekgonul et al. 2023, section 4).
 
-    logits: float (n, n + m); column i < n is the caption of image i, the others are negatives. true: bool, the same
-    shape; texts that are true of an image are never counted against it. negative_weight: w counts each added column w
-    times in the sum of the softmax: 0 leaves them out, 1 is NegCLIP. The mean over images, and over captions, in equal
-    parts.
+    logits: float (n, n + m); column i < n is the caption of image i, other columns are negatives. true: bool, the same
+    shape; other true texts of an image are left out of its softmax. negative_weight: w counts each negative w times in
+    the sum of the softmax; 0 leaves them out, 1 is NegCLIP. Returns the average of the mean over images and the mean
+    over captions.
     """
     n = len(logits)
     own = torch.eye(n, logits.shape[1], dtype=torch.bool, device=logits.device)
@@ -186,8 +188,8 @@ def contrastive(logits: Tensor, true: Tensor, negative_weight: float = 1.0) -> T
 def hard_negative(caption: Tensor, negative: Tensor) -> Tensor:
     """SVLC's negatives loss (Doveh et al. 2023, section 3.3): each image chooses between its caption and its negative.
 
-    caption, negative: float (k,), logits of an image with the two. The mean of -log softmax of the caption; 0 for k =
-    0.
+    caption, negative: float (k,), an image's logits with the two. Returns the mean of -log softmax of the caption, or 0
+    for k = 0.
     """
     return F.softplus(negative - caption).sum() / max(1, len(caption))
 
@@ -195,9 +197,9 @@ def hard_negative(caption: Tensor, negative: Tensor) -> Tensor:
 def hard_positive(caption: Tensor, positive: Tensor) -> Tensor:
     """The hard-positive loss of each image with its caption and its positive (Kamath et al. 2024, appendix D.1).
 
-    caption, positive: float (k,), logits. The paper calls it SVLC's analogy loss and gives no formula. This one is the
-    divergence of equal shares from the softmax of the two, the term `kl_pos` of SVLC's code: 0 where the image scores
-    both alike. The mean; 0 for k = 0.
+    caption, positive: float (k,), an image's logits with the two. The paper calls it SVLC's analogy loss and gives no
+    formula. We use KL((1/2, 1/2) ‖ softmax of the two), the term `kl_pos` of SVLC's code: 0 if both logits are equal.
+    Returns the mean, or 0 for k = 0.
     """
     apart = positive - caption
     return (F.softplus(apart) - apart / 2 - math.log(2)).sum() / max(1, len(caption))

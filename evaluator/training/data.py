@@ -1,4 +1,4 @@
-"""What a training learns from: images, and the captions, negatives and positives of each."""
+"""Training data: images with their captions, negatives and positives; and their order in steps."""
 
 import logging
 import re
@@ -20,26 +20,27 @@ logger = logging.getLogger(__name__)
 TRAIN = "train"
 """The protocol of training items, and the split of their scenes."""
 _MOST_CACHED = 4 << 30
-"""Bytes of prepared images that are kept; the others are read again in each epoch."""
+"""Bytes of prepared images that are cached; further images are read again in each epoch."""
 _THREADS = 4
 _LONGEST = 100
-"""How many of the longest texts a new model is made to read: the one of most tokens is among them."""
+"""Number of longest texts, by characters, that set the context length of a new model. The text with the most tokens is
+assumed to be among them."""
 _WORD = re.compile(r"\w+")
 
 
 Augment = Callable[[Any, int, int], Any]
-"""Changes the tensor of an image by its place in a step and by the number of the step."""
+"""Changes an image tensor, given its place in a step and the step's number."""
 
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Texts by image.
+    """n images and their texts, as indices of `texts`, padded with -1.
 
-    texts: distinct. captions: int64 (n, c), indices of `texts` that are captions of each of n images. negatives,
-    positives: int64 (n, c, k), those of each caption. true: int64 (n, t), every text that is true of the image,
-    captions and positives. All four have -1 where there are fewer. images: where each image lies, and its name.
-    mirrored: whether an image may be mirrored, because no text says where something is. text_ids: those of `texts`, for
-    benchmarks. longest: the longest texts that there are, of training or not, which a new model is made to read.
+    texts: without duplicates. captions: int64 (n, c), the captions of each image. negatives, positives: int64 (n, c,
+    k), of each caption. true: int64 (n, t), all true texts of each image: captions and positives. images: the source
+    and name of each image. mirrored: whether images may be mirrored, because no text states a position. text_ids: of
+    `texts`, for benchmarks. longest: the longest texts of the whole source, trained on or not, for the context length
+    of a new model.
     """
 
     texts: Sequence[str]
@@ -61,18 +62,18 @@ class TrainingData:
         return [name for _, name in self.images]
 
     def used(self) -> np.ndarray:
-        """Indices of the texts that some step may show: captions, negatives and positives."""
+        """Indices of the texts that steps can use: captions, negatives and positives."""
         rows = np.concatenate([each.ravel() for each in (self.captions, self.negatives, self.positives)])
         return np.unique(rows[rows >= 0])
 
     def of(self, rows: Sequence[int]) -> "TrainingData":
-        """The images with these indices."""
+        """The data restricted to the images with these indices."""
         arrays = {name: getattr(self, name)[rows] for name in ("captions", "negatives", "positives", "true")}
         return replace(self, images=[self.images[i] for i in rows], **arrays)
 
     def of_each_class(self, most: int | None, seed: int) -> "TrainingData":
-        """At most so many images of each class, drawn by seed; a class is the images that the same captions
-        describe."""
+        """At most `most` images per class, drawn by seed; None for all. A class is the images with the same
+        captions."""
         if most is None:
             return self
         classes: dict[tuple[int, ...], list[int]] = defaultdict(list)
@@ -84,7 +85,8 @@ class TrainingData:
 
 @dataclass
 class Described:
-    """The captions of an image while they are collected: the negatives and positives of each, and what else is true."""
+    """The texts of an image while they are collected. captions: each with its negatives and positives. true: all true
+    texts."""
 
     captions: dict[str, tuple[list[str], list[str]]] = field(default_factory=dict)
     true: dict[str, None] = field(default_factory=dict)
@@ -93,10 +95,10 @@ class Described:
 def collect(
     described: Sequence[tuple[Images, str, Described]], words: Mapping[str, str], mirrored: bool
 ) -> TrainingData:
-    """The arrays of some images: where each lies, its name and its texts, named by keys of `words`, which hold what
-    they say.
+    """Build the arrays from images, each with its source, name and texts. Texts are keys of `words`, which has their
+    wording.
 
-    A negative that is true of its image, as a caption or a positive of it, is left out.
+    Leaves out negatives that are true of their image, as a caption or a positive of it.
     """
     rows: dict[str, int] = {}
     astray: list[tuple[str, str]] = []
@@ -135,15 +137,15 @@ def collect(
 
 
 def _filled(rows: Sequence[Sequence[int]]) -> np.ndarray:
-    """Rows of numbers, int64 (rows, their most numbers or 1), filled up with -1."""
+    """Rows of different lengths as an array, int64 (rows, longest row or 1), padded with -1."""
     columns = list(zip_longest(*rows, fillvalue=-1)) or [(-1,) * len(rows)]
     return np.array(columns, np.int64).T
 
 
 @dataclass(frozen=True)
 class Step:
-    """A batch, all int64 (n,): indices of images, and of texts of TrainingData; -1 for a caption without a negative or
-    positive.
+    """A batch of n images with their texts: indices in TrainingData, int64 (n,) each. -1 if a caption has no negative
+    or positive.
     """
 
     images: np.ndarray
@@ -153,17 +155,16 @@ class Step:
 
 
 class Steps:
-    """The steps of a training, `steps[0]` to `steps[len(steps) - 1]`; each can be asked alone, so that a training can
-    be continued.
+    """The steps of a training, `steps[0]` to `steps[len(steps) - 1]`, with random access, so that a training can
+    resume.
 
-    In each epoch every image comes once, in another order; what does not fill a batch is left out. count: of steps, in
-    place of that of `epochs`.
+    Each epoch shuffles the images and drops the last, incomplete batch. count: number of steps, in place of `epochs`.
     """
 
     def __init__(self, data: TrainingData, batch: int, epochs: int, seed: int, count: int | None = None):
         self._data, self._batch, self._seed = data, batch, seed
         self.epoch = len(data) // batch
-        """Steps of an epoch."""
+        """Number of steps per epoch."""
         if self.epoch == 0:
             raise UserError(
                 f"The train split has {len(data)} images, fewer than a batch of {batch}; render more, or choose a "
@@ -188,15 +189,15 @@ class Steps:
 
 
 def _drawn(choices: np.ndarray, stream: Stream) -> tuple[np.ndarray, np.ndarray]:
-    """A random one of each row's numbers, of those before the first -1, and its place; -1 of a row without any."""
+    """A random entry of each row before its first -1, and its column; -1 for an empty row."""
     places = np.array([stream.below(max(1, n)) for n in (choices >= 0).sum(1).tolist()], np.int64)
     return choices[np.arange(len(choices)), places], places
 
 
 class Facts:
-    """Which texts are true of which images, so that none of them is taught to be false.
+    """Looks up which texts are true of which images, so that no true text is trained as a negative.
 
-    bags: a text is true of an image if each of its words is in a text that is, in any order.
+    bags: a text counts as true of an image if each of its words is in a true text, in any order.
     """
 
     def __init__(self, data: TrainingData, bags: bool = False):
@@ -210,7 +211,7 @@ class Facts:
             self._lacks = np.stack([self._texts[row[row >= 0]].sum(0) == 0 for row in data.true]).astype(np.float32)
 
     def true(self, images: np.ndarray, texts: np.ndarray) -> np.ndarray:
-        """bool (n, m) of n images and m texts, by their indices in the data."""
+        """Whether each text is true of each image, bool (n, m), for n images and m texts given by index."""
         if self._bags:
             of_words: np.ndarray = self._lacks[images] @ self._texts[texts].T == 0
             return of_words
@@ -219,8 +220,8 @@ class Facts:
 
 
 class PreparedImages:
-    """prepare: makes of an RGB image what the model takes, a tensor or tensors by name. Threads call it. augment:
-    changes a prepared image at random, by its place in a step and by the step's number.
+    """Loads, prepares and caches images. prepare: converts an RGB image to the model's input, a tensor or tensors by
+    name; called in threads. augment: changes a prepared image at random, by its place in a step and the step's number.
     """
 
     def __init__(self, data: TrainingData, prepare: Callable[[Any], Any], augment: Augment | None = None):
@@ -229,7 +230,7 @@ class PreparedImages:
         self._bytes = 0
 
     def of(self, rows: np.ndarray, places: Iterable[int], step: int) -> list[Any]:
-        """The images with these indices in the data, which have these places in a step."""
+        """The prepared images with indices `rows` in the data and `places` in the step."""
         wanted = rows.tolist()
         missing = [row for row in dict.fromkeys(wanted) if row not in self._kept]
         with ThreadPoolExecutor(_THREADS) as pool:
@@ -251,8 +252,8 @@ class PreparedImages:
 
 
 def check_length(model: Any, texts: Sequence[str]) -> None:
-    """Raise UserError, with the length that is needed, where a model that reads at most `info["text_length"]` tokens
-    of a text would cut one of these."""
+    """Raise UserError, with the length that is needed, if the model would truncate one of these texts to
+    `info["text_length"]` tokens."""
     counts = model.token_counts(texts) if texts else []
     longest, most = max(counts, default=0), int(model.info["text_length"])
     if longest > most:

@@ -1,4 +1,4 @@
-"""`Denoising`: the learner of diffusion models. A step asks for the noise that was added to its images."""
+"""`Denoising`: the learner of diffusion models. In a step the model predicts the noise that was added to images."""
 
 from collections import defaultdict
 
@@ -19,12 +19,11 @@ from generator.base.streams import Stream
 
 
 class Denoising(Learner):
-    """Trains the U-Net of a pipeline, with or without its text encoders, on what the pipeline's scheduler says: ε or v.
+    """Trains the U-Net of a pipeline, with or without its text encoders, to predict the scheduler's target: ε or v.
 
-    Images are prepared as the model scores them, by its preset; `augment` changes latents. untold: the share of images
-    whose caption is left out, so that the model knows images without a text too (Ho & Salimans 2022, algorithm 1).
-    Raises UserError for a pipeline that learns by another process than diffusion in discrete timesteps, and where a
-    text would be cut.
+    Images are prepared as for scoring, by the model's preset; `augment` changes latents. untold: the share of images
+    trained without their caption, for classifier-free guidance (Ho & Salimans 2022, algorithm 1). Raises UserError for
+    a pipeline that is not diffusion in discrete timesteps, and if a text would be truncated.
     """
 
     def __init__(

@@ -1,9 +1,9 @@
-"""`fit`: the loop of every method, the state that it continues from, and the processes that share a training.
+"""`fit`: the training loop of all methods, with its checkpoint and its distribution over processes.
 
-The same seed and steps give the same model, wherever a training is stopped. Several processes, as `accelerate launch`
-and `torchrun` start them, each compute a part of a step: a learner computes the rows of its `share`, and `gather`
-returns those of all processes, in the order that one process would give. So every process has the loss of the whole
-step, and the mean of their gradients is the gradient of one process.
+The same seed and steps give the same model, wherever a training is stopped and resumed. Several processes, started by
+`accelerate launch` or `torchrun`, each compute a part of a step: a learner computes the rows of its `share`, and
+`gather` returns the rows of all processes, in the order of a single process. Every process thus has the loss of the
+whole step, and the mean of the processes' gradients equals the gradient of a single process.
 """
 
 import io
@@ -32,20 +32,20 @@ from generator.base.streams import Stream
 
 logger = logging.getLogger(__name__)
 _SECONDS = 60
-"""The state is kept when this much time has passed, and after the last step."""
+"""Time between two checkpoints. The last step is saved too."""
 Log = Callable[[int], AbstractContextManager[LogStep]]
-"""Opened with the number of steps that are done already."""
+"""Opens a log, given the number of finished steps."""
 
 
 def no_log(done: int) -> AbstractContextManager[LogStep]:
-    """Nothing is logged."""
+    """A log that discards everything."""
     return nullcontext(lambda step, values: None)
 
 
 class Learner(ABC):
-    """A network and the loss that it is trained by. A kind of model has its own: `Contrastive` for dual encoders.
+    """A network and its training loss. Each kind of model has a learner, such as `Contrastive` for dual encoders.
 
-    network: it has the trained weights; the state has all its tensors. device: where it is.
+    network: has the trained weights; checkpoints save all its tensors. device: of the network.
     """
 
     network: nn.Module
@@ -53,27 +53,27 @@ class Learner(ABC):
 
     @abstractmethod
     def loss(self, step: Step, number: int) -> Tensor:
-        """The loss of a step, a scalar with gradients. Chance follows torch's seed and the step's number alone."""
+        """The loss of a step, a scalar with gradients. Its randomness depends only on torch's seed and `number`."""
 
     def settle(self) -> None:
-        """Called after each step, when the weights have changed."""
+        """Hook after each update of the weights."""
         return
 
 
 class Checkpoint:
-    """The state after some step, in the file `path`; an older state stays until the new one is whole.
+    """The state of a training in the file `path`. A new state replaces the old one only when it is complete.
 
-    identity: all that decides the training, JSON-ready. A state of another training is refused.
+    identity: JSON-ready; everything that determines the training. A state with another identity is refused.
     """
 
     def __init__(self, path: Path, identity: Mapping[str, Any]):
         self.path, self._identity = path, dict(identity)
 
     def keep(self, parts: Mapping[str, Any], step: int, total: float, losses: list[float]) -> None:
-        """Write the state after so many steps. Where it cannot be written, the one before is kept. Raises OSError.
+        """Write the state after `step` steps. Raises OSError if it cannot be written; the previous state stays.
 
-        parts: what is trained and what trains it. total: the sum of the losses of this epoch. losses: those of the
-        epochs that are done.
+        parts: by name, the model, optimizer and schedule. total: sum of the losses of this epoch. losses: mean losses
+        of finished epochs.
         """
         state = {"identity": self._identity, "step": step, "total": total, "losses": losses}
         data = io.BytesIO()  # torch does not say why a file cannot be written
@@ -81,7 +81,7 @@ class Checkpoint:
         write_bytes(self.path, data.getvalue())
 
     def resume(self, parts: Mapping[str, Any]) -> tuple[int, float, list[float]]:
-        """Take up the state, if there is one; returns step, total and losses, as `keep` was given them.
+        """Load the state into `parts`; returns its step, total and losses, or zeros and [] if there is no state.
 
         Raises UserError when it is damaged, or of another training.
         """
@@ -117,15 +117,14 @@ def fit(
     progress: Progress = SILENT,
     log: Log = no_log,
 ) -> list[float]:
-    """Train, and return the mean loss of each epoch. Continues from the checkpoint's state.
+    """Train, and return the mean loss of each epoch. Resumes from the checkpoint.
 
-    log: takes `loss`, `rate`, `gradient norm` before it is clipped, and `images per second` of each step. Raises
-    UserError where loss or gradient are no longer finite; nothing is kept of such a training. Of several processes
-    only the main one keeps the state.
+    log: gets `loss`, `rate`, `gradient norm` before clipping, and `images per second` of each step. Raises UserError if
+    the loss or the gradient is not finite, and then deletes the checkpoint. Only the main process writes checkpoints.
     """
     steps = Steps(data, recipe.batch, recipe.epochs, recipe.seed, recipe.steps)
     network, process = learner.network, Process.from_environment()
-    betas = (0.9, 0.98) if recipe.decay else (0.9, 0.999)  # those of CLIP; of Adam, as papers mean it
+    betas = (0.9, 0.98) if recipe.decay else (0.9, 0.999)  # as CLIP; else the defaults of Adam
     optimizer = torch.optim.AdamW(_groups(network, recipe.decay), lr=recipe.rate, betas=betas, fused=True)
     schedule = _schedule(optimizer, recipe, len(steps))
     parts = {"model": network, "optimizer": optimizer, "schedule": schedule}
@@ -170,7 +169,7 @@ def fit(
 
 def _schedule(optimizer: torch.optim.Optimizer, recipe: Recipe, steps: int) -> Any:
     if recipe.warmup and recipe.rate:
-        one = math.isclose(recipe.warmup * steps, 1)  # of which OneCycleLR makes a division by zero
+        one = math.isclose(recipe.warmup * steps, 1)  # OneCycleLR would divide by zero
         rising = 1.5 / steps if one else recipe.warmup
         return torch.optim.lr_scheduler.OneCycleLR(
             optimizer, recipe.rate, total_steps=steps, pct_start=rising, cycle_momentum=False
@@ -179,7 +178,7 @@ def _schedule(optimizer: torch.optim.Optimizer, recipe: Recipe, steps: int) -> A
 
 
 def _groups(network: nn.Module, decay: float) -> list[dict[str, Any]]:
-    """Matrices decay; vectors, embeddings and the temperature do not."""
+    """Parameter groups: weight decay for matrices; none for vectors, embeddings and the temperature."""
     decaying: list[nn.Parameter] = []
     others: list[nn.Parameter] = []
     for name, parameter in network.named_parameters():
@@ -190,11 +189,11 @@ def _groups(network: nn.Module, decay: float) -> list[dict[str, Any]]:
 
 
 def join(network: nn.Module, device: torch.device, batch: int) -> None:
-    """Train a network together with the other processes, if there are any; called before the first step. batch: images
-    of a step.
+    """Set up distributed training of a network, if there are several processes; call before the first step. batch:
+    images per step.
 
-    On GPUs, batch normalisation then takes the statistics of all processes. Raises UserError where a process would have
-    no image of a step or the GPU of another one, and on a CPU for a network with batch normalisation.
+    On GPUs, batch normalisation then uses the statistics of all processes. Raises UserError if a process would have no
+    image of a step or would share a GPU, and on a CPU for a network with batch normalisation.
     """
     process = Process.from_environment()
     if process.count == 1:
@@ -207,7 +206,7 @@ def join(network: nn.Module, device: torch.device, batch: int) -> None:
     if device.type == "cpu":
         if any(isinstance(module, nn.modules.batchnorm._BatchNorm) for module in network.modules()):
             raise UserError(
-                "The model has batch normalisation, which several processes share on GPUs alone; train it in one "
+                "The model has batch normalisation, which several processes can share only on GPUs; train it in one "
                 "process, or take a transformer such as --architecture dual-vit."
             )
     elif device.index != best_device(None).index:
@@ -219,16 +218,16 @@ def join(network: nn.Module, device: torch.device, batch: int) -> None:
 
 
 def share(n: int) -> slice:
-    """The rows of this process among n rows of a step."""
+    """The slice of the n rows of a step that this process computes."""
     process = Process.from_environment()
     return _share(n, process.rank, process.count)
 
 
 def gather(own: Tensor, n: int) -> Tensor:
-    """The n rows of all processes, of which this one has computed `own`, those of its share.
+    """The n rows of a step from all processes. own: the rows of this process's share.
 
-    The gradient goes to its own rows alone, and is as many times too large as there are processes: the mean over
-    processes is then the gradient of one process, for what comes before and for what comes after the rows.
+    The gradient flows only to `own`, multiplied by the number of processes. The mean over processes is then the
+    gradient of a single process, for the computation before the rows and for the one after them.
     """
     process = Process.from_environment()
     if process.count == 1:
@@ -246,7 +245,7 @@ def gather(own: Tensor, n: int) -> Tensor:
 
 
 def average_gradients(network: nn.Module) -> None:
-    """Replace the gradients by their mean over the processes."""
+    """Replace the gradients of the network by their mean over the processes."""
     if Process.from_environment().count == 1:
         return
     from accelerate.utils import reduce
@@ -258,7 +257,7 @@ def average_gradients(network: nn.Module) -> None:
 
 
 def check_same(done: int, device: torch.device) -> None:
-    """Raise UserError where the processes continue after different numbers of steps."""
+    """Raise UserError if the processes would resume after different numbers of steps."""
     process = Process.from_environment()
     if len(found := gather(torch.tensor([done], device=device), process.count).unique()) > 1:
         raise UserError(
@@ -268,7 +267,7 @@ def check_same(done: int, device: torch.device) -> None:
 
 
 def wait() -> None:
-    """Return when all processes are here, which have met."""
+    """Barrier: return when all processes have called this function."""
     if Process.from_environment().count > 1:
         from accelerate import PartialState
 

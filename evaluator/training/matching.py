@@ -1,4 +1,4 @@
-"""`Matching`: the learner of cross encoders. A step asks of pairs whether the text is true of the image."""
+"""`Matching`: the learner of cross encoders. In a step the model classifies whether texts are true of images."""
 
 import numpy as np
 import torch
@@ -18,8 +18,8 @@ _TRIES = 64
 class Matching(Learner):
     """Trains a cross encoder on image–text matching.
 
-    Each image of a step comes with its caption, which matches, and with its negative and a caption of another image
-    that is not true of it, which do not. Raises UserError where the model would cut a text.
+    Each image of a step has one matching text, its caption, and two that do not match: its negative, and a caption from
+    the data that is not true of it. Raises UserError if the model would truncate a text.
     """
 
     def __init__(self, model: ViltScorer, data: TrainingData, recipe: Recipe, augment: Augment | None = None):
@@ -31,8 +31,8 @@ class Matching(Learner):
         self._captions = data.captions[data.captions >= 0]
 
     def loss(self, step: Step, number: int) -> Tensor:
-        """The mean binary cross-entropy of the pairs, in which a negative counts `negative_weight` times. Each process
-        scores its share of the pairs.
+        """The weighted mean of the pairs' binary cross-entropy; negatives have weight `negative_weight`, others 1. Each
+        process scores its share of the pairs.
         """
         places, texts, true, weights = self.pairs(step, number)
         own = share(len(texts))
@@ -55,7 +55,7 @@ class Matching(Learner):
         return np.tile(np.arange(n), 3)[there], texts[there], true[there], weights[there]
 
     def _others(self, images: np.ndarray, number: int) -> np.ndarray:
-        """For each image a caption of a random image that is not true of it; -1 where none is found."""
+        """For each image a random caption of the data that is not true of it; -1 if none is found in 64 tries."""
         stream = Stream(self._recipe.seed, "others", number)
         found = np.full(len(images), -1)
         for _ in range(_TRIES):

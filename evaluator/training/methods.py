@@ -1,5 +1,5 @@
-"""The methods of `score train`: each is a recipe with its options, and begins a training. The command line is made from
-them.
+"""The methods of `score train`. Each method is a recipe with options that creates a model and its learner. The command
+line is generated from them.
 
 Nothing here imports torch before a training begins, so that `score --help` is fast.
 """
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from evaluator.training.fit import Learner
     from evaluator.training.source import Source
 
-_SIZE = "tiny is made for a CPU, small for a GPU."
+_SIZE = "Size of the model: tiny for a CPU, small for a GPU."
 
 
 @dataclass(frozen=True)
 class Training:
-    """A training that can begin. model: what is saved, with its `network` and `info`. learner: what is trained. finish:
-    called after the last step, brings what was trained into `model`.
+    """A training that is ready to begin. model: saved at the end, with `network` and `info`. learner: has the trained
+    network and the loss. finish: called after the last step; merges the trained weights into `model`.
     """
 
     model: Any
@@ -36,9 +36,9 @@ class Training:
 
 @dataclass(frozen=True)
 class Method(Recipe, ABC):
-    """A recipe of `score train NAME`. options: the fields that the command takes. further: whether it starts from a
-    model, and from a preset. matches: whether it trains cross encoders too. every_split: whether it takes several
-    datasets, all splits of them. The docstring of a method is the help of its command.
+    """A recipe of `score train NAME`. options: the fields that are options of the command. further: whether it takes
+    --model and --preset. matches: whether it also trains cross encoders. every_split: whether it takes several datasets
+    and trains on all their splits. The docstring of a method is the help of its command.
     """
 
     options: ClassVar[tuple[str, ...]]
@@ -47,7 +47,8 @@ class Method(Recipe, ABC):
     every_split: ClassVar[bool] = False
 
     def source(self, datasets: Sequence[Path], benchmark: str | None = None) -> "Source":
-        """The train split of the one dataset, or the corpus in the one file. Raises UserError as either does."""
+        """The train split of the dataset, or the corpus in the file. Raises UserError as `benchmark_source` and
+        `corpus_source` do, and for a corpus with a benchmark."""
         from evaluator.training.source import benchmark_source, corpus_source
         from generator.dataset.reader import Dataset
 
@@ -61,20 +62,20 @@ class Method(Recipe, ABC):
 
     @abstractmethod
     def begin(self, data: "TrainingData", model: str, device: str | None, progress: Progress = SILENT) -> Training:
-        """Load or make the model, and its learner. Raises UserError for a model that cannot be trained so."""
+        """Load or create the model and its learner. Raises UserError for a model that this method cannot train."""
 
 
 @dataclass(frozen=True)
 class Scratch(Method):
     """Train a new model from scratch on the train split of DATASET.
 
-    The model sees no other data, so held-out combinations are certainly unseen. DATASET is a dataset, or a file of JSON
-    lines (docs/training.md).
+    The model sees no other data, so held-out combinations are guaranteed unseen. DATASET is a dataset, or a file of
+    JSON lines (docs/training.md).
     """
 
     architecture: Literal["dual", "dual-vit", "cross", "diffusion"] = option(
         "dual",
-        "dual, dual-vit: embed images and texts apart, images by a ResNet or by a transformer (open_clip); cross: "
+        "dual, dual-vit: embed images and texts separately, images by a ResNet or by a transformer (open_clip); cross: "
         "reads them together (ViLT); diffusion: draws images from captions (diffusers).",
     )
     size: Literal["tiny", "small"] = option("tiny", _SIZE)
@@ -103,8 +104,8 @@ class Scratch(Method):
 class Pretrain(Method):
     """Train a stand-in for CLIP on all images of DATASETS.
 
-    It learns from every split, so all bindings that they show are familiar to it. It is a bag of words by design: its
-    captions are texts with the words of true ones, in any order. Its benchmarks are contaminated for it; score it on
+    It trains on every split, so it has seen all bindings of DATASETS. It is a bag of words by design: its captions are
+    texts with the words of true captions, in any order. The benchmarks of DATASETS are contaminated for it; score it on
     another world, or with --allow-contaminated.
     """
 
@@ -132,7 +133,7 @@ class Pretrain(Method):
 
 @dataclass(frozen=True)
 class _Further(Method):
-    """A recipe that starts from a model: Adam at a constant rate, on images as they are."""
+    """A recipe that starts from an existing model: Adam at a constant rate, without augmentation."""
 
     decay: float = 0.0
     warmup: float = 0.0
@@ -141,10 +142,10 @@ class _Further(Method):
 
 @dataclass(frozen=True)
 class Labclip(_Further):
-    """Align MODEL's texts with its images by a linear layer, on the train split of DATASET (LABCLIP).
+    """Align MODEL's texts with its images by a linear layer, trained on the train split of DATASET (LABCLIP).
 
-    MODEL is a dual encoder of open_clip:, hf: or jackalope:, and stays as it is but for its text projection. DATASET is
-    a dataset, or a file of JSON lines (docs/training.md).
+    MODEL is a dual encoder of open_clip:, hf: or jackalope:; only its text projection and temperature change. DATASET
+    is a dataset, or a file of JSON lines (docs/training.md).
     """
 
     precision: Literal["auto", "float32", "bfloat16"] = "float32"
@@ -173,7 +174,7 @@ class Finetune(_Further):
     positive_loss: Literal["caption", "analogy"] = "analogy"
     lora: str = option(
         "none",
-        "Train low-rank changes, such as 16/32, instead of the whole model; none for the whole one.",
+        "Train low-rank changes, such as 16/32, instead of the whole model; none trains the whole model.",
         metavar="RANK/ALPHA",
     )
     name = "finetune"
@@ -188,7 +189,7 @@ class Finetune(_Further):
         parse_lora(self.lora)
 
     def begin(self, data: "TrainingData", model: str, device: str | None, progress: Progress = SILENT) -> Training:
-        """A dual encoder, or a cross encoder that learns which texts are true of which images."""
+        """A dual encoder with the contrastive loss, or a cross encoder with image–text matching."""
         from evaluator.models.registry import load_model
         from evaluator.training.contrastive import Contrastive, Towers, check_trainable
         from evaluator.training.matching import Matching
@@ -202,7 +203,7 @@ class Finetune(_Further):
         merge = with_lora(loaded.network, *lora, self.seed) if lora else lambda: None
         if matches:
             if listed(self.positives) and self.positive_loss != "caption":
-                raise UserError("A cross encoder learns from positives as from captions; give positive_loss='caption'.")
+                raise UserError("A cross encoder treats positives as captions; give positive_loss='caption'.")
             return Training(loaded, Matching(loaded, data, self), merge)
         return Training(loaded, Contrastive(Towers(loaded, data, self.precision), data, self), merge)
 
@@ -211,13 +212,13 @@ class Finetune(_Further):
 class Dreambooth(_Further):
     """Train the diffusion model MODEL further on images and captions of the train split of DATASET (DreamBooth).
 
-    MODEL is a Stable Diffusion 1, 2 or XL of diffusion:, or a jackalope: one. Images are prepared as its preset says:
-    name it as diffusion:MODEL,preset=pearson2025 to train on centre crops. DATASET is a dataset, or a file of JSON
-    lines (docs/training.md). There is no prior preservation (Ruiz et al. 2023; Pearson et al. 2025).
+    MODEL is a Stable Diffusion 1, 2 or XL of diffusion:, or a diffusion model of jackalope:. Its preset decides how
+    images are prepared: diffusion:MODEL,preset=pearson2025 trains on centre crops. DATASET is a dataset, or a file of
+    JSON lines (docs/training.md). There is no prior preservation (Ruiz et al. 2023; Pearson et al. 2025).
     """
 
     text_encoder: bool = option(
-        True, "Train the text encoder too, not the U-Net alone.", flag="--text-encoder/--no-text-encoder"
+        True, "Whether to train the text encoder as well as the U-Net.", flag="--text-encoder/--no-text-encoder"
     )
     name = "dreambooth"
     options = ("steps", "batch", "rate", "seed", "texts", "images_per_class", "precision", "text_encoder")
@@ -230,7 +231,7 @@ class Dreambooth(_Further):
 
         loaded: Any = load_model(model, device)
         if not isinstance(loaded, DiffusionClassifier):
-            raise UserError(f"'{model}' is no diffusion model; give one of diffusion:, or a jackalope: one.")
+            raise UserError(f"'{model}' is no diffusion model; give a diffusion: model, or a jackalope: one.")
         return Training(loaded, Denoising(loaded, data, self, self.text_encoder))
 
 

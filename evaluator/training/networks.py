@@ -27,15 +27,15 @@ from generator.base.files import read_toml
 from generator.base.streams import Stream
 
 NETWORKS = read_toml(Path(__file__).with_name("networks.toml"), "sizes of networks")
-"""Of each architecture and size."""
+"""The configuration of each architecture and size."""
 _VILT_LENGTH, _DIFFUSION_LENGTH = 40, 16
-"""Tokens that ViLT reads, and the text encoder of a diffusion model."""
+"""Minimum context length, in tokens, of ViLT and of a diffusion model's text encoder."""
 _CHANNELS = 3
 _CONSTANT = 64.0
 _NO_VARIANCE = -30.0
-"""Log variance of the latent, the least that diffusers takes."""
+"""Log variance of the latent: the minimum of diffusers."""
 _UNTOLD = 0.1
-"""The share of images that a diffusion model sees without a caption."""
+"""The share of images that a diffusion model is trained on without a caption."""
 _SHIFT = 16
 _SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
@@ -43,8 +43,8 @@ _SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 def new_model(
     architecture: str, size: str, data: TrainingData, recipe: Recipe, device: str | None, bags: bool = False
 ) -> tuple[Any, Learner]:
-    """A new model, whose weights follow the seed of the recipe, and its learner. Its context is as long as the longest
-    text needs, of training or not, so that no question is cut.
+    """A new model, with weights from the recipe's seed, and its learner. The context fits the longest text, trained on
+    or not, so that no question is truncated.
 
     bags: train a dual encoder as a bag of words (evaluator.training.data.Facts).
     """
@@ -63,15 +63,15 @@ def new_model(
 
 
 class Augmentation:
-    """Mirrors images at random, where nothing that is said depends on it, and shifts those of a step alike, by at most
-    a sixteenth of their shorter side; this keeps every binding. What leaves at an edge comes in at the other one.
+    """Augmentation that keeps every binding: mirrors images at random if `mirrored` (no text states a position), and
+    shifts all images of a step equally, by at most 1/16 of their shorter side, with wrap-around at the edges.
     """
 
     def __init__(self, seed: int, mirrored: bool):
         self._seed, self._mirrored = seed, mirrored
 
     def __call__(self, image: Tensor, place: int, step: int) -> Tensor:
-        """An image (3, h, w), changed by its place in a step and the step's number alone."""
+        """The changed image (3, h, w); the change depends only on seed, place in the step and step number."""
         if self._mirrored and Stream(self._seed, "mirror", step, place).below(2):
             image = image.flip(-1)
         stream, most = Stream(self._seed, "shift", step), min(image.shape[-2:]) // _SHIFT
@@ -80,7 +80,7 @@ class Augmentation:
 
 
 def network_config(architecture: str = "dual", size: str = "tiny", length: int = 0) -> dict[str, Any]:
-    """The `model_cfg` of open_clip, for texts of up to so many tokens or more."""
+    """The `model_cfg` of open_clip, with a context of at least `length` tokens."""
     config = deepcopy(NETWORKS[architecture][size])
     config["text_cfg"]["context_length"] = max(config["text_cfg"]["context_length"], length)
     return config
@@ -111,8 +111,8 @@ def new_open_clip(config: dict[str, Any], device: torch.device) -> OpenClipEncod
 
 
 def new_vilt(texts: Sequence[str], device: torch.device, size: str = "tiny", longest: Sequence[str] = ()) -> ViltScorer:
-    """A ViLT that knows the words of some texts and cuts none of them, nor of the `longest`. Its weights follow torch's
-    seed."""
+    """An untrained ViLT whose vocabulary is the words of `texts`. It truncates none of `texts` and `longest`. Its
+    weights follow torch's seed."""
     from transformers import ViltConfig, ViltForImageAndTextRetrieval, ViltImageProcessor
 
     network = NETWORKS["cross"][size]
@@ -128,10 +128,10 @@ def new_vilt(texts: Sequence[str], device: torch.device, size: str = "tiny", lon
 def new_diffusion(
     texts: Sequence[str], device: torch.device, size: str = "tiny", longest: Sequence[str] = ()
 ) -> DiffusionClassifier:
-    """A text-to-image model that knows the words of some texts and cuts none of them, nor of the `longest`. Its weights
-    follow torch's seed.
+    """An untrained text-to-image model whose vocabulary is the words of `texts`. It truncates none of `texts` and
+    `longest`. Its weights follow torch's seed.
 
-    Noise is added as in Ho et al. 2020, section 4; the U-Net predicts it.
+    The noise schedule is that of Ho et al. 2020, section 4; the U-Net predicts the noise.
     """
     from diffusers import DDIMScheduler, StableDiffusionPipeline, UNet2DConditionModel
     from transformers import CLIPTextConfig, CLIPTextModel
@@ -164,10 +164,10 @@ def new_diffusion(
 
 
 def identity_autoencoder(side: int) -> Any:
-    """An AutoencoderKL whose latent is the image (3, h, w) in −1 … 1 itself, within a thousandth.
+    """An AutoencoderKL whose latent is the image (3, h, w) in −1 … 1 itself, to within 0.001.
 
-    The convolutions carry x and −x, since SiLU(x) − SiLU(−x) = x, and two large constants, beside which the image does
-    not change the deviation that the normalisation divides by. The residual blocks add nothing.
+    The convolutions carry x and −x, since SiLU(x) − SiLU(−x) = x, and two large constants, which dominate the deviation
+    that the normalisation divides by. The residual blocks add 0.
     """
     from diffusers import AutoencoderKL
 
@@ -196,10 +196,9 @@ def identity_autoencoder(side: int) -> Any:
 
 
 def word_tokenizer(texts: Sequence[str], length: int, longest: Sequence[str] = ()) -> Any:
-    """BERT's tokenizer of transformers over the lower-cased words of texts; any other word is [UNK].
+    """BERT's tokenizer of transformers whose vocabulary is the lower-cased words of `texts`; other words are [UNK].
 
-    It reads `length` tokens of a text, [CLS] and [SEP] included, or as many as the longest text has, of these or of
-    `longest`, if that is more.
+    It reads at least `length` tokens, including [CLS] and [SEP], and more if a text of `texts` or `longest` has more.
     """
     from transformers import BertTokenizer
 
@@ -227,7 +226,7 @@ def with_lora(network: nn.Module, rank: int, alpha: float, seed: int) -> Callabl
     import peft
 
     names = [name for name, module in network.named_modules() if type(module) in (nn.Linear, nn.MultiheadAttention)]
-    # the projection of an attention layer is part of it
+    # skip layers inside other layers: the projection of an attention layer is part of it
     names = [name for name in names if not any(name.startswith(f"{other}.") for other in names)]
     torch.manual_seed(seed)
     config = peft.LoraConfig(r=rank, lora_alpha=alpha, target_modules=names, lora_dropout=0.0)

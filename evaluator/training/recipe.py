@@ -1,5 +1,5 @@
-"""`Recipe`: the hyperparameters of a training and what it learns from, and the presets of papers. A method
-(evaluator.training.methods) is a recipe too.
+"""`Recipe`: the hyperparameters and kinds of texts of a training; and the presets of papers. Methods
+(evaluator.training.methods) are subclasses.
 """
 
 from collections.abc import Mapping
@@ -15,27 +15,27 @@ Negative = Literal["swap", "replace", "flip", "neg"]
 Positive = Literal["swap", "replace", "converse"]
 HARD_KINDS = {"negatives": get_args(Negative), "positives": get_args(Positive)}
 """The kinds of training negatives and positives (docs/language.md)."""
-NEGATIVES = "Kinds of negatives, one of which is drawn with each caption: swap, replace, flip, neg; or none."
+NEGATIVES = "Kinds of negatives: swap, replace, flip, neg; or none. Each caption is used with one random negative."
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """Hyperparameters, and what to learn from. The defaults are those of training from scratch.
+    """Hyperparameters and kinds of training texts. The defaults are for training from scratch.
 
-    steps: how many there are; None for those of `epochs`. rate: the peak of one cycle whose share `warmup` rises, or
-    constant where `warmup` is 0. decay: of AdamW; Adam at 0. positive_loss: `caption`, where positives are captions
-    like others, or `analogy` (evaluator.training.contrastive).
+    steps: their number; None to follow from `epochs`. rate: the peak of a one-cycle schedule whose share `warmup`
+    rises, or constant if `warmup` is 0. decay: of AdamW; 0 is Adam. positive_loss: `caption`, positives are additional
+    captions, or `analogy` (evaluator.training.contrastive).
     """
 
     name: ClassVar[str] = ""
 
     epochs: int = option(25, "Passes over the data.", least=1)
     steps: int | None = option(None, "Steps, in place of --epochs.", least=1)
-    batch: int = option(96, "Images of a step.", least=1)
+    batch: int = option(96, "Images per step.", least=1)
     rate: float = option(1e-3, "Learning rate.", least=0)
     decay: float = 0.05
     warmup: float = 0.05
-    seed: int = option(0, "Seed of new weights, of the data order and of what is drawn.", least=0, most=2**32 - 1)
+    seed: int = option(0, "Seed of new weights, data order and random choices.", least=0, most=2**32 - 1)
     texts: str | None = option(
         None,
         "Kinds of training captions to learn from, such as plain,relations,graded,synonyms.  [default: plain, and "
@@ -43,11 +43,11 @@ class Recipe:
     )
     negatives: str = option("swap,flip", NEGATIVES)
     positives: str = option(
-        "none", "Kinds of positives, one of which is drawn with each caption: swap, replace, converse; or none."
+        "none", "Kinds of positives: swap, replace, converse; or none. Each caption is used with one random positive."
     )
     negative_loss: Literal["negclip", "svlc"] = option(
         "negclip",
-        "negclip: negatives are more texts of the batch's softmax; svlc: each image chooses between caption and "
+        "negclip: negatives are extra texts in the batch's softmax; svlc: each image chooses between caption and "
         "negative.",
     )
     positive_loss: Literal["caption", "analogy"] = "caption"
@@ -61,7 +61,8 @@ class Recipe:
     )
     precision: Literal["auto", "float32", "bfloat16"] = option(
         "auto",
-        "Of the network; losses are float32. auto: bfloat16 on GPUs and on processors that have it, else float32.",
+        "Precision of the network; losses are float32. auto: bfloat16 on GPUs and processors that have it, else "
+        "float32.",
     )
 
     def __post_init__(self) -> None:
@@ -75,7 +76,7 @@ class Recipe:
                 raise UserError(f"Expected the {name} to be a number from {least:g}, got {given}.")
 
     def hard_kinds(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The kinds of negatives and those of positives. Raises UserError for kinds that there are not."""
+        """The kinds of negatives, and the kinds of positives. Raises UserError for unknown kinds."""
         given = {"negatives": listed(self.negatives), "positives": listed(self.positives)}
         for what, kinds in given.items():
             for kind in kinds:
@@ -89,7 +90,7 @@ R = TypeVar("R", bound=Recipe)
 
 
 def listed(kinds: str) -> tuple[str, ...]:
-    """The names of a list that is joined by commas; none for "" and for "none".
+    """The names of a comma-separated list; () for "" and for "none".
 
     >>> listed("swap, flip"), listed("none")
     (('swap', 'flip'), ())
@@ -118,8 +119,8 @@ def parse_lora(given: str) -> tuple[int, float] | None:
 
 
 class Origin(TypedDict):
-    """Where the hyperparameters of a training come from, by name: its preset's source, choices made here, or the
-    user."""
+    """The origin of each hyperparameter of a training: published by the preset's source, chosen in the preset, or given
+    by the user."""
 
     preset: str
     source: str
@@ -136,10 +137,10 @@ def presets() -> dict[str, dict[str, Any]]:
 def from_preset(
     method: type[R], given: Mapping[str, Any], preset: str | None = None, matching: bool = False
 ) -> tuple[R, Origin]:
-    """The recipe of a preset of a method, by default its first, with the values that are given in place of its own.
+    """The recipe of a preset, by default the method's first, with the values in `given` overriding it; and its origin.
 
-    matching: for cross encoders. A method without presets has the defaults of its options. Raises UserError where
-    there is no preset of that name.
+    matching: for cross encoders. A method without presets uses the defaults of its options. Raises UserError for an
+    unknown preset.
     """
     of_method = {
         name: each
@@ -165,7 +166,7 @@ def from_preset(
 
 
 def origin_said(origin: Origin) -> str:
-    """A sentence for each group, for people."""
+    """The origin as text: a sentence for each group of hyperparameters."""
     groups = {
         f"Published ({origin['source']})": origin["published"],
         "Chosen here": origin["chosen"],

@@ -1,4 +1,4 @@
-"""`train`: a training from its source to the folder of its model."""
+"""`train`: runs a whole training, from its data to the folder of the trained model."""
 
 import logging
 import os
@@ -47,11 +47,10 @@ def train(
     """Train on the source and write the model's folder `out`; returns the record of the training.
 
     model: the spec of the model that the method starts from, "" for none. trackers: where each step is logged
-    (evaluator.runs.tracking.log_steps). origin: where the hyperparameters come from, for the record. The state is kept
-    beside `out`, so that a training that was stopped, or that a full disk ended, is continued by the same call. After
-    the end the same call trains nothing. Several processes (evaluator.training.fit) train one model, which the main one
-    writes. Raises UserError when `out` holds anything but the result of this training, when another process trains
-    into `out`, and for a model that cannot be trained so.
+    (evaluator.runs.tracking.log_steps). origin: of the hyperparameters, for the record. The checkpoint is beside `out`:
+    after a stop or a full disk, the same call resumes. A finished training is not repeated. Several processes
+    (evaluator.training.fit) train one model; the main one writes it. Raises UserError when `out` holds anything except
+    the result of this training, when another process trains into `out`, and for a model that the method cannot train.
     """
     data = source.data.of_each_class(method.images_per_class, method.seed)
     is_main = Process.from_environment().is_main
@@ -59,7 +58,7 @@ def train(
     lock = out.with_name(f".{out.name}.lock")
     with locked(lock, f"Another command is training into {out}; choose another --out.") if is_main else nullcontext():
         known = {"method": method.name, **source.record}
-        finished(out, known)  # a folder of something else is refused before a model is loaded
+        finished(out, known)  # refuses a folder with other contents before a model is loaded
         training = method.begin(data, model, device, progress if is_main else SILENT)
         learner = training.learner
         check_savable(training.model)
@@ -75,7 +74,7 @@ def train(
         if (record := finished(out, about)) is not None:
             logger.info(f"{out} is finished: it holds the result of this training.")
             if is_main:
-                checkpoint.forget()  # a kill after the model was written left it
+                checkpoint.forget()  # left by a kill after the model was written
             return record
         join(learner.network, learner.device, method.batch)
         trained = sum(p.numel() for p in learner.network.parameters() if p.requires_grad)
@@ -96,10 +95,9 @@ def train(
 
 
 def finished(out: Path, about: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The record of the training whose result `out` holds, None where it is empty.
+    """The record of the finished training in `out`; None if `out` is empty or missing.
 
-    about: the record of the training that is asked for, but for its results. Raises UserError where `out` holds
-    anything else.
+    about: the expected record without results. Raises UserError if `out` holds anything else.
     """
     if not out.exists() or not any(out.iterdir()):
         return None
@@ -111,7 +109,7 @@ def finished(out: Path, about: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def _write(model: Any, record: dict[str, Any], out: Path) -> None:
     draft = out.with_name(f".{out.name}.draft")
-    shutil.rmtree(draft, ignore_errors=True)  # what a kill left
+    shutil.rmtree(draft, ignore_errors=True)  # left by a kill
     draft.mkdir(parents=True)
     try:
         save_model(model, draft)
@@ -122,20 +120,20 @@ def _write(model: Any, record: dict[str, Any], out: Path) -> None:
 
 
 def check_savable(model: Any) -> None:
-    """Raise UserError for a model whose trained weights could not be loaded again as `jackalope:`."""
+    """Raise UserError for a model that could not be loaded as `jackalope:` after training."""
     if isinstance(model, OpenClipEncoder):
         try:
             check_plain_sizes(model.config, str(model.info["weights"]))
         except UserError:
             raise UserError(
                 f"'{model.info['weights']}' takes a tower or a tokenizer of another library, which `score train` does "
-                "not write; give an architecture of open_clip alone, such as ViT-B-32, or the same model as hf:."
+                "not write; give a pure open_clip architecture, such as ViT-B-32, or the same model as hf:."
             ) from None
 
 
 def save_model(model: Any, folder: Path) -> None:
-    """Write weights, configuration and preprocessing into a folder that exists, as the model's library does. Raises
-    OSError.
+    """Write weights, configuration and preprocessing into an existing folder, in the format of the model's library.
+    Raises OSError.
     """
     network: Any = model.network.eval()
     if isinstance(model, OpenClipEncoder):

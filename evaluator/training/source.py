@@ -1,11 +1,11 @@
-"""`Source`: what a training learns from, and what its record says of it; the train split of a benchmark, all of some
-benchmarks, or a corpus made elsewhere: a file of JSON lines with captions, negatives and positives of images beside it.
+"""`Source`: the data of a training and its description for the record. A source is the train split of a benchmark, all
+splits of some benchmarks, or a corpus made elsewhere: JSON lines with texts of images that lie beside the file.
 
     {"image": "images/0001.jpg", "caption": "a red car", "negatives": {"replace": ["a blue car"]}, "positives": {"swap":
     []}}
 
-An image may have several lines. `negatives` and `positives` may be left out; their keys are the kinds of training
-texts. A negative that is a caption or a positive of its image, in any line, is left out.
+An image may have several lines. `negatives` and `positives` are optional; their keys are the kinds of training texts.
+A negative that is a caption or a positive of its image, in any line, is skipped.
 """
 
 import hashlib
@@ -40,7 +40,8 @@ Named = tuple[tuple[tuple[str, str], ...], str]
 
 @dataclass(frozen=True)
 class Source:
-    """Data; `record`, their name, digests and certificate; and what they show, None where that is not known."""
+    """Training data. record: their name, digests and certificate. exposure: what the used data show; None if
+    unknown."""
 
     data: TrainingData
     record: dict[str, str]
@@ -48,12 +49,12 @@ class Source:
 
 
 def benchmark_source(world: World, benchmark: Benchmark, recipe: Recipe) -> Source:
-    """The train split of a benchmark: captions of the recipe's kinds (`default_kinds` where it names none), with their
+    """The train split of a benchmark: captions of the recipe's kinds (`default_kinds` if it names none), with their
     negatives and positives.
 
     Raises UserError when the certificate in its folder says `failed`, when the train split is empty, when an item of
-    the protocol train is not of the split train, or its scene is not, and for kinds that there are not. The default
-    negatives of a method are those of them that there are.
+    the protocol train or its scene is not in the split train, and for kinds that the benchmark lacks. Kinds of the
+    method's default negatives may be missing.
     """
     record = describe(world, benchmark)
     negatives, positives = recipe.hard_kinds()
@@ -80,7 +81,7 @@ def benchmark_source(world: World, benchmark: Benchmark, recipe: Recipe) -> Sour
         elif kind in positives:
             image.captions[of][1].append(text_id)
     asked = f"{benchmark.folder} with --texts {','.join(sorted(set(kind_of.values())))}"
-    if negatives and not there["n"]:  # as of class lists, which presets train on too
+    if negatives and not there["n"]:  # such as class lists, which presets also train on
         logger.info(f"{asked} has no negatives: --negatives {recipe.negatives} changes nothing.")
     elif recipe.negatives != type(recipe).negatives:
         check_hard_kinds(asked, "negatives", negatives, there["n"])
@@ -91,19 +92,19 @@ def benchmark_source(world: World, benchmark: Benchmark, recipe: Recipe) -> Sour
 
 
 def check_hard_kinds(where: str, name: str, asked: Collection[str], there: Collection[str]) -> None:
-    """Raise UserError for kinds of negatives or positives, by `name`, that what is learnt from lacks."""
+    """Raise UserError for `asked` kinds of negatives or positives (`name`) that the data `where` lack."""
     if lacking := [kind for kind in asked if kind not in there]:
         has = ",".join(sorted(there)) or "none"
         raise UserError(f"{where} has no {name} of the kind {lacking[0]}; it has {has}: give --{name} {has}.")
 
 
 def whole_source(benchmarks: Sequence[tuple[World, Benchmark]]) -> Source:
-    """What a stand-in for CLIP learns from: all bindings of some benchmarks, as a bag of words.
+    """The data of a stand-in for CLIP: all bindings of some benchmarks, as a bag of words.
 
-    The scenes are those that a text names as one object, or as two objects whose exchange of values another text names
-    too. An image is described by every text that has the words of such a true one, in any order: a red cube and a blue
-    cone also by "a blue cube and a red cone". So a pair's texts tell its words alone, and nothing teaches which value
-    belongs to which object. Raises UserError where there is no such text.
+    Uses scenes with a true text that names one object, or two objects if another text names them with exchanged values.
+    The captions of an image are all texts with the same words as such a text, in any order: for a red cube and a blue
+    cone also "a blue cube and a red cone". So the texts of a pair give only its words, and nothing teaches which value
+    belongs to which object. Raises UserError if there is no such text.
     """
     records = [describe(world, benchmark) for world, benchmark in benchmarks]
     described: list[tuple[Images, str, Described]] = []
@@ -127,15 +128,15 @@ def whole_source(benchmarks: Sequence[tuple[World, Benchmark]]) -> Source:
         words |= {text: benchmark.text_of[text] for text in named}
     if not described:
         raise UserError(
-            "No text of these benchmarks names one object, or two whose exchange of values is named too (as the pool "
-            "of `retrieval` does)."
+            "No text of these benchmarks names one object, or two objects that another text names with exchanged "
+            "values (as the pool of `retrieval` does)."
         )
     record = {name: "+".join(each[name] for each in records) for name in ("name", "benchmark", "world", "certificate")}
     return Source(collect(described, words, mirrored=True), record, lambda used: _exposure(benchmarks, used))
 
 
 def _exposure(benchmarks: Sequence[tuple[World, Benchmark]], data: TrainingData) -> Exposure | None:
-    """What images and texts of benchmarks show: each benchmark's own."""
+    """What the used images and texts show, united over benchmarks; None if unknown for any of them."""
     found = Exposure()
     for world, benchmark in benchmarks:
         own = data.of([i for i, (where, _) in enumerate(data.images) if where is world])
@@ -147,7 +148,7 @@ def _exposure(benchmarks: Sequence[tuple[World, Benchmark]], data: TrainingData)
 
 
 def describe(world: World, benchmark: Benchmark) -> dict[str, str]:
-    """What a record says of a benchmark. Raises UserError where its certificate in the folder says `failed`."""
+    """The entry of a benchmark in the record. Raises UserError if the certificate in its folder says `failed`."""
     certificate = found_certificate(benchmark, world)
     if certificate.startswith("failed"):
         raise UserError(
@@ -163,8 +164,8 @@ def describe(world: World, benchmark: Benchmark) -> dict[str, str]:
 
 
 def default_kinds(benchmark: Benchmark) -> tuple[str, ...]:
-    """The kinds of training captions to learn from: plain ones, and relations where relations are held out; all kinds
-    where a benchmark has no plain ones.
+    """The default kinds of training captions: plain, and relations if relations are held out; all kinds if the
+    benchmark has none of these.
     """
     there = tuple(sorted(set(benchmark.items_of(TRAIN)["kind"].to_pylist())))
     related = bool((benchmark.holdout or {}).get("triples"))
@@ -173,14 +174,14 @@ def default_kinds(benchmark: Benchmark) -> tuple[str, ...]:
 
 
 def says_where(benchmark: Benchmark, texts: Collection[str]) -> bool:
-    """Whether some of these texts state a relation, or have no form that would tell: mirroring could make them
+    """Whether any of these texts states a relation or has no recorded form, so that mirroring an image could make it
     false."""
     form_of = dict(rows_of(benchmark.texts, "text_id", "form"))
     return any(form_of[text] is None or json.loads(form_of[text]).get("relations") for text in texts)
 
 
 def _kinds_of(benchmark: Benchmark, kinds: Collection[str]) -> dict[str, str]:
-    """The kind of each training item of these kinds."""
+    """The training items of these kinds (`default_kinds` if empty), each with its kind."""
     found: dict[str, str] = dict(rows_of(benchmark.items_of(TRAIN), "item_id", "kind"))
     if not found:
         raise UserError(
@@ -197,7 +198,8 @@ def _kinds_of(benchmark: Benchmark, kinds: Collection[str]) -> dict[str, str]:
 
 
 def _check_split(benchmark: Benchmark) -> None:
-    """Training data are the items of protocol train, over the scenes of split train: the judge's definition too."""
+    """Raise UserError unless the items of protocol train are of split train, with scenes of split train. The judge uses
+    the same definition."""
     items = benchmark.items_of(TRAIN)
     astray = items.filter(pc.fill_null(pc.not_equal(items["split"], TRAIN), True))["item_id"].to_pylist()
     train = set(items["item_id"].to_pylist())
@@ -212,7 +214,7 @@ def _check_split(benchmark: Benchmark) -> None:
 
 
 def _named(form: dict[str, Any]) -> tuple[Named, ...]:
-    """The values and category of the one or two objects that a text names; nothing where it states anything else."""
+    """The values and category of the one or two objects that a text names; () if it states anything else."""
     keys = {key for mention in form["objects"] for key in mention}
     if form.keys() > {"objects"} or not keys <= {"category", "attributes"} or len(form["objects"]) > 2:
         return ()
@@ -220,7 +222,7 @@ def _named(form: dict[str, Any]) -> tuple[Named, ...]:
 
 
 def _is_whole(texts: Collection[tuple[Named, ...]]) -> bool:
-    """Whether texts of the same words name the exchange of values of every pair that they name."""
+    """Whether texts of the same words include, for each pair of objects, the pair with exchanged values."""
     found = {frozenset(named) for named in texts}
     swaps = {frozenset({(b[0], a[1]), (a[0], b[1])}) for a, b in (named for named in texts if len(named) == 2)}
     return swaps <= found
@@ -242,13 +244,13 @@ class _Line(Declared):
 
 
 def corpus_source(path: Path, recipe: Recipe) -> Source:
-    """Read the corpus whose JSON lines are in `path`. Its images count as shown, and what the noun phrases of its
-    captions name; what else the images show is not known.
+    """Read a corpus of JSON lines from `path`. Its exposure is its images and the noun phrases of its texts; what else
+    the images show is unknown.
 
-    Raises UserError for a line that is not as described above, with its number, for kinds of negatives and positives
-    that no line has, and for kinds of captions, which a corpus has none of.
+    Raises UserError for an invalid line, with its number, for kinds of negatives and positives that no line has, and
+    for `texts`, since a corpus has no kinds of captions.
     """
-    check_installed("textblob")  # whose lexicon reads the captions after the training
+    check_installed("textblob")  # for the noun phrases of captions, after the training
     if recipe.texts:
         raise UserError(f"{path} is a corpus, whose captions have no kinds; leave --texts out.")
     negatives, positives = recipe.hard_kinds()

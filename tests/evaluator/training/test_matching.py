@@ -121,7 +121,7 @@ def test_captions_that_would_be_cut_and_positives_with_another_loss_are_refused(
     short = f"vilt:{make_vilt(tmp_path / 'short', max_position_embeddings=8)}"
     with pytest.raises(UserError, match=r"The model reads 8 tokens and \d+ of \d+ training texts need up to \d+"):
         trains(QUICK, short)
-    with pytest.raises(UserError, match="learns from positives as from captions; give positive_loss='caption'"):
+    with pytest.raises(UserError, match="treats positives as captions; give positive_loss='caption'"):
         trains(replace(QUICK, positives="swap"), vilt)
 
 

@@ -116,7 +116,7 @@ def test_what_processes_cannot_share_is_refused(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(UserError, match="at least one image for each of the 4 processes, got a batch of 3"):
         join(plain, CPU, 3)
     with pytest.raises(
-        UserError, match="The model has batch normalisation, which several processes share on GPUs alone"
+        UserError, match="The model has batch normalisation, which several processes can share only on GPUs"
     ):
         join(normalised, CPU, 4)
     with pytest.raises(UserError, match="The 4 processes need a GPU each, not all cuda:7; leave --device out"):
