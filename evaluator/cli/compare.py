@@ -26,7 +26,7 @@ Row = dict[str, Any]
     metavar="POINTS",
     help="Also print how many block seeds or items are needed to detect a difference of POINTS percentage points.",
 )
-@click.option("--metric", help="Compare this metric, such as 'brittleness'.  [default: the main one of each protocol]")
+@click.option("--metric", help="Compare this metric, such as 'brittleness'.  [default: each protocol's main metric]")
 @click.option("--full", is_flag=True, help="Print every row, and the rankings of two models too.")
 @click.option("--out", type=NEW_FILE, help="CSV file to write all rows to.")
 @JSON

@@ -60,7 +60,7 @@ def _wide(table: "Table") -> int:
 
 
 def _console(width: int | None = None) -> "Console":
-    """Rich's console; only its own styles control the terminal."""
+    """A Rich console that escapes control characters in text: only Rich's own styles control the terminal."""
     from rich.console import Console
     from rich.segment import Segment
 

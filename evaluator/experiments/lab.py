@@ -204,8 +204,8 @@ class Lab:
         return trained[scores.index(max(scores))]
 
     def best_rate(self, rates: Sequence[str], train: str, run: str, model: Model, splits: Sequence[str]) -> str:
-        """The option `--rate` with which the command `train` makes the `best` model; nothing where rates are none, or
-        `train` has one.
+        """The option `--rate` with which the command `train` makes the `best` model; "" if `rates` is empty or `train`
+        already has the option.
 
         run: a `score run` command without `--model`. model: what the training starts from.
         """

@@ -72,7 +72,7 @@ class Stage:
 
     @property
     def command(self) -> str:
-        """Such as "gen render" or "score train scratch"."""
+        """The name of the command, such as "gen render" or "score train scratch"."""
         return _command(self.words)
 
     @property

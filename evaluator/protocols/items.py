@@ -107,8 +107,8 @@ class Items:
         """The best true and the best false candidate of the first image: arrays (n,) true, true_text, false,
         false_text.
 
-        true and false are scores, nan where they are not graded; true_text and false_text are text ids. Slots c against
-        n; of a pair of images 0 against 1.
+        true and false are scores, nan if scores are not graded; true_text and false_text are text ids. Compares slot c
+        with n; for a pair of images, slot 0 with 1.
         """
         rows = np.arange(len(self))
         columns: dict[str, np.ndarray] = {}

@@ -97,7 +97,7 @@ def make_folds(benchmark: Benchmark, protocol: str, by_atoms: bool) -> list[Fold
 
 
 def _groups(benchmark: Benchmark, protocol: str, by_atoms: bool) -> dict[tuple[str, int | None], list[Sequence[str]]]:
-    """The members of each split, or split and number of atoms: an image, its caption and its cluster."""
+    """The members (image, caption, cluster) of each split, or with `by_atoms` of each split and number of atoms."""
     captions = benchmark.candidates.filter((pc.field("slot") == "c") & pc.field("truth"))
     items = benchmark.items_of(protocol).select(["item_id", "split", "cluster_id"]).to_pandas()
     counts = benchmark.texts.select(["text_id", *COUNTS]).to_pandas()

@@ -78,7 +78,7 @@ class AnswersRecord(TypedDict):
 
 
 class RunRecord(TypedDict, total=False):
-    """run.json."""
+    """The contents of run.json."""
 
     model: str
     benchmark: str
@@ -198,7 +198,7 @@ class FactorsRecord(TypedDict, total=False):
 
 
 class ResultsRecord(TypedDict, total=False):
-    """results.json."""
+    """The contents of results.json."""
 
     model: str
     benchmark: str

@@ -50,7 +50,7 @@ class Estimate:
 
 INTERVALS = (("low", "high"), ("low_fixed", "high_fixed"), ("low_drawn", "high_drawn"))
 NOTHING = Estimate(np.nan, np.nan, np.nan, 0, 0)
-"""The estimate of no items."""
+"""The estimate for an empty set of items."""
 Grouping = Clusters | np.ndarray
 """Clusters of items with their bindings, or only names (n,) of clusters."""
 

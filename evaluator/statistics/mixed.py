@@ -24,7 +24,7 @@ _SPREADS = np.array([0.1, 0.7, 1.4, 2.1, 3.0, 4.2])  # in logits; at 4.2 nearly 
 _MAIN_SPREADS = np.array([0.1, 0.8, 1.6, 2.8])  # of values, and of objects
 _HELD = 2.0  # prior of held values and objects, so that one without errors has a finite effect
 _NEGLIGIBLE = 5.0  # grid points e^5 times less likely than the best change no digit
-_UNLIKELY, _ENOUGH, _REFINEMENTS = 0.005, 3, 3  # the grid is refined while at most three points are likely
+_UNLIKELY, _ENOUGH, _REFINEMENTS = 0.005, 3, 3  # an axis is refined while at most 3 points are likely
 _NODES = np.linspace(
     -4.5, 4.5, 7
 )  # standard deviations from the mode at which the posterior of the constant is evaluated

@@ -219,8 +219,8 @@ def with_lora(network: nn.Module, rank: int, alpha: float, seed: int) -> Callabl
     """Freeze a network and add trainable low-rank changes (Hu et al. 2022, by the library peft) to its linear and
     attention layers, in place, scaled by alpha / rank.
 
-    The first output does not change. Returns a function that adds the changes to the weights, so that the network has
-    its own layers again. Raises UserError where peft is not installed.
+    Initially the output does not change. Returns a function that merges the changes into the weights and restores the
+    original layers. Raises UserError if peft is not installed.
     """
     check_installed("peft")
     import peft

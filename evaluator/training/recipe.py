@@ -39,7 +39,7 @@ class Recipe:
     texts: str | None = option(
         None,
         "Kinds of training captions to learn from, such as plain,relations,graded,synonyms.  [default: plain, and "
-        "relations where they are held out]",
+        "relations if relations are held out]",
     )
     negatives: str = option("swap,flip", NEGATIVES)
     positives: str = option(

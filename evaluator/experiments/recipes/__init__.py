@@ -1,1 +1,1 @@
-"""The experiments that are shipped. Each has a module with the scales and the loops over its stages."""
+"""The built-in experiments: a module for each, with its scales and the loops over its stages."""
