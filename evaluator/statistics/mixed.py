@@ -22,7 +22,7 @@ from evaluator.statistics.marginal import Cells, Fit, Population
 
 _SPREADS = np.array([0.1, 0.7, 1.4, 2.1, 3.0, 4.2])  # in logits; at 4.2 nearly all shares are near 0 or 1
 _MAIN_SPREADS = np.array([0.1, 0.8, 1.6, 2.8])  # of values, and of objects
-_HELD = 2.0  # prior of held values and objects, so that one without errors has a finite effect
+_HELD = 2.0  # prior spread of held values and objects, so that one without errors has a finite effect
 _NEGLIGIBLE = 5.0  # grid points e^5 times less likely than the best change no digit
 _UNLIKELY, _ENOUGH, _REFINEMENTS = 0.005, 3, 3  # an axis is refined while at most 3 points are likely
 _NODES = np.linspace(
