@@ -1,1 +1,1 @@
-"""Tables, figures and pages."""
+"""Tables, figures and HTML pages of results."""

@@ -1,7 +1,7 @@
-"""Figures of results: one Vega-Lite specification each, which the page, notebooks and papers draw.
+"""Figures of results as Vega-Lite specifications, for the page, notebooks and papers.
 
-charts/*.json are the kinds of panels; this module says which records a panel draws. Specifications stay dictionaries,
-since Altair's objects copy and check their data at each step, which took most of the time of a page.
+charts/*.json hold a template for each kind of panel; this module selects a panel's records. Specifications are plain
+dictionaries: Altair's objects copy and validate their data at each step, which took most of a page's time.
 """
 
 import json
@@ -28,15 +28,15 @@ Row = Any
 """A row of results, a fit, or a cell."""
 Spec = dict[str, Any]
 Panels = Mapping[str, list[dict[str, Any]]]
-"""The records of each panel by its title: a mark each, with shares in percent."""
+"""{title of a panel: its records}. A record is one mark of the chart; shares are in percent."""
 COLUMN, TEXT = 238, 500
-"""Widths of a paper's column and of its text, in points."""
-_MARK, _LETTER = 30, 4.6  # of an entry of the legend, points
+"""Widths of a paper's column and of its full text, in points."""
+_MARK, _LETTER = 30, 4.6  # widths of a legend entry's mark and of a letter, in points
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 
 
 def _shown(part: Any) -> Any:
-    """A part of a specification without control characters, at which the converter of charts aborts."""
+    """Escapes control characters in a part of a specification: the chart converter aborts at them."""
     if isinstance(part, dict):
         return {name: _shown(value) for name, value in part.items()}
     if isinstance(part, list):
@@ -46,8 +46,8 @@ def _shown(part: Any) -> Any:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure. name: that of its files and its link. about: what it shows, for the caption and for who cannot see it.
-    kind: that of its panels, a file of charts/. encoding: what differs from there."""
+    """A figure. name: used for its files and its link. about: its caption, which screen readers read too. kind:
+    the template of its panels, a file of charts/. encoding: overrides parts of the template's encoding."""
 
     name: str
     title: str
@@ -57,8 +57,8 @@ class Figure:
     encoding: Spec
 
     def spec(self) -> Spec:
-        """The specification of Vega-Lite: panels side by side, at most three, as wide as a column of a paper for one
-        panel, else as its text."""
+        """The Vega-Lite specification, with at most three panels side by side. As wide as a paper's column for one
+        panel, else as a paper's text."""
         columns = min(3, len(self.panels))
         room = COLUMN if columns == 1 else TEXT
         width = room / columns - 45
@@ -77,20 +77,20 @@ class Figure:
         return {"$schema": _SCHEMA, **_shown(whole)}
 
     def chart(self) -> "altair.ConcatChart":
-        """The chart of Altair, which notebooks show."""
+        """The figure as an Altair chart, for notebooks."""
         import altair
 
         return altair.ConcatChart.from_dict(self.spec())
 
     def svg(self) -> str:
-        """The figure as text of SVG."""
+        """The figure as SVG text."""
         import vl_convert
 
         svg: str = vl_convert.vegalite_to_svg(self.spec())
         return svg
 
     def files(self) -> dict[str, bytes]:
-        """The contents of SVG, PDF and PNG, by suffix."""
+        """{suffix: contents} of the SVG, PDF and PNG files."""
         import vl_convert
 
         svg = self.svg()
@@ -108,7 +108,7 @@ def _chart(name: str) -> Spec:
 
 
 def _filled(part: Any, records: Sequence[Mapping[str, Any]]) -> Any:
-    """A part of a chart in which a `sort` or `domain` that is "values" has the values of its field in the records, in
+    """Replace a `sort` or `domain` of "values" in a part of a chart with the values of its field in the records, in
     their order."""
     if isinstance(part, list):
         return [_filled(each, records) for each in part]
@@ -136,8 +136,8 @@ def write_figures(made: Sequence[Figure], folder: Path) -> list[Path]:
 
 
 def figures(entries: Sequence[Results]) -> list[Figure]:
-    """All figures that pooled results (evaluator.analysis.pooling) have numbers for. The names of models
-    have their marks."""
+    """All figures for which pooled results (evaluator.analysis.pooling) have numbers. Model names include
+    their marks."""
     named = [{**each, "model": marked(each["model"], each)} for each in entries]
     protocols = dict.fromkeys(row["protocol"] for entry in named for row in entry["rows"])
     draws: tuple[Callable[[Sequence[Results], str], list[Figure]], ...] = (
@@ -151,7 +151,7 @@ def figures(entries: Sequence[Results]) -> list[Figure]:
 
 
 def numbered(made: Sequence[Figure]) -> list[Figure]:
-    """Figures whose names and files are distinct: a number ends a name and a title that repeat."""
+    """Make the names and files of figures distinct: append a number to a repeated name and its title."""
     found: dict[str, Figure] = {}
     for each in made:
         name, title, n = each.name, each.title, 1
@@ -163,7 +163,7 @@ def numbered(made: Sequence[Figure]) -> list[Figure]:
 
 
 def _benchmark(entries: Sequence[Results]) -> list[str]:
-    """The label `benchmark`, where a model was asked several."""
+    """["benchmark"] if a model was asked several benchmarks, else []."""
     asked = {(entry["model"], entry["benchmark"]) for entry in entries}
     return ["benchmark"] if len(asked) > len({model for model, _ in asked}) else []
 
@@ -195,7 +195,7 @@ def _of_splits(name: str, title: str, lines: Sequence[Line], labels: Sequence[st
         panel = ", ".join(str(line.first[label]) for label in labels if line.first[label]) or "all"
         rows = (line.rows[split] for split in splits if split in line.rows)
         panels.setdefault(panel, []).extend(_record(row, line.entry["model"], row["split"]) for row in rows)
-    about = "By split, with intervals. Ribbon: range over blocks, or over the trainings of one. Dashed: chance."
+    about = "By split, with intervals. Ribbon: range over blocks, or over the trainings of one block. Dashed: chance."
     return _some(name, title, about, "splits", panels)
 
 
@@ -220,10 +220,11 @@ _ATOMS = {"x": {"field": "x", "type": "ordinal", "title": "atoms", "axis": {"lab
 
 
 def by_count(entries: Sequence[Results], protocol: str) -> list[Figure]:
-    """A figure for each model: R@1 by one count, a line for each value of another, a panel for each skill and two
-    counts.
+    """A figure for each model: R@1 by one count. A panel for each skill, level and pair of counts; a line for each
+    value of the other count.
 
-    A panel names the slope β of its count for each split: the skill load, in points an atom (COMPASS, section E).
+    A panel's title gives the slope β of its count for each split: the skill load, in points per atom (COMPASS, section
+    E).
     """
     of = ["model", *_benchmark(entries)]
     return [
@@ -248,19 +249,19 @@ def _by_count(entry: Results, protocol: str, place: str, named: str) -> list[Fig
             for value, place_ in sorted({(cell[by], cell[x]) for cell in part}):
                 chosen = [cell for cell in part if (cell[by], cell[x]) == (value, place_)]
                 panels.setdefault(panel, []).append(_record(_mean(chosen), str(value), place_))
-    about = "R@1 by the atoms of a caption. β: points an atom; * p < .005, ** p < .001."
+    about = "R@1 by the atoms of a caption. β: points per atom; * p < .005, ** p < .001."
     return _some(f"load-{protocol}-{place}", f"Skill loads of {protocol}, {named}", about, "splits", panels, _ATOMS)
 
 
 def _slopes(fits: Sequence[Row], count: str) -> str:
-    """The slopes of a count by split, with stars after correction; "" where no fit has one."""
+    """The slopes of a count by split, with corrected stars; "" if no fit has the count."""
     slopes = {fit["split"]: fit["coefficients"][count] for fit in fits if count in fit["coefficients"]}
     found = [f"{name} {slopes[name]['beta']:+.2f}{slopes[name]['stars_corrected']}" for name in reported_splits(slopes)]
     return f"\nβ: {', '.join(found)}" if found else ""
 
 
 def _mean(cells: Sequence[Row]) -> Row:
-    """The mean over the items of some cells, as a row."""
+    """The mean of cells, weighted by their items, as a row."""
     items = sum(cell["items"] for cell in cells)
     return {"value": sum(cell["value"] * cell["items"] for cell in cells) / items, "unit": "share", "items": items}
 
@@ -275,7 +276,7 @@ def by_error(entries: Sequence[Results], protocol: str) -> list[Figure]:
         for row in rows:
             panel = ", ".join([entry["model"], *(str(row[name]) for name in several if row[name])])
             panels.setdefault(panel, []).append(_record(row, row["error"], row["split"]))
-    about = "What the chosen text is where it is false: shares of predictions are of all answers, others of wrong ones."
+    about = "Kinds of chosen false texts. Shares of predictions are of all answers, other shares of wrong answers."
     return _some(f"errors-{protocol}", f"Kinds of errors of {protocol}", about, "errors", panels)
 
 
@@ -292,7 +293,7 @@ def by_rewording(entries: Sequence[Results], protocol: str) -> list[Figure]:
                 point[axes[row["metric"]]] = None if row["value"] is None else 100 * row["value"]
     panels = by_key((panel, point) for (panel, *_), point in points.items() if {"x", "y"} <= set(point))
     encoding = {axis: _percent(title) for title, axis in axes.items()}
-    about = "Below on the right are models that are right on captions however they are worded."
+    about = "Models at the lower right answer correctly, however a caption is worded."
     title = "Brittleness against augmented accuracy"
     return _some(f"rewording-{protocol}", title, about, "points", panels, encoding)
 
@@ -310,8 +311,8 @@ def gaps(entries: Sequence[Results]) -> list[Figure]:
 
 
 def differences(comparison: Mapping[str, Any]) -> list[Figure]:
-    """The paired differences of `score compare`, a panel for each split; and where the lead changes, a panel for each
-    pair of models, with its splits."""
+    """Two figures of `score compare`: the paired differences, a panel for each split; and changes of the lead, a panel
+    for each pair of models and question, by split."""
     of_splits: dict[str, list[Spec]] = {}
     of_flips: dict[str, list[Spec]] = {}
     same = ("protocol", "metric", "kind", "skill", "first", "second")
@@ -333,10 +334,10 @@ def differences(comparison: Mapping[str, Any]) -> list[Figure]:
 def grid(title: str, cells: Sequence[Mapping[str, Any]]) -> list[Figure]:
     """Accuracy by value and object, a panel for each model; the held-out block is framed.
 
-    cells: `model`, `value`, `object`, `share` (0..1), `items`, `held_out` of each.
+    cells: dictionaries with `model`, `value`, `object`, `share` (0..1), `items` and `held_out`.
     """
     panels = by_key((cell["model"], {**cell, "percent": round(100 * cell["share"])}) for cell in cells)
-    about = "Percent right of the items whose scene shows the value with the object. Framed: held out of training."
+    about = "Percent of right answers on items whose scene shows the value on the object. Framed: held out of training."
     return _some(f"grid-{title}", f"Values and objects, {title}", about, "grid", panels)
 
 
@@ -364,8 +365,8 @@ def by_frequency(title: str, atoms: Sequence[Mapping[str, Any]], splits: Sequenc
 
 
 def by_overlap(title: str, panels: Mapping[str, Mapping[str, Mapping[str, float | None]]]) -> list[Figure]:
-    """Shares of bindings of true and of false captions that a corpus shows, in percent: a panel for each set of
-    samples, of which `panels` has the shares (evaluator.audits.familiarity.samples.shares)."""
+    """Percent of the bindings in true and in false captions that a corpus shows: a panel for each set of samples.
+    panels: {set: its shares, 0..1} (evaluator.audits.familiarity.samples.shares)."""
     made = {
         name: [
             {"x": side, "series": match, "order": i, "value": 100 * (sides[side][match] or 0)}
@@ -379,11 +380,11 @@ def by_overlap(title: str, panels: Mapping[str, Mapping[str, Mapping[str, float 
 
 
 def embedding_maps(title: str, record: Mapping[str, Any]) -> list[Figure]:
-    """The places that `score embeddings` found (embeddings.json): a figure of texts and one of images, a panel for
-    each model."""
+    """Maps of embeddings from `score embeddings` (embeddings.json): a figure of texts and a figure of images, with a
+    panel for each model."""
     classes = {each["caption"]: each["split"] for each in record["texts"]}
     names = dict(zip(classes, short_captions(list(classes)), strict=True))
-    about = "Neighbours are alike to the model (t-SNE by cosine). Shapes: the first split of a caption."
+    about = "Close points have similar embeddings (t-SNE by cosine). Shapes: the first split of a caption."
     made = []
     for what in ("texts", "images"):
         captions = [each["caption"] for each in record[what]]
@@ -399,19 +400,19 @@ def embedding_maps(title: str, record: Mapping[str, Any]) -> list[Figure]:
 
 
 def by_probe(record: Mapping[str, Any]) -> list[Figure]:
-    """What images, texts and their alignment tell of each factor by split (probe.json of `score probe`), a panel for
-    each factor and model."""
+    """Probe accuracy from images, texts and their alignment, by split (probe.json of `score probe`): a panel for each
+    factor and model."""
     panels = by_key(
         (f"{row['factor']}, {model}", _record({**row, "unit": "share"}, row["place"], row["split"]))
         for model, found in record["models"].items()
         for row in found["rows"]
     )
-    about = "How often a linear probe of each tower, and the alignment of both, tells a factor. Dashed: chance."
+    about = "Accuracy of a linear probe on each tower, and of the alignment of both, for each factor. Dashed: chance."
     return _some("probe", f"Probes, {record['name']}", about, "splits", panels)
 
 
 def short_captions(captions: Sequence[str]) -> list[str]:
-    """Captions without the words that all have, where this tells them apart.
+    """Remove the words that all captions share, if the captions stay distinct.
 
     >>> short_captions(["a photo of a red cube", "a photo of a blue cube", "a photo of a red cone"])
     ['red cube', 'blue cube', 'red cone']
@@ -423,7 +424,7 @@ def short_captions(captions: Sequence[str]) -> list[str]:
 
 
 def _record(row: Row, series: str, x: Any, group: str = "") -> Spec:
-    """A mark of a chart: numbers in percent, None where there is none, and the value as tables say it."""
+    """A record for one mark of a chart: numbers in percent, None if missing, and the value as text, as in tables."""
     columns = {"value": "value", "low": "low", "high": "high", "chance": "chance"}
     over = "blocks" if row.get("min_blocks") is not None else "runs"
     columns |= {"least": f"min_{over}", "most": f"max_{over}"}

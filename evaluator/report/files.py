@@ -1,5 +1,5 @@
-"""Files of results: LaTeX of each protocol beside a run, every row as CSV beside a page, and the metadata of a model
-card (`model-index` of Hugging Face)."""
+"""Write results as files: LaTeX tables in a run's folder; CSV, LaTeX and Markdown beside a page; and the metadata of a
+model card (Hugging Face's `model-index`)."""
 
 import re
 from collections.abc import Sequence
@@ -22,24 +22,24 @@ from generator.base.tables import write_csv
 
 _TASK = ("image-text-matching", "Image-text matching")
 _ARGUMENTS = ("kind", "skill", "level", "error", "low", "high", "speaks_of", "chance", "items", "clusters", "unscored")
-"""What stands beside a value: what it is of, its interval (0..1) and of what population that speaks, its chance level
-and how many items it is over."""
+"""Columns written with a value: its labels, its interval (0..1) and the population that the interval speaks of, its
+chance level and its numbers of items."""
 
 
 def write_latex(results: Results, folder: Path) -> None:
-    """Write tables/PROTOCOL.tex of a run, for each protocol that the results have rows of."""
+    """Write tables/PROTOCOL.tex of a run for each protocol in the results."""
     for name, text in latex_tables(results).items():
         write_text(tables_folder(folder) / f"{name}.tex", text)
 
 
 def latex_tables(results: Results) -> dict[str, str]:
-    """The text of a .tex file for each protocol that the results have rows of, by its name."""
+    """{protocol: text of its .tex file} for each protocol in the results."""
     return {name: _document(results, name) for name in dict.fromkeys(row["protocol"] for row in results["rows"])}
 
 
 def write_pooled(entries: Sequence[Results], page: Path) -> tuple[Path, Path]:
     """Write the rows of pooled entries (evaluator.analysis.pooling) beside `page` as .csv, and their tables as .tex and
-    .md; returns the paths of the first two."""
+    .md; returns the paths of the .csv and the .tex file."""
     marked = any(mark_of(entry) for entry in entries)
     columns = ("model", "benchmark", *LABELS)
     rows = [
@@ -60,7 +60,7 @@ def write_pooled(entries: Sequence[Results], page: Path) -> tuple[Path, Path]:
 
 
 def _document(results: Results, name: str) -> str:
-    """The tables of a protocol under one caption."""
+    """The tables of a protocol under one caption, as LaTeX."""
     channel, between = results["channel"], results.get("image_channel", results["channel"])
     channels = channel if between == channel else f"{channel} ({between} between images)"
     title = f"{name}: {results['model']} on {results['benchmark']}, channel {channels}."
@@ -77,15 +77,15 @@ def write_model_card(entries: Sequence[Results], path: Path) -> int:
     """Write the results of one model into the metadata of the model card `path`; returns how many values.
 
     A card that exists keeps its text and its other metadata; earlier values of the same benchmarks are replaced.
-    Values are those of each protocol's main metric. Raises UserError for results of several models, or of several
-    designs of a benchmark, and for a file that is no model card.
+    Writes the values of each protocol's main metric. Raises UserError for results of several models, or of several
+    designs of a benchmark, and for a file that is not a model card.
     """
     from huggingface_hub import ModelCard, ModelCardData
 
     trained = {dumps([entry["factors"][name] for name in ("model", "treatment")], sort_keys=True) for entry in entries}
     if len(trained) > 1 or len({entry["benchmark"] for entry in entries}) < len(entries):
         models = ", ".join(dict.fromkeys(entry["model"] for entry in entries))
-        raise UserError(f"Expected runs of one model for a model card, got {models}; write one card for each.")
+        raise UserError(f"Expected runs of one model for a model card, got {models}; write one card per model.")
     try:
         card: Any = ModelCard.load(path) if path.exists() else ModelCard(f"---\n{ModelCardData()}\n---\n")
     except Exception as error:  # its parsers have errors of their own
@@ -103,10 +103,10 @@ def write_model_card(entries: Sequence[Results], path: Path) -> int:
 
 
 def write_hub(entries: Sequence[Results], folder: Path, dataset: str | None) -> list[Path]:
-    """Write the results of one model into the folder of its repository on the Hub: README.md (`write_model_card`) and,
-    of the benchmark in the Hub's repository `dataset`, .eval_results/NAME.yaml; returns these files.
+    """Write the results of one model into the folder of its Hub repository: README.md (`write_model_card`) and, if
+    `dataset` (OWNER/NAME on the Hub) is given, .eval_results/NAME.yaml; returns these files.
 
-    Raises UserError as `write_model_card`, for a name of another form, and for several benchmarks with a `dataset`.
+    Raises UserError as `write_model_card`, for a malformed `dataset`, and for several benchmarks with a `dataset`.
     """
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
     from huggingface_hub.utils import yaml_dump
@@ -132,7 +132,7 @@ def write_hub(entries: Sequence[Results], folder: Path, dataset: str | None) -> 
 
 
 def _values(entry: Results) -> list[Any]:
-    """The EvalResult of each line and split of the protocols' main metrics."""
+    """An EvalResult for each line and split of the protocols' main metrics: the shares that have a value."""
     from huggingface_hub import EvalResult
 
     level = entry["rules"].get("level")
@@ -161,7 +161,7 @@ def _values(entry: Results) -> list[Any]:
 
 
 def _name(row: Any) -> str:
-    """The metric with what it is of, such as `R@1 swap`."""
+    """The metric with its kind, skill and level, such as `R@1 swap`."""
     return " ".join(
         [row["metric"], *(str(row[name]) for name in ("kind", "skill", "level") if row.get(name) is not None)]
     )

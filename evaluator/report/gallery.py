@@ -1,4 +1,4 @@
-"""The items of runs as the page shows them: every item with its image, candidates, scores and outcomes, by columns."""
+"""The data of the page's gallery: every item of the runs with its images, candidates, scores and outcomes."""
 
 import logging
 import os
@@ -35,13 +35,13 @@ _MOST = 5_000_000
 
 
 def benchmark_items(runs: Sequence[tuple[str, NamedRun]], page: Path, inline: bool = False) -> dict[str, Any]:
-    """The items of the runs of one benchmark, each with its label, for JSON.
+    """The items of one benchmark's runs, (label, run) pairs, as a dictionary for JSON.
 
-    `items`, `candidates` and `scenes` have columns, a label as its number among `names`. Of each run `outcome` has a
-    letter for each item (right, wrong, tie, unscored, or - where it was not asked), `margin` the best true less the
-    best false score, `score` the score of each candidate, `best` the best texts of questions against a pool, and
-    `answers` the whole answers in words, up to _MOST characters in all.
-    inline: images of up to 512 pixels, in place of thumbnails whose size depends on their number.
+    Items and `candidates` are stored in columns; labels as codes into `names`. Each of `runs` has `outcome`, a letter
+    for each item (r right, w wrong, t tie, u unscored, - not asked); `margin`, best true less best false score;
+    `score`, the score of each candidate; `best`, the best texts of items against a pool; and `answers`, the full
+    answers in words, up to _MOST characters in total.
+    inline: images of up to 512 pixels, instead of thumbnails whose size depends on their number.
     """
     read = [(label, each, _outcomes(each.run)) for label, each in runs]
     items = pd.concat([found for *_, found in read]).drop_duplicates("item_id").reset_index(drop=True)
@@ -83,8 +83,8 @@ def benchmark_items(runs: Sequence[tuple[str, NamedRun]], page: Path, inline: bo
 def grid_cells(
     data: Mapping[str, Any], model_of: Sequence[str], held_out: Sequence[Sequence[str]], protocol: str
 ) -> list[dict[str, Any]]:
-    """A cell (evaluator.report.figures.grid) for each model, value and object: the mean over the runs of the model of
-    the share of right answers, on items whose scene shows both. model_of: the model of each run of `data`."""
+    """A cell (evaluator.report.figures.grid) for each model, value and object: the share of right answers on items
+    whose scene shows both, averaged over the model's runs. model_of: the model of each run of `data`."""
     labels = data["labels"]
     names, splits, bindings = (_labels(each) for each in (labels["protocol"], labels["split"], data["bindings"]))
     shown = by_key(
@@ -112,7 +112,7 @@ def _labels(coded: Mapping[str, Any]) -> np.ndarray:
 
 
 def _outcomes(run: Run) -> pd.DataFrame:
-    """The outcome of each item by its protocol's main metric, the first in the table."""
+    """The outcome of each item by its protocol's main metric, which is the first metric in the table."""
     columns = {**dict.fromkeys(_LABELS, pa.string()), **dict.fromkeys(_NUMBERS, pa.float64())}
     columns |= {"tie": pa.bool_(), "true_text": pa.string(), "false_text": pa.string()}
     found = read_csv(run.folder / "tables" / "items.csv", columns).to_pandas()
@@ -121,7 +121,7 @@ def _outcomes(run: Run) -> pd.DataFrame:
 
 
 def failures(run: Run, most: int) -> list[tuple[Image.Image, str]]:
-    """Images of items that are wrong, each of another scene, with the false text that won; none without images."""
+    """Images of wrongly answered items, one per scene, each with the false text that won; [] without images."""
     images = run.world or pictures_of(run)
     outcomes = _outcomes(run)
     wrong = outcomes[(outcomes["value"] < 1) & (outcomes["split"] != "val")].drop_duplicates("scene_id")[:most]
@@ -163,8 +163,8 @@ def _of_run(
 
 
 def _answers(run: Run, row_of: pd.Series) -> dict[int, list[Any]]:
-    """The answers of each item of a run in words: the options (label and words), what the answer says, and the
-    answer."""
+    """The answers of each item of a run in words: the options as (letter, words), what the answer says, and the answer
+    itself."""
     words = run.record.get("words")
     if words is None:
         return {}
@@ -187,7 +187,7 @@ def _answers(run: Run, row_of: pd.Series) -> dict[int, list[Any]]:
 
 
 def _scores(each: NamedRun, candidates: pd.DataFrame) -> np.ndarray:
-    """The score of each candidate (n,) in the channel that was measured, nan where the run kept none."""
+    """The score of each candidate (n,) in the measured channel; nan where the run stored no score."""
     run, results = each.run, each.results
     path = run.folder / "scores.parquet"
     if not path.exists():
@@ -224,19 +224,19 @@ def _pooled(run: Run, outcomes: pd.DataFrame, candidates: pd.DataFrame) -> dict[
 
 
 def _rounded(values: np.ndarray) -> list[float | None]:
-    """Numbers with five digits that matter, None where there is none."""
+    """Numbers with five significant digits; None for NaN and infinity."""
     return [float(f"{value:.5g}") if np.isfinite(value) else None for value in values.tolist()]
 
 
 def _folder(images: Images | None, page: Path) -> str:
-    """Where a page finds the image files of a world, relative to itself; "" where they are in no files of their own."""
+    """The folder of a world's image files relative to the page; "" if the images are not separate files."""
     if isinstance(images, World) and (images.folder / "images").is_dir():
         return os.path.relpath(images.folder / "images", page.parent)
     return ""
 
 
 def pictures_of(run: Run) -> Pictures | None:
-    """The images of a run of a benchmark of others; None for other runs, and where its files are gone or others."""
+    """The images of a run of a benchmark of others; None for other runs, and if its files are missing or changed."""
     external = run.record.get("external")
     if not external:
         return None

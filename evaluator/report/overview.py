@@ -1,5 +1,5 @@
-"""Tables of results as they are: models side by side by split, and every row of one model; and what is said of
-results below a table."""
+"""Tables of results: models side by side by split, and every row of one model; with the notes below tables, and the
+main finding in words."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,8 +34,8 @@ _GAPS = (_MAIN_GAP, ASYMMETRIC)
 
 @dataclass(frozen=True)
 class Line:
-    """A metric of a group of items of one entry of pooled results. rows: by split. gaps: by the two splits, of which
-    the second is subtracted; a split may be named like a gap."""
+    """One metric on one group of items in one entry of pooled results. rows: {split: row}. gaps: {(split, minus): row},
+    the value of `split` less that of `minus`; kept apart, since a split may have the name of a gap."""
 
     entry: Results
     rows: dict[str, Any] = field(default_factory=dict)
@@ -43,15 +43,15 @@ class Line:
 
     @property
     def first(self) -> Any:
-        """One of the rows, for the labels that all have."""
+        """A row, for the labels that all rows share."""
         return next(iter([*self.rows.values(), *self.gaps.values()]))
 
 
 def read_lines(
     entries: Sequence[Results], of: Callable[[Row], bool] = lambda row: True, by_n: bool = False
 ) -> list[Line]:
-    """For each metric and group of items, in the order of the rows, a line for each entry that has it. Rows of which
-    `of` is false are left out, and without `by_n` those by number of atoms."""
+    """A line for each metric, group of items and entry that has it, in the order of the rows. Skips rows for which `of`
+    is false, and rows by number of atoms unless `by_n`."""
     found: dict[tuple[object, ...], dict[int, Line]] = {}
     for i, entry in enumerate(entries):
         for row in entry["rows"]:
@@ -73,10 +73,10 @@ def main_lines(entries: Sequence[Results]) -> list[Line]:
 def side_by_side(
     entries: Sequence[Results], lines: Sequence[Line], decimals: int = 1, every_gap: bool = False
 ) -> Table:
-    """A table of lines: a column for each reported split, and for the gaps of _GAPS, or for every gap.
+    """A table of lines: a column for each reported split, and for each gap of _GAPS or, with `every_gap`, every gap.
 
-    Without reported splits it has all. Of chance levels that differ it has the least and the greatest. items, groups,
-    ties and unscored items are of all splits.
+    If no split is reported, it shows all splits. Chance levels that differ are shown as a range. items, groups, ties
+    and unscored are totals over the shown splits, or those of `full`.
     """
     found = list(dict.fromkeys(split for line in lines for split in line.rows))
     splits = reported_splits(found) or sorted(found)
@@ -114,7 +114,7 @@ def side_by_side(
 
 
 def every_row(entry: Results, protocol: str, by_n: bool = True, decimals: int = 1) -> Table:
-    """A line for each row of a protocol; without `by_n` those by number of atoms are left out."""
+    """A table with a line for each row of a protocol; skips rows by number of atoms unless `by_n`."""
     rows = [row for row in entry["rows"] if row["protocol"] == protocol and (by_n or row["n"] is None)]
     labels = ["metric", *varying(rows, (*LABELS[2:], "n"))]
     spreads = [over for over in ("blocks", "runs") if any(row.get(f"sd_{over}") is not None for row in rows)]
@@ -141,13 +141,13 @@ def every_row(entry: Results, protocol: str, by_n: bool = True, decimals: int = 
 
 
 def varying(rows: Any, names: Sequence[str]) -> list[str]:
-    """The labels in which rows or entries differ."""
+    """The `names` whose values differ between the rows or entries."""
     rows = list(rows)
     return [name for name in names if len({row[name] for row in rows}) > 1]
 
 
 def marks_of(entries: Sequence[Results]) -> str:
-    """What stands on a table of these results, if some are contaminated: once for all models that it is said of."""
+    """The warnings on a table of contaminated results, each once with its models; "" if none is contaminated."""
     models: dict[str, dict[str, None]] = {}
     for entry in entries:
         if said := mark_of(entry):
@@ -156,7 +156,7 @@ def marks_of(entries: Sequence[Results]) -> str:
 
 
 def notes_of(entries: Sequence[Results]) -> list[str]:
-    """Sentences that stand below a table of some pooled results: once what they share, by model what differs."""
+    """The notes below a table of pooled results; facts that differ between models name their models."""
     if not entries:
         return []
     tolerances = [(entry, f"{entry['rules']['tie_tolerance']:g}") for entry in entries]
@@ -166,7 +166,7 @@ def notes_of(entries: Sequence[Results]) -> list[str]:
         if entry["runs"] > 1
     ]
     sampled = {
-        f"{entry['model']}: pool {pool} is sampled: the true texts and {n} false ones an image.": None
+        f"{entry['model']}: pool {pool} is sampled: the true texts and {n} false texts per image.": None
         for entry in entries
         for pool, n in entry.get("sampled_pools", {}).items()
     }
@@ -176,8 +176,8 @@ def notes_of(entries: Sequence[Results]) -> list[str]:
     return [
         f"In %, differences in points. The {confidence(entries[0])} intervals speak of "
         f"{population(row for entry in entries for row in entry['rows'])}.",
-        f"Scores that differ by no more than this (relative to scores above 1) tie: {_by_value(tolerances)}. A tie is "
-        "never correct.",
+        f"Scores that differ by at most this tolerance tie (relative for scores above 1): {_by_value(tolerances)}. A "
+        "tie is never correct.",
         f"Datasets: {_by_value([(entry, entry['certificate']) for entry in entries])}.",
         *([f"Pooled: {_by_value(pooled)}."] if pooled else []),
         *spread_notes(entries),
@@ -189,13 +189,13 @@ def notes_of(entries: Sequence[Results]) -> list[str]:
             if entry["rules"].get("limit")
         ),
         *dict.fromkeys(line for entry in entries for line in splits_said(entry["rules"])),
-        *([f"What they were trained on is unknown: {names}."] if unknown else []),
+        *([f"Training data unknown: {names}."] if unknown else []),
         *([f"Small networks of this project, stand-ins for published models: {', '.join(ours)}."] if ours else []),
     ]
 
 
 def _by_value(said: Sequence[tuple[Results, str]]) -> str:
-    """What is said of some results, with their models where it differs.
+    """Each distinct text; if there are several, each with the models that it applies to.
 
     >>> _by_value([({"model": "a"}, "1"), ({"model": "b"}, "2"), ({"model": "c"}, "1")])
     '1 (a, c); 2 (b)'
@@ -209,10 +209,10 @@ def _by_value(said: Sequence[tuple[Results, str]]) -> str:
 
 
 def finding(entries: Sequence[Results]) -> str:
-    """What was found, in a sentence or two: how far the best model falls from seen to unseen combinations, by how much
-    it leads, and what its wrong answers name.
+    """The main finding in a few sentences: the best model's drop from seen to unseen combinations, its lead over the
+    next model, and what its wrong answers name.
 
-    The question is R@1 of retrieval, else the first one with both splits.
+    The metric is R@1 of retrieval if it has both splits, else the first main metric that has both.
     """
     lines = main_lines(entries)
     both = [line for line in lines if _MAIN_GAP in line.gaps and line.gaps[_MAIN_GAP]["value"] is not None]
@@ -244,8 +244,8 @@ def finding(entries: Sequence[Results]) -> str:
 
 
 def _why(line: Line) -> str:
-    """A sentence on the wrong objects among the wrong answers of a line, on unseen combinations; "" where nothing is
-    known of them."""
+    """A sentence: how many of a line's wrong answers on unseen combinations name a wrong object; "" if this is not
+    known."""
     asked = {**{name: line.first[name] for name in ("protocol", "kind", "skill", "level")}, "split": _MAIN_GAP[1]}
     rows = [row for row in line.entry["rows"] if row["metric"] == BY_ATOM and asked.items() <= row.items()]
     of_objects = [row for row in rows if "object" in row["error"]]
@@ -259,7 +259,7 @@ def _why(line: Line) -> str:
 
 
 def _tax(lines: Sequence[Line], entry: Results) -> str:
-    """A sentence on how much a model gains where the true text is the familiar one, if it was asked."""
+    """A sentence on a model's gain when the true text is more familiar than its foil; "" if it was not asked."""
     line = next((line for line in lines if line.entry is entry and ASYMMETRIC in line.gaps), None)
     if line is None:
         return ""
@@ -267,13 +267,13 @@ def _tax(lines: Sequence[Line], entry: Results) -> str:
     tax = line.gaps[ASYMMETRIC]
     chance = "; this may be chance" if tax["low"] is None or tax["low"] <= 0 <= tax["high"] else ""
     return (
-        f" Where training shows what the true text names and not what its foil does, it is right in {familiar}, the "
-        f"other way round in {other}: {number(tax['value'], 'difference')} points {interval(tax)}{chance}."
+        f" When training shows only what the true text names, it is right in {familiar}; when training shows only what "
+        f"the foil names, in {other}: {number(tax['value'], 'difference')} points {interval(tax)}{chance}."
     )
 
 
 def _turned(gap: Mapping[str, Any]) -> dict[str, Any]:
-    """A gap with its splits in the other order."""
+    """The gap with its two splits swapped: value and interval change sign."""
     value, low, high = (None if gap[name] is None else -gap[name] for name in ("value", "high", "low"))
     return {**gap, "value": value, "low": low, "high": high}
 

@@ -1,4 +1,4 @@
-"""One self-contained HTML page for measured runs: what was found, a leaderboard, figures, every item, every row."""
+"""One self-contained HTML page of measured runs: the main finding, a leaderboard, figures, all items and all rows."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -39,9 +39,9 @@ def write_page(
     """Write the page `out`, and beside it the pooled results as .csv, .md and .tex; returns the results of the runs
     and the figures.
 
-    Runs of one model are pooled (evaluator.analysis.pooling). Nothing is measured, and no run is changed. more: figures
-    of what other commands wrote. unfinished: folders of runs that the page names as such. inline: with images of up to
-    512 pixels, in place of thumbnails. Raises UserError when a folder has no results.
+    Runs of one model are pooled (evaluator.analysis.pooling). Measures nothing and changes no run. more: figures of
+    other commands' results. unfinished: folders of unfinished runs, which the page lists. inline: embed images of up
+    to 512 pixels instead of thumbnails. Raises UserError when a folder has no results.
     """
     results = [each.results for each in runs]
     entries = [{**each, "model": visible(each["model"])} for each in pool_runs(results)]
@@ -61,9 +61,9 @@ def write_page(
 def render(
     entries: Sequence[Results], made: Sequence[Figure], links: Mapping[str, str] = _NO_LINKS, **more: Any
 ) -> str:
-    """The HTML of a page of pooled entries, whose models have their marks, and their figures.
+    """The HTML page of pooled entries, whose model names include their marks, and of their figures.
 
-    links: the page of each model. more: `galleries`, `sentences`, `runs` and `unfinished`, where there are some.
+    links: {model: its page}. more: optional `galleries`, `sentences`, `runs`, `unfinished` and `home`.
     """
     lines = main_lines(entries)
     board = side_by_side(entries, lines)
@@ -100,7 +100,7 @@ def render(
 
 @cache
 def _vega() -> str:
-    """Vega-Embed, Vega-Lite and Vega in JavaScript. The bundle's own names stay inside a function."""
+    """The JavaScript of Vega-Embed, Vega-Lite and Vega, inside a function that keeps its names local."""
     bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
     return f"(() => {{{bundle}}})();".replace("</script", r"<\/script")
 
@@ -113,18 +113,18 @@ DRAWN: Mapping[str, Callable[[Audit], list[Figure]]] = MappingProxyType(
         MAPS: lambda each: embedding_maps(each.name, each.record),
     }
 )
-"""How what other commands wrote is drawn, by command (evaluator.report.papers.given)."""
+"""{command: the function that draws its results} (evaluator.report.papers.given)."""
 
 
 def figures_of_audits(audits: Sequence[Audit]) -> list[Figure]:
-    """The figures of what commands of DRAWN wrote."""
+    """The figures of the results of commands in DRAWN."""
     return [figure for each in audits for figure in DRAWN[each.command](each)]
 
 
 def _galleries(
     runs: Sequence[NamedRun], entries: Sequence[Results], out: Path, inline: bool
 ) -> tuple[list[dict[str, Any]], list[Figure]]:
-    """The items of each benchmark, and its grids of values and objects."""
+    """The gallery data of each benchmark (`benchmark_items`), and its grids of values and objects."""
     named = []
     for entry in entries:
         for i, place in enumerate(entry["members"]):
@@ -146,7 +146,7 @@ def _galleries(
 
 
 def _answers(runs: Iterable[tuple[Run, Results]]) -> list[tuple[str, list[str], Table]]:
-    """Of each run in words: its model, what is said of its answers, and how often it chooses each label."""
+    """For each run in words: its model, a sentence on its answers, and a table of how often it chooses each label."""
     found = []
     for _, results in runs:
         if answers := results.get("answers"):
@@ -175,12 +175,12 @@ _SECTIONS = {
     "probe": "Probes",
     "map": "Maps of embeddings",
 }
-"""Titles of sections by the first word of their figures' names, in their order."""
+"""{first word of the figures' names: title of their section}, in the order of the page."""
 
 
 def _sections(made: Sequence[Figure]) -> list[tuple[str, str, list[Figure]]]:
-    """The name, the title and the figures of each section below the gallery. Figures of an unknown name come last, in
-    sections with the title of the first of them."""
+    """The name, title and figures of each section below the gallery. Sections of unknown names come last; each has the
+    title of its first figure."""
     of_section: dict[str, list[Figure]] = {name: [] for name in _SECTIONS}
     for each in made:
         of_section.setdefault(each.name.split("-")[0], []).append(each)
@@ -188,13 +188,13 @@ def _sections(made: Sequence[Figure]) -> list[tuple[str, str, list[Figure]]]:
 
 
 def _sort_key(cell: Cell) -> str:
-    """What a column is sorted by: the number without its rounding, else the text."""
+    """The sort key of a cell: its unrounded number, else its text."""
     value = cell.numbers.get("value", cell.numbers.get("beta"))
     return cell.text.replace(",", "").split("–")[0] if value is None else f"{value:.9f}"
 
 
 def _tables(entry: Results) -> list[Table]:
-    """Every row and fit of an entry, by protocol."""
+    """The tables of an entry: every row of each protocol, then the fits of each protocol."""
     protocols = dict.fromkeys(row["protocol"] for row in entry["rows"])
     made = [every_row(entry, protocol) for protocol in protocols]
     for protocol in protocols:
@@ -208,10 +208,10 @@ _CLASSES = "gzsl"
 
 
 def about_splits(benchmarks: Sequence[Benchmark], never_shown: bool) -> list[str]:
-    """Sentences about the splits of some benchmarks, each once.
+    """Distinct sentences that explain the splits of benchmarks.
 
-    `never_shown`: whether the models' training is known to show nothing that is held out. A benchmark without a
-    holdout, such as one made from scores alone, has no sentence.
+    `never_shown`: whether the models' training is known to show nothing held out. A benchmark without a holdout, such
+    as a benchmark made from a file of scores, gets no sentence.
     """
     return list(dict.fromkeys(sentence for each in benchmarks for sentence in _about_benchmark(each, never_shown)))
 
@@ -233,7 +233,7 @@ def _about_benchmark(benchmark: Benchmark, never_shown: bool) -> list[str]:
             "relations between two objects": holdout.get("triples"),
         }
         what = " and ".join(name for name, found in of.items() if found)
-        splits = f"In seen, partial and unseen scenes no, some and all objects show {what} {lacking}."
+        splits = f"No object in seen scenes, some in partial and all in unseen scenes show {what} {lacking}."
         if not what:
             splits = "Nothing is held out: all scenes are of one split."
         equal = benchmark.manifest.get("equal_familiarity") is not False

@@ -1,4 +1,4 @@
-"""A static site of many models over one benchmark, from runs and from results that others send."""
+"""Write a static site that compares models on one benchmark, from runs and from results that others send."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,9 +18,9 @@ _HOME = "index.html"
 
 
 def read_results_of(source: str) -> Results:
-    """The results of a run's folder, or of a results.json that someone sent; NAME=… names the model.
+    """The results in a run's folder or in a results.json file; [NAME=]PATH, where NAME replaces the model's name.
 
-    Raises UserError for a file that is damaged, or whose numbers cannot be.
+    Raises UserError for a damaged file, and for impossible numbers.
     """
     name, path = split_name(source)
     if path.is_dir():
@@ -38,7 +38,7 @@ def read_results_of(source: str) -> Results:
 
 
 def write_site(sources: Sequence[str], out: Path) -> list[Path]:
-    """Write index.html with all models and a page for each into the folder `out`; returns the pages.
+    """Write index.html with all models, and a page for each model, into the folder `out`; returns the pages.
 
     Runs of one model are pooled. Raises UserError for results of several benchmarks.
     """
@@ -46,7 +46,7 @@ def write_site(sources: Sequence[str], out: Path) -> list[Path]:
         {**each, "model": visible(each["model"])} for each in pool_runs([read_results_of(each) for each in sources])
     ]
     if other := differences(entries):
-        raise UserError(f"Expected results of one benchmark. {other[0]} Give each benchmark a site of its own.")
+        raise UserError(f"Expected results of one benchmark. {other[0]} Write a separate site for each benchmark.")
     links = {
         marked(each["model"], each): f"{i + 1}-{folder_name(each['model'])}.html" for i, each in enumerate(entries)
     }

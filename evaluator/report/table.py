@@ -1,5 +1,5 @@
-"""A table: labels to the left, heads with groups above, and cells with a statistic or the reason why there is none;
-and how numbers of results are written."""
+"""The table that all reports use (labels, grouped heads, cells with a value or the reason why it is missing), and the
+formatting of its numbers."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,16 +12,15 @@ from evaluator.statistics.intervals import LEVEL
 
 NOTHING = "–"
 Row = Any
-"""A row of results (evaluator.protocols.records.Row), or one of what else has numbers (evaluator.report.papers)."""
+"""A row of results (evaluator.protocols.records.Row), or of a paper's other numbers (evaluator.report.papers)."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What stands in a cell: `text` with its `stars`, and an `interval` in small print; or the `reason` why there is
-    nothing.
+    """A cell: `text` with its `stars`, and an `interval` in small print; or the `reason` why it is empty.
 
-    strong: set in bold where that is possible. numbers: the row of results that it shows, unrounded, for CSV and
-    JSON. of: the results that the row is from.
+    strong: bold, where the format allows it. numbers: the unrounded row of results that it shows, for CSV and JSON.
+    of: the results that contain the row.
     """
 
     text: str = ""
@@ -35,7 +34,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column:
-    """The head of a column; neighbours of one `group` stand under a common head."""
+    """The head of a column; neighbouring columns of one `group` share a head above."""
 
     head: str
     group: str = ""
@@ -43,7 +42,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Line:
-    """The labels and cells of a line. rule: a rule stands above it."""
+    """The labels and cells of a line. rule: draw a rule above it."""
 
     labels: Sequence[str]
     cells: Sequence[Cell]
@@ -52,8 +51,8 @@ class Line:
 
 @dataclass(frozen=True)
 class Table:
-    """Lines under heads. labels: the heads of the columns of labels. name: such as "Table 2". mark: what stands on
-    every table of contaminated results. notes: what is said below."""
+    """Lines under heads. labels: the heads of the label columns. name: such as "Table 2". mark: the warning on every
+    table of contaminated results. notes: sentences below the table."""
 
     labels: Sequence[str]
     columns: Sequence[Column]
@@ -64,7 +63,7 @@ class Table:
     mark: str = ""
 
     def letters(self) -> dict[str, str]:
-        """A letter for each reason why a cell has nothing, in the order of the cells.
+        """{reason why a cell is empty: its letter}, in the order of the cells.
 
         >>> no_run = Cell(reason="no run")
         >>> Table(["model"], [Column("R@1")], [Line(["a"], [no_run]), Line(["b"], [no_run])]).letters()
@@ -86,7 +85,7 @@ def plain(cell: Cell, letters: Mapping[str, str]) -> str:
 
 
 def result_cell(row: Row | None, of: Mapping[str, Any] | None = None, decimals: int = 1) -> Cell:
-    """A value with its interval and, where it has one, its standard deviation: over n or folds, else over blocks or
+    """A value with its interval and, if it has one, its standard deviation: over n or folds, else over blocks or
     runs."""
     if row is None:
         return Cell(NOTHING)
@@ -98,7 +97,7 @@ def result_cell(row: Row | None, of: Mapping[str, Any] | None = None, decimals: 
 
 
 def value_text(row: Row, deviations: Sequence[str] = ("sd",), decimals: int = 1) -> str:
-    """The value of a row with the first standard deviation that it has of some columns.
+    """The value of a row, with the first of the columns `deviations` that is not None.
 
     >>> value_text({"value": 0.5, "unit": "share", "sd": 0.1})
     '50.0 ± 10.0'
@@ -109,14 +108,14 @@ def value_text(row: Row, deviations: Sequence[str] = ("sd",), decimals: int = 1)
 
 
 def interval(row: Row, decimals: int = 1) -> str:
-    """The interval of a row, in its unit; "" where it has none."""
+    """The interval of a row, in its unit; "" if it has none."""
     if row["low"] is None:
         return ""
     return f"[{number(row['low'], row['unit'], decimals)}, {number(row['high'], row['unit'], decimals)}]"
 
 
 def spread(row: Row, over: str, decimals: int = 1) -> str:
-    """How pooled `blocks` or `runs` differ: their standard deviation, the least and the greatest; "" for one alone.
+    """The spread over pooled `blocks` or `runs`: standard deviation [minimum, maximum]; "" if nothing is pooled.
 
     >>> spread({"unit": "share", "sd_runs": 0.05, "min_runs": 0.4, "max_runs": 0.5}, "runs")
     '± 5.0 [40.0, 50.0]'
@@ -128,18 +127,18 @@ def spread(row: Row, over: str, decimals: int = 1) -> str:
 
 
 def chance_cell(rows: Sequence[Row]) -> Cell:
-    """The chance level of some rows, the least and the greatest where they differ."""
+    """The chance level of rows, as minimum–maximum if it differs."""
     known = sorted((row for row in rows if row.get("chance") is not None), key=lambda row: row["chance"])
     return Cell(_between([number(row["chance"], row["unit"]) for row in known]))
 
 
 def count_cell(rows: Sequence[Row], name: str) -> Cell:
-    """How many `items`, `clusters`, `ties` or `unscored` rows have, the least and the most where they differ."""
+    """The `items`, `clusters`, `ties` or `unscored` (`name`) of rows, as minimum–maximum if they differ."""
     return Cell(_between([f"{n:,}" for n in sorted(row[name] for row in rows if row.get(name) is not None)]))
 
 
 def load_cell(coefficient: Mapping[str, Any] | None, of: Mapping[str, Any] | None = None) -> Cell:
-    """A skill load in points an atom, with its error and p in small print and its corrected stars; a self-load in
+    """A skill load in points per atom with corrected stars; its standard error and p in small print; a self-load in
     bold."""
     if coefficient is None:
         return Cell(NOTHING)
@@ -150,8 +149,8 @@ def load_cell(coefficient: Mapping[str, Any] | None, of: Mapping[str, Any] | Non
 
 
 def loads(fits: Sequence[Mapping[str, Any]]) -> Table:
-    """COMPASS: the load β of each count in points an atom, with its error and p, and corrected stars, a line for each
-    fit."""
+    """A table of skill loads (COMPASS): for each fit a line with the load β of each count in points per atom, its
+    standard error, p and corrected stars."""
     lines = []
     for fit in fits:
         cells = [load_cell(fit["coefficients"].get(count)) for count in COUNTS]
@@ -167,8 +166,8 @@ def loads(fits: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def number(value: Any, unit: str, decimals: int = 1) -> str:
-    """A number in its unit: a share in percent, more precise where it is tiny; a difference in points with its sign;
-    a count; a score. A dash where there is none.
+    """Format a number by its unit: a share in percent (tiny ones with two significant digits), a difference in signed
+    points, a count or a score; a dash for None.
 
     >>> number(0.5, "share"), number(2 / 7392, "share"), number(-0.1, "difference"), number(1200, "count")
     ('50.0', '0.027', '-10.0', '1,200')
@@ -188,7 +187,7 @@ def number(value: Any, unit: str, decimals: int = 1) -> str:
 
 
 def p_value(p: float | None) -> str:
-    """A p-value to three places; a dash where there is none.
+    """A p-value with three decimals; a dash for None.
 
     >>> p_value(0.0123), p_value(0.0005), p_value(0.9999), p_value(None)
     ('.012', '<.001', '1', '–')
@@ -201,7 +200,7 @@ def p_value(p: float | None) -> str:
 
 
 def confidence(results: Mapping[str, Any]) -> str:
-    """The level of the intervals of some results.
+    """The level of the intervals of results, in percent.
 
     >>> confidence({"rules": {"level": 0.999}}), confidence({"rules": {}})
     ('99.9%', '95%')
@@ -210,7 +209,7 @@ def confidence(results: Mapping[str, Any]) -> str:
 
 
 def population(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Of what the intervals of some rows speak, and on which splits where that differs; without gaps and `val`.
+    """The population that the intervals of rows speak of, with the splits if it differs; ignores gaps and `val`.
 
     >>> population([{"split": "seen", "speaks_of": "a"}, {"split": "unseen", "speaks_of": "b"}])
     'a (on seen); b (on unseen)'

@@ -1,6 +1,6 @@
-"""Writes tables as rows for CSV and JSON, as Markdown of GitHub, and as LaTeX.
+"""Write tables as rows for CSV and JSON, as GitHub Markdown, and as LaTeX.
 
-LaTeX needs the packages booktabs and graphicx, which shrinks what is wider than the page.
+LaTeX needs the packages booktabs, and graphicx to shrink tables that are wider than the page.
 """
 
 import re
@@ -31,7 +31,7 @@ _ESCAPES = {
     "%": r"\%",
     "_": r"\_",
     "[": "{[}",
-    "*": "{*}",  # after the end of a line these would be read as its options
+    "*": "{*}",  # after \\, [ and * would be read as its options
     "^": r"\textasciicircum{}",
     "~": r"\textasciitilde{}",
     "<": r"\textless{}",
@@ -50,11 +50,11 @@ _SHRUNK = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
 
 
 def csv_rows(table: Table) -> list[dict[str, Any]]:
-    """The cells of a table, line by line: the labels of its line, `group` and `column`, the `text` of cells of words,
-    the numbers that it has unrounded (evaluator.protocols.records.STATISTICS), and `reason`; first `mark`, what stands
-    beside the numbers of a contaminated model or of a stand-in, if there is one. Shares are in 0..1, loads in points.
+    """A row for each cell of a table: the labels of its line, `group`, `column`, the `text` of text cells, the
+    unrounded numbers (evaluator.protocols.records.STATISTICS; shares in 0..1, loads in points) and `reason`. The first
+    column is `mark`, the warning for contaminated models and stand-ins, if the table has one.
 
-    Cells of chance levels and sizes are left out: they are in the numbers.
+    Skips cells of chance levels and sizes: the numbers include them.
     """
     cells = [cell for line in table.lines for cell in line.cells]
     names = ("text", *STATISTICS, *_OF_LOADS)
@@ -76,12 +76,12 @@ def csv_rows(table: Table) -> list[dict[str, Any]]:
 
 
 def write_csv_rows(table: Table, path: Path) -> None:
-    """Write `csv_rows`."""
+    """Write `csv_rows` of a table to the file `path`."""
     write_csv(path, pa.Table.from_pylist(csv_rows(table)))
 
 
 def markdown(table: Table) -> str:
-    """A table under its title, with its notes below; a head names its group first."""
+    """A table as Markdown, with title and notes. The head of a grouped column is GROUP: HEAD."""
     letters = table.letters()
     heads = [
         *table.labels,
@@ -102,7 +102,7 @@ def markdown(table: Table) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """Text as Markdown prints it, its lines below one another.
+    """Escape text for Markdown; line breaks become <br>.
 
     >>> escape_markdown("a_b | 5*")
     'a\\\\_b \\\\| 5\\\\*'
@@ -115,7 +115,7 @@ def _markdown_line(cells: Iterable[str]) -> str:
 
 
 def escape(text: object) -> str:
-    """Text as LaTeX prints it; what its plain fonts lack becomes a question mark.
+    """Escape text for LaTeX; characters that its plain fonts lack become a question mark.
 
     >>> escape("open_clip:ViT-B-32@50% & `--seed`")
     'open\\\\_clip:ViT-B-32@50\\\\% \\\\& \\\\textasciigrave{}-{}-seed\\\\textasciigrave{}'
@@ -125,7 +125,7 @@ def escape(text: object) -> str:
 
 
 def tabular(table: Table) -> str:
-    """The lines of a table, without title and notes."""
+    """The LaTeX `tabular` of a table, without title and notes."""
     letters = table.letters()
     grouped = any(column.group for column in table.columns)
     body = [
@@ -141,7 +141,7 @@ def tabular(table: Table) -> str:
 
 
 def environment(tables: Sequence[Table], caption: str, mark: str) -> str:
-    """Tables above their caption, each under the mark of contaminated results, if there is one."""
+    """A LaTeX `table`: tables above one caption, each under `mark`, the warning on contaminated results, if any."""
     above = f"\\textbf{{{escape(mark)}}}\\par\n" if mark else ""
     body = "\n\n\\medskip\n".join(f"{above}{_SHRUNK}\n{tabular(table)}}}" for table in tables)
     return (
@@ -151,7 +151,7 @@ def environment(tables: Sequence[Table], caption: str, mark: str) -> str:
 
 
 def latex(table: Table) -> str:
-    """A table with its title and notes."""
+    """A table as LaTeX, with its title and notes."""
     name = f" ({table.name})" if table.name else ""
     return environment([table], " ".join([table.mark, f"{table.title}{name}.", *table.said()]).strip(), table.mark)
 
@@ -182,11 +182,11 @@ def _latex_cell(cell: Cell, letters: Mapping[str, str]) -> str:
 
 
 def _text(text: str, said: Callable[[str], str] = escape) -> str:
-    """A text; one of several lines as lines below one another."""
+    """Text as LaTeX; several lines are stacked. said: escapes a line."""
     lines = [said(line) for line in text.splitlines()]
     return rf"\shortstack[l]{{{_BREAK.join(lines)}}}" if len(lines) > 1 else "".join(lines)
 
 
 def _number(text: str) -> str:
-    """Escaped text whose signs are those of numbers."""
+    """Escape text, and set the signs of numbers in math mode."""
     return _SIGN.sub(r"$\g<0>$", escape(text))

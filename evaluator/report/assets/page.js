@@ -1,6 +1,6 @@
 // Charts, tables and folded sections of the page.
 "use strict";
-// Charts: each is drawn when its section is opened, in the colours and the width of the page.
+// Charts: drawn when their section is opened, in the colours and the width of the page.
 const figures = read("figures-data");
 const style = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
@@ -24,7 +24,7 @@ function fitted(figure, width) {
 }
 
 function labelRoom(panel) {
-  // Labels of a vertical axis of names lie outside of a panel's width.
+  // The labels of a vertical axis of names are not part of a panel's width.
   const name = [panel, ...(panel.layer ?? [])].map(each => each.encoding?.y).find(each => each?.type === "nominal");
   return name ? 40 + Math.min(150, 6.6 * Math.max(...name.sort.map(each => String(each).length))) : 62;
 }
@@ -36,7 +36,7 @@ async function draw(place) {
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
   const options = { renderer: "svg", actions: false, ast: false, tooltip: { theme: dark ? "dark" : "light" } };
   const { view } = await vegaEmbed(place, fitted(figures[place.dataset.figure], width), options);
-  place.querySelector("svg").setAttribute("aria-hidden", "true"); // the label of the place says what is shown
+  place.querySelector("svg").setAttribute("aria-hidden", "true"); // the aria-label of the figure describes it
   view.addEventListener("click", (_, item) => {
     const { value, object } = item?.datum ?? {};
     if (value && object) location.hash = `gallery?${new URLSearchParams({ binding: `${value}:${object}` })}`;
@@ -50,7 +50,7 @@ async function draw(place) {
   }));
 }
 
-// What can be seen is drawn at once, the rest when there is time, so that all of it can be printed.
+// Draws visible charts at once and the others when idle, so that all charts can be printed.
 const later = window.requestIdleCallback ?? setTimeout;
 const places = [...document.querySelectorAll(".chart")];
 async function drawAll() {

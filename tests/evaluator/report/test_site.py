@@ -52,7 +52,7 @@ def test_damaged_files_impossible_numbers_and_other_benchmarks_are_refused(
         ({"rows": "none"}, "sent.json"),
         (
             {"factors": {**results["factors"], "design": {"world seed": 4}}},
-            "one benchmark. Not averaged: world seed is null or 4. Give each benchmark a site of its own",
+            "one benchmark. Not averaged: world seed is null or 4. Write a separate site for each benchmark",
         ),
     ):
         write_json(tmp_path / "sent.json", {**results, **change})

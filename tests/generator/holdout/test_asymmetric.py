@@ -101,4 +101,4 @@ def test_a_model_that_prefers_the_familiar_pays_the_whole_tax(tmp_path: Path) ->
     assert cell(table, ["familiar"], "Tax").numbers["value"] == 1
     write_page([read_named(str(tmp_path / "run"))], tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "it is right in 100.0%, the other way round in 0.0%: +100.0 points [+" in page
+    assert "it is right in 100.0%; when training shows only what the foil names, in 0.0%: +100.0 points [+" in page

@@ -141,7 +141,7 @@ class TestNotes:
             "Datasets: clean (a); not verified (b).",
             "Pooled: 6 runs over 3 blocks.",
             "b: at most 9 items of a protocol.",
-            "What they were trained on is unknown: a, b.",
+            "Training data unknown: a, b.",
         } <= set(said)
         assert said[0].startswith(
             "In %, differences in points. The 95% intervals speak of bindings like these, of these 3 values"
