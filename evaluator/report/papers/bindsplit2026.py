@@ -62,7 +62,7 @@ _REAL = (
 )
 _TUNED = "no label has the part 'finetuned'"
 _UNSPLIT = "no run has the partitions of `score familiarity` (--splits)"
-_NO_AUDIT = f"nothing that `{FAMILIARITY}` wrote was given"
+_NO_AUDIT = f"no result of `{FAMILIARITY}` was given"
 
 
 def _tuned(labels: Sequence[Label]) -> list[Label]:
@@ -70,17 +70,17 @@ def _tuned(labels: Sequence[Label]) -> list[Label]:
 
 
 def _with(split: str, labels: Sequence[Label]) -> list[Label]:
-    """Labels that have a run with a split, or say why they have none."""
+    """Labels with a run that has the split, and labels with a reason why they have no run."""
     return [label for label in labels if label.missing or any(split in splits_of(entry) for entry in label.entries)]
 
 
 def _partitioned(labels: Sequence[Label]) -> list[Label]:
-    """Labels that have a run with `--splits`, or say why they have none."""
+    """Labels with a run that has `--splits`, and labels with a reason why they have no run."""
     return _with(FULL, labels)
 
 
 def _by_benchmark(labels: Sequence[Label], columns: Sequence[Part], of: Labels) -> Table:
-    """Lines by benchmark and kind; columns whose splits no benchmark has are left out."""
+    """A table with lines by benchmark and kind, without columns whose splits no benchmark has."""
     of_rows = {"metric": "group", **of}
     rows = parts(labels, "{}, all kinds", ["benchmark"], of_rows) + parts(labels, "{}", ["benchmark", "kind"], of_rows)
     rows = [row for row in rows if row.head != NONE] or rows[:1]
@@ -96,7 +96,7 @@ def _by_benchmark(labels: Sequence[Label], columns: Sequence[Part], of: Labels) 
 def _with_tuned(
     numbers: tuple[str, str], title: str, make: Callable[[Sequence[Label]], Table], wanted: str = "no run answers it"
 ) -> list[PaperTable]:
-    """A table of all labels, and one of those that are fine-tuned."""
+    """Two tables: one of all labels, one of the fine-tuned labels."""
     every, tuned = numbers
     return [
         PaperTable(every, title, lambda given: make(given.labels), wanted),
@@ -119,7 +119,7 @@ _RULES = {"strict": "seen is perfect", "loose": "seen is perfect or close"}
 def _audit_rows(audit: Any) -> list[Row]:
     """The numbers of `score familiarity`: samples and their share by split, samples by bucket, rates by rule.
 
-    Full is all parsed samples where captions have the strict form, else all samples.
+    `full` is the number of parsed samples if captions have the strict form, else of all samples.
     """
     buckets = audit["buckets"]
     full = sum(buckets.values()) if audit["captions"] == "strict" else audit["samples"]
@@ -156,7 +156,7 @@ def _of_audits(number: str, title: str, head: str, rows: Sequence[Part], *column
 
 
 def _overlap(given: Given) -> list[Figure]:
-    """The bindings that a corpus shows, of all samples and of the mixed ones."""
+    """Figures of the bindings that a corpus shows: of all samples, and of the mixed samples."""
     return [
         each for audit in given.audits_of(FAMILIARITY) for each in by_overlap(audit.name, overlap_panels(audit.record))
     ]
@@ -181,7 +181,7 @@ PAPER = Paper(
         ),
         PaperTable(
             "1-tax",
-            "Binary accuracy where training shows what the true text names, and where it shows what its foil does",
+            "Binary accuracy where training shows only what the true text names, and only what its foil names",
             lambda given: by_label(_with(ASYMMETRIC[0], given.labels), _ASYMMETRIC, of={**_BINARY, "kind": "swap"}),
             "no world has asymmetric splits (--holdout asymmetric)",
         ),
@@ -242,7 +242,7 @@ PAPER = Paper(
         ),
         _of_audits(
             "20",
-            "Samples all or none of whose bindings are seen",
+            "Samples whose bindings are all seen or all unseen",
             "rule",
             [part(f"{rule.upper()}: {said}", kind=rule, metric="share") for rule, said in _RULES.items()],
             part("% all seen", split="seen"),

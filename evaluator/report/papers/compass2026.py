@@ -33,8 +33,8 @@ _NAMES = ("object", "attribute", "relation")
 _SKILLS = tuple(part(skill, skill=skill) for skill in _NAMES)
 _LOADS = tuple(part(f"β {count.removeprefix('n_')}", load(count)) for count in COUNTS)
 _STARS = (
-    "Standard error and p without correction in brackets; * p < .005, ** p < .001 after Holm; in bold the load of a "
-    "skill by its own count."
+    "In brackets: standard error and uncorrected p; * p < .005, ** p < .001 after Holm; in bold: the load of a skill "
+    "by its own count."
 )
 
 
@@ -77,7 +77,7 @@ def _by_n(number: str, level: str) -> PaperTable:
 
 
 def _effect_rows(audit: Any) -> list[Row]:
-    """The effect sizes of `score audit`, and the numbers of pairs."""
+    """Rows of the effect sizes of `score audit`, and of their numbers of pairs."""
     rows = []
     for each in audit["levels"]:
         labels, effect = {name: each[name] for name in ("protocol", "level", "skill")}, each["perplexity"]
@@ -108,7 +108,7 @@ def _effects(number: str, captions: str, rows: list[Part]) -> PaperTable:
         return by_label(labels, columns, rows, "level", named="benchmark", notes=notes)
 
     title = f"Perplexity of captions and their hardest negatives: effect size r, {captions}"
-    return PaperTable(number, title, make, f"nothing that `{TEXTS}` wrote was given")
+    return PaperTable(number, title, make, f"no result of `{TEXTS}` was given")
 
 
 _LEVELS = {"OAR": _NAMES, "OA": _NAMES[:2], "OR": _NAMES[::2]}
@@ -116,7 +116,7 @@ PAPER = Paper(
     [
         PaperTable("1", "Captions by level", _captions),
         PaperTable("2", "Integration gap Δ = decomposed − composed, mean and sd over n", _gaps),
-        PaperTable("3", "Skill load: change of R@1 in points an atom", _loads),
+        PaperTable("3", "Skill load: change of R@1 in points per atom", _loads),
         _effects(
             "4",
             "skill-targeted",
@@ -133,5 +133,5 @@ PAPER = Paper(
         changed_elsewhere(),
     ],
     [figure("3", by_complexity, "productivity", kind="all"), figure("5", by_count, "skill")],
-    ["Figures 6 and 7 are figure 5 of other models."],
+    ["Figures 6 and 7 show figure 5 for other models."],
 )

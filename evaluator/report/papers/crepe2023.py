@@ -67,7 +67,7 @@ def _productivity(number: str, negatives: str, kind: str) -> PaperTable:
 def _captions(
     protocol: str, kinds: tuple[str, ...], rows: Callable[[Sequence[Label]], Sequence[Part]], head: str
 ) -> PaperTable:
-    """Numbers of captions and of false texts by kind. rows: of the labels that datasets have."""
+    """A table of the numbers of captions and of false texts by kind. rows: makes its rows from the datasets' labels."""
     columns = [part("Ground truth", metric="captions")]
     columns += [part(name, metric="false_texts", kind=kind) for name, kind in _KINDS.items() if kind in kinds]
 
@@ -79,8 +79,8 @@ def _captions(
 
 
 def _compounds(given: Given) -> Table:
-    """Captions of systematicity by their number of atoms: two for each compound of an attribute, three for a
-    relation."""
+    """Captions of systematicity by number of atoms: an attribute compound has two atoms, a relation compound
+    three."""
     labels, of = datasets(given), {"protocol": "systematicity", "metric": "captions"}
     return by_label(labels, _ALL_SPLITS, parts(labels, "{}", ["n"], of), "atoms", of, "dataset")
 
@@ -105,13 +105,13 @@ def _raw_by_n(given: Given) -> Table:
 
 
 SHOWN = 3
-"""How many items of each split table 13 shows, by a hash of their names."""
+"""Items of each split in table 13, chosen by a hash of their names."""
 _COLUMNS = {**dict.fromkeys(("protocol", "item_id", "kind", "split", "text"), pa.string()), "truth": pa.bool_()}
 
 
 def _top_captions(given: Given) -> Table:
-    """For each split a few items that all labels with runs were asked: of each label's first run, whether the best
-    text is the true one, and the three best texts. Without lines where labels share no item."""
+    """A table of SHOWN items of each split that all labels with runs were asked: for each label's first run, whether
+    the best text is true, and its three best texts. It has no lines if the labels share no item."""
     tops = [_top(label.runs[0].run) if label.runs else {} for label in given.labels]
     asked = [(label.runs[0].run, top) for label, top in zip(given.labels, tops, strict=True) if top]
     lines: list[Line] = []
@@ -132,7 +132,7 @@ def _top_captions(given: Given) -> Table:
 
 
 def _top(run: Run) -> dict[str, list[dict[str, Any]]]:
-    """By item, its best texts in their order."""
+    """{item: its best texts}, best first."""
     path = run.folder / "tables" / "top.csv"
     rows = read_csv(path, _COLUMNS).to_pylist() if path.exists() else []
     return by_key((row["item_id"], row) for row in rows if (row["protocol"], row["kind"]) == ("systematicity", "both"))
@@ -162,7 +162,7 @@ PAPER = Paper(
             "n",
         ),
         PaperTable(
-            "4-compounds", "Captions of systematicity by number of atoms: two a compound, three a relation", _compounds
+            "4-compounds", "Captions of systematicity by number of atoms: attributes have two, relations three", _compounds
         ),
         PaperTable("5", "Texts that an image is asked against", _sizes),
         PaperTable(
@@ -185,7 +185,7 @@ PAPER = Paper(
             "13",
             "The three best captions of a few images",
             _top_captions,
-            "no run has best texts (tables/top.csv) of items that all others were asked too",
+            "no run has best texts (tables/top.csv) of items that every run was asked",
         ),
         _productivity("5-atom", "HN-ATOM", "atom"),
         _productivity("5-swap", "HN-SWAP", "swap"),

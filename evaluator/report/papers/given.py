@@ -1,5 +1,5 @@
-"""What a paper's tables are made of: rows of results under labels, or the reason why a label has none; what other
-commands wrote; and numbers of the datasets that runs were asked, whatever the models."""
+"""The inputs of a paper's tables: results by label, or the reason why a label has none; results of other commands; and
+counts of the datasets that runs were asked, independent of the models."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,16 +22,16 @@ from generator.dataset.counts import count_benchmark, count_questions, vocabular
 from generator.dataset.reader import Benchmark, World
 
 JOIN = " / "
-"""Between the parts of a label, such as "dual / labclip"."""
+"""Separates the parts of a label, such as "dual / labclip"."""
 DEFAULTS: dict[str, Any] = dict.fromkeys(("error", "kind", "skill", "level", "n", "minus"))
 Labels = Mapping[str, Any]
-"""Columns of the long table and their values. A tuple stands for any of its values; columns of DEFAULTS are None by
-default."""
+"""{column: value} to select rows of the long table of results. A tuple matches any of its values; columns of DEFAULTS
+are None by default."""
 BEFORE, AFTER = "before", "after"
 
 
 class AuditRecord(TypedDict):
-    """summary.json of `score familiarity`, as far as tables show it."""
+    """The entries of summary.json (`score familiarity`) that tables show."""
 
     benchmark: str
     reference: str
@@ -46,14 +46,14 @@ class AuditRecord(TypedDict):
 
 
 class ComparisonRecord(TypedDict):
-    """What `score compare --json` prints, as far as the page shows it."""
+    """The entries of the output of `score compare --json` that the page shows."""
 
     rows: list[dict[str, Any]]
     flips: list[dict[str, Any]]
 
 
 class TextAuditRecord(TypedDict):
-    """The file of `score audit`, as far as tables show it."""
+    """The entries of the file of `score audit` that tables show."""
 
     benchmark: str
     language_model: dict[str, Any]
@@ -63,14 +63,14 @@ class TextAuditRecord(TypedDict):
 
 FAMILIARITY, TEXTS, MAPS, DRAWINGS = "score familiarity", "score audit", "score embeddings", "score generate"
 COMPARISON, PROBES = "score compare", "score probe"
-"""Commands whose results can stand among runs."""
+"""Commands whose results can be given among the runs."""
 RECORDS = {FAMILIARITY: "summary.json", MAPS: "embeddings.json", DRAWINGS: "drawings.json", PROBES: "probe.json"}
-"""The file by which the folder of such a command is known."""
+"""{command: the file that identifies its folder}."""
 
 
 @dataclass(frozen=True)
 class Audit:
-    """What a command that is no run wrote to `path`, and how it is called."""
+    """The result at `path` of a command other than `score run`, and its name."""
 
     name: str
     command: str
@@ -80,11 +80,10 @@ class Audit:
 
 @dataclass(frozen=True)
 class Label:
-    """A label's parts, its pooled results (evaluator.analysis.pooling), one for each design, and why what they lack
-    is missing.
+    """A label's parts, and its pooled results (evaluator.analysis.pooling): an entry for each design.
 
-    runs: the runs that were pooled. elsewhere: what training changed on benchmarks that were not trained for, pooled
-    likewise; its rows have the column `when` (BEFORE or AFTER).
+    missing: the reason why results are missing. runs: the runs that were pooled. elsewhere: pooled results before and
+    after training, on benchmarks that were not trained for; rows have the column `when` (BEFORE or AFTER).
     """
 
     parts: tuple[str, ...]
@@ -99,9 +98,9 @@ class Label:
         return JOIN.join(self.parts)
 
     def find(self, labels: Labels) -> tuple[Row | None, Results]:
-        """The row with these labels and the results that it is from; None and no results where there is none.
+        """The row with these labels, and the results that contain it; (None, {}) if there is none.
 
-        Raises UserError where runs of several designs have it: they are not averaged.
+        Raises UserError if runs of several designs have such a row: they are not averaged.
         """
         found = list(self.select({**DEFAULTS, **labels}))
         if len(found) > 1:
@@ -113,7 +112,7 @@ class Label:
         return found[0] if found else (None, {})
 
     def select(self, labels: Labels) -> Iterator[tuple[Row, Results]]:
-        """The rows of the long table that have all these labels, and the results that each is of."""
+        """Yield each row with all these labels, and the results that contain it."""
         for entry in self.entries:
             yield from ((row, entry) for row in entry["rows"] if has(row, labels))
 
@@ -132,7 +131,7 @@ class Label:
         if not of_protocol:
             return f"protocol '{protocol}' not in the benchmarks of its runs"
         if raw and not any(row["kind"] == RAW for row in of_protocol):
-            return f"{asked} needs two captions or more in each split, for productivity of each number of atoms"
+            return f"{asked} needs at least two captions in each split, for productivity at each number of atoms"
         filled = {row["split"] for row in of_protocol if row["value"] is not None}
         wanted = {labels.get("split"), labels.get("minus") or labels.get("split")}
         if wanted - filled and any(wanted <= splits_of(entry) for entry in self.entries):
@@ -142,15 +141,15 @@ class Label:
 
 @dataclass(frozen=True)
 class Given:
-    """The labels of runs, and what other commands wrote."""
+    """The labels of runs, and the results of other commands."""
 
     labels: Sequence[Label] = ()
     audits: Sequence[Audit] = ()
     used: set[str] = field(default_factory=set)
-    """The commands whose results were asked for, and AFTER."""
+    """The commands whose results a table used; AFTER if a table used `elsewhere`."""
 
     def audits_of(self, command: str) -> list[Audit]:
-        """What a command wrote."""
+        """The results of a command; marks the command as used."""
         self.used.add(command)
         return [audit for audit in self.audits if audit.command == command]
 
@@ -167,25 +166,24 @@ def has(row: Row, labels: Labels) -> bool:
 
 
 def told(metric: str, value: float | None, unit: str = "count", **labels: Any) -> Row:
-    """A row of what is no result of a run: a number of a dataset or of an audit."""
+    """A row for a number that is not a run's result: of a dataset or of an audit."""
     numbers = {"value": value, "unit": unit, "sd": None, "low": None}
     return cast(Row, {**DEFAULTS, "split": None, "metric": metric, **numbers, **labels})
 
 
 def splits_of(entry: Results) -> set[str]:
-    """The splits that results have by their design: those of their rows, or all partitions, of which some may be
-    empty."""
+    """The splits of the rows of results; with `full` all partitions, of which some may be empty."""
     found = {row["split"] for row in entry["rows"]}
     return {FULL, *PARTITIONS} if FULL in found else found
 
 
 def mixed(audit: Mapping[str, Any]) -> int:
-    """The number of samples some of whose bindings are seen, those of close matches alone among them."""
+    """The number of samples in mixed buckets (`amb_…`), which include samples with close matches only."""
     return int(sum(n for bucket, n in audit["buckets"].items() if bucket.startswith("amb_")))
 
 
 def overlap_panels(audit: Mapping[str, Any]) -> dict[str, Any]:
-    """What evaluator.report.figures.by_overlap draws of summary.json of `score familiarity`."""
+    """The panels of evaluator.report.figures.by_overlap from summary.json of `score familiarity`."""
     full = f"full ({sum(audit['buckets'].values()):,} samples)"
     return {full: audit["bindings"], f"mixed ({mixed(audit):,})": audit["bindings_mixed"]}
 
@@ -193,14 +191,13 @@ def overlap_panels(audit: Mapping[str, Any]) -> dict[str, Any]:
 def read_given(
     runs: Sequence[str], missing: Sequence[str] = (), before: Sequence[str] = (), after: Sequence[str] = ()
 ) -> Given:
-    """The labels of [LABEL=]RUN and LABEL=REASON in their order, those with the same first part together; and the
-    folders of `score familiarity`, `score embeddings` and `score generate`, and files of `score audit`, by default
-    named after their benchmark.
+    """Read runs and results of other commands, by label. Labels keep their order, except that labels with the same
+    first part are placed together.
 
-    Runs of one label are pooled over blocks and training seeds. A run without a label has its model's. before, after:
-    LABEL=RUN of the model that a training started from and of the trained model, on a benchmark that was not trained
-    for. Raises UserError where a folder holds no measured run, for a REASON without a label, and where `before` is
-    not the model that `after` started from.
+    runs: [LABEL=]RUN, or a result that `read_audit` reads. Runs of one label are pooled over blocks and training seeds;
+    the default label is the model. missing: LABEL=REASON. before, after: LABEL=RUN of the model that a training started
+    from and of the trained model, on a benchmark that was not trained for. Raises UserError if a folder holds no
+    measured run, for a REASON without a label, and if `before` is not the model that `after` started from.
     """
     audits = {run: audit for run in runs if (audit := read_audit(run)) is not None}
     named = (read_named(run) for run in runs if run not in audits)
@@ -225,7 +222,7 @@ def read_given(
 
 
 def _elsewhere(before: Sequence[str], after: Sequence[str]) -> dict[str, list[Results]]:
-    """The pooled results by label. Each trained model counts as a run, whatever block it was trained on."""
+    """Pooled results before and after training, by label. Each trained model counts as a run, whatever its block."""
     weights: dict[str, set[str]] = {}
     of_label: dict[tuple[str, str], list[Results]] = {}
     for when, text in [*((BEFORE, text) for text in before), *((AFTER, text) for text in after)]:
@@ -240,7 +237,7 @@ def _elsewhere(before: Sequence[str], after: Sequence[str]) -> dict[str, list[Re
             weights.setdefault(label, set()).add(info.get("weights_sha256", ""))
         elif info.get("trained_on", {}).get("base", {}).get("weights_sha256") not in weights.get(label, ()):
             raise UserError(
-                f"The model of {path} did not start from one that --before gives for '{label}'; score the model "
+                f"The model of {path} did not start from a model that --before gives for '{label}'; score the model "
                 f"that it started from on the same benchmark."
             )
         factors = {**named.results["factors"], "training_seed": named.run.record["model"]}
@@ -254,7 +251,7 @@ def _elsewhere(before: Sequence[str], after: Sequence[str]) -> dict[str, list[Re
 
 
 def read_audit(source: str) -> Audit | None:
-    """What a command that is no run wrote to a folder, a file, or NAME=PATH; None for other folders."""
+    """The result of a command other than `score run` at [NAME=]PATH, a file or a folder; None for other folders."""
     name, path = split_name(source)
     if path.is_file() and path.suffix == ".json":
         if "rankings" in read_json(path):
@@ -269,7 +266,7 @@ def read_audit(source: str) -> Audit | None:
 
 
 DATASET = "dataset"
-"""The `protocol` of counts that are of no questions: images and names of a split."""
+"""The `protocol` of counts that concern no questions: images and names of a split."""
 EVERY = "every protocol"
 """The `protocol` of counts of all questions together."""
 _METRICS = (
@@ -289,13 +286,12 @@ _GROUPINGS = [
 
 
 def datasets(given: Given) -> list[Label]:
-    """A label for each benchmark that runs were asked, named after it; its rows are counts, whose metrics are
-    _METRICS."""
+    """A label for each benchmark of the runs, named after it; its rows are the counts of _METRICS."""
     asked: dict[str, NamedRun] = {}
     for each in (run for label in given.labels for run in label.runs):
         asked.setdefault(each.run.benchmark.digest, each)
     names = {digest: each.run.benchmark.name for digest, each in asked.items()}
-    # of one name are the benchmarks of several blocks; a digest tells apart those of one block
+    # benchmarks of several blocks share a name: add the block, then a digest if names still repeat
     for digest, name in _repeated(names):
         if (block := asked[digest].results["factors"]["block_seed"]) is not None:
             names[digest] = f"{name}, block {block}"
@@ -310,15 +306,15 @@ def _repeated(names: dict[str, str]) -> list[tuple[str, str]]:
 
 
 def captions_by_atom(run: Run) -> list[dict[str, Any]]:
-    """How many captions of training and of each split name each atom; none for worlds without forms."""
+    """For each atom the number of captions of training and of each split that name it; [] for worlds without forms."""
     return _of_world(run.benchmark.folder, run.world.folder, run.benchmark.digest)[1] if run.world else []
 
 
 def _rows(asked: NamedRun) -> list[Row]:
-    """Counts in the form of rows of results."""
+    """The counts of a benchmark, in the form of rows of results."""
     run = asked.run
     counts = [{"protocol": EVERY, **each} for each in _counts(run.benchmark.folder, run.benchmark.digest)]
-    # folds are larger than an item
+    # the pools of raw retrieval are folds, whose sizes are added below
     counts = [{k: v for k, v in each.items() if (k, each.get("kind")) != ("set_size", RAW)} for each in counts]
     if run.world:
         counts += _of_world(run.benchmark.folder, run.world.folder, run.benchmark.digest)[0]
@@ -328,25 +324,25 @@ def _rows(asked: NamedRun) -> list[Row]:
         if row["kind"] == RAW and row["chance"]
     }
     counts += [{"protocol": name, "kind": RAW, "split": split, "set_size": n} for (name, split), n in folds.items()]
-    rows: dict[Any, Row] = {}  # groupings by labels that are None count the same again
+    rows: dict[Any, Row] = {}  # a grouping by a label that is None repeats an earlier count
     for each in counts:
         labels = {name: value for name, value in each.items() if name not in _METRICS and value is not None}
         for metric in (metric for metric in _METRICS if metric in each):
-            reason = "not the same for all of its questions"
+            reason = "differs between its questions"
             rows[metric, *labels.items()] = told(metric, each[metric], reason=reason, **labels)
     return list(rows.values())
 
 
 @cache
 def _counts(folder: Path, digest: str) -> list[dict[str, Any]]:
-    """The questions of a whole benchmark, of which a run may have been asked a part."""
+    """Counts of all questions of a benchmark, even if the run was asked a part of them."""
     return count_questions(Benchmark(folder), _GROUPINGS)
 
 
 @cache
 def _of_world(folder: Path, world: Path, digest: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The images and names of each split, and the captions that name each atom; worlds of others have neither splits
-    nor forms."""
+    """Counts of the images and names of each split, and of the captions that name each atom. Needs a world with splits
+    and forms, which benchmarks of others lack."""
     benchmark = Benchmark(folder)
     found = count_benchmark(benchmark, vocabulary_of(World(world)))
     images = Counter(benchmark.splits["split"].to_pylist())

@@ -21,7 +21,7 @@ _SKILLS = (
 )
 _SCORES = tuple(part(slot, metric=f"mean score {slot}", kind="replace") for slot in ("c", "n", "p"))
 _FIRST_SCORES = tuple(Part(each.head, {**each.of, "metric": "mean score c"}) for each in _KINDS)
-_PRESET = "c is the plain caption and p the synonym only with the texts of the preset hard-positives2024."
+_PRESET = "Only with the texts of the preset hard-positives2024, c is the plain caption and p the synonym."
 _BY_KIND = grouped(_KINDS, _MEASURES)
 _CONVERSE = grouped((part("CONVERSE", kind="converse"),), _MEASURES)
 
@@ -34,7 +34,7 @@ def _by_split(labels: Sequence[Label], columns: Sequence[Part], *notes: str) -> 
 
 
 def _of_training(given: Given, known: bool) -> Table:
-    """Labels of which it is known what they were trained on, as of models that `score train` made, or all others."""
+    """The table of labels whose training data is known, such as models of `score train`, or of all other labels."""
 
     def is_known(label: Label) -> bool:
         return not label.entries or any(entry["training"]["status"] != UNKNOWN for entry in label.entries)
@@ -48,7 +48,7 @@ PAPER = Paper(
         PaperTable("1", _TITLE, lambda given: _by_split(given.labels, _BY_KIND)),
         PaperTable(
             "1-converse",
-            f"{_TITLE}: relations said from their other end",
+            f"{_TITLE}: relations in their converse form",
             lambda given: _by_split(given.labels, _CONVERSE),
             "no run was asked for the kind `converse`",
         ),

@@ -1,4 +1,4 @@
-"""How a paper's tables are made: rows and columns select rows of the long table, a statistic stands in each cell."""
+"""Make a paper's tables and figures: rows and columns select rows of results, and a statistic fills each cell."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,16 +23,16 @@ from generator.base.limits import check_file
 from generator.base.registry import Registry
 
 Statistic = Callable[[Label, Labels], Cell]
-"""What stands in a cell, of a label's results and the labels of rows."""
+"""Makes a cell from a label's results and the labels that select their rows."""
 NONE = "…"
-"""The head of rows or columns of which there are none."""
+"""The head of the placeholder for missing rows or columns."""
 _SIZES = ("items", "clusters", "unscored", "ties")
 
 
 @dataclass(frozen=True)
 class PaperTable:
-    """A table by its number in the paper. make: a function of what is given; wanted: what is lacking where no label
-    says why it has no number."""
+    """A table by its number in the paper. make: makes it from the given results. wanted: why it is empty, if no label
+    gives a reason."""
 
     number: str
     title: str
@@ -42,8 +42,8 @@ class PaperTable:
 
 @dataclass(frozen=True)
 class PaperFigure:
-    """A figure by its number in the paper. draw: gives figures, or files by name; wanted: what is lacking without
-    any."""
+    """A figure by its number in the paper. draw: returns figures, or {file name: contents}. wanted: why it is missing,
+    if there are none."""
 
     number: str
     draw: Callable[[Given], list[Figure] | dict[str, bytes]]
@@ -52,7 +52,7 @@ class PaperFigure:
 
 @dataclass(frozen=True)
 class Paper:
-    """The tables and figures of a paper. elsewhere: what another command has, in a sentence each."""
+    """The tables and figures of a paper. elsewhere: a sentence for each part that is found elsewhere."""
 
     tables: Sequence[PaperTable]
     figures: Sequence[PaperFigure] = ()
@@ -69,8 +69,8 @@ paper_names, find_paper = _REGISTRY.names, _REGISTRY.find
 
 @dataclass(frozen=True)
 class Made:
-    """What was made of a paper: tables by the names of their files, figures by those and their suffix, and a sentence
-    for each that was not."""
+    """The tables of a paper by file name without suffix, its figures by file name, and a sentence for each table or
+    figure that was not made."""
 
     tables: dict[str, Table]
     figures: dict[str, bytes]
@@ -78,7 +78,7 @@ class Made:
 
 
 def make_paper(paper: Paper, given: Given) -> Made:
-    """The tables and figures of a paper. Tables without a number are left out."""
+    """Make the tables and figures of a paper; omits tables in which no cell has a number."""
     given = replace(given, used=set())
     tables: dict[str, Table] = {}
     figures: dict[str, bytes] = {}
@@ -102,13 +102,13 @@ def make_paper(paper: Paper, given: Given) -> Made:
             }
         figures |= {f"figure{figure.number}{'-' * (name[0] != '.')}{name}": content for name, content in drawn.items()}
     unused = [f"{each.path} of `{each.command}`" for each in given.audits if each.command not in given.used]
-    unused += ["what --before and --after give"] * (AFTER not in given.used and any(x.elsewhere for x in given.labels))
+    unused += ["runs of --before and --after"] * (AFTER not in given.used and any(x.elsewhere for x in given.labels))
     lacking += [f"Nothing of this paper shows {each}." for each in unused]
     return Made(tables, figures, [*lacking, *paper.elsewhere])
 
 
 def write_paper(made: Made, out: Path) -> list[Path]:
-    """Write all of it into the folder `out`, which is made where it is missing; returns the files."""
+    """Write all tables and figures into the folder `out`, created if missing; returns the files."""
     out.mkdir(parents=True, exist_ok=True)
     paths = []
     for name, table in made.tables.items():
@@ -123,13 +123,13 @@ def write_paper(made: Made, out: Path) -> list[Path]:
 
 
 def result(label: Label, labels: Labels) -> Cell:
-    """The row of results with these labels: its value with the interval and standard deviation that it has."""
+    """The value of the row with these labels, with its interval and standard deviation if it has them."""
     row, entry = label.find(labels)
     return result_cell(row, entry) if row is not None else Cell(reason=label.why_missing(labels))
 
 
 def over_n(label: Label, labels: Labels) -> Cell:
-    """A mean over n with its standard deviation over n (COMPASS, table 2); of one n, its result."""
+    """A mean over n with its standard deviation over n (COMPASS, table 2); for labels with an n, its `result`."""
     cell = result(label, labels)
     if labels.get("n") is not None or not cell.numbers:
         return cell
@@ -174,10 +174,10 @@ def part(head: str, statistic: Statistic = result, /, **of: Any) -> Part:
 
 
 def parts(labels: Sequence[Label], head: str, names: Sequence[str], of: Labels) -> list[Part]:
-    """A row or a column for each combination of the values that some columns have in the rows with the labels `of`,
-    in order; the head has them for {}. Where there are none, a row or column of which each label says why.
+    """A row or a column for each combination of values of the columns `names` in the result rows with the labels `of`,
+    sorted; the values replace {} in the head. If there are none, one placeholder, in which each label gives its reason.
 
-    Split `val` is left out. A split or a benchmark that is alone is not named.
+    Skips the split `val`. Heads do not name a split or benchmark that is the only one.
     """
     wanted = {**{name: value for name, value in DEFAULTS.items() if name not in names}, **of}
     rows = [row for label in labels for row, _ in label.select(wanted)]
@@ -204,7 +204,7 @@ def parts(labels: Sequence[Label], head: str, names: Sequence[str], of: Labels) 
 
 
 def grouped(groups: Sequence[Part], members: Sequence[Part]) -> list[Part]:
-    """Each member under each group's head, with the labels of both."""
+    """Each member in each group: under the group's head, with the labels of both."""
     return [replace(each, of={**group.of, **each.of}, group=group.head) for group in groups for each in members]
 
 
@@ -217,11 +217,11 @@ def by_label(
     named: str = "model",
     notes: Sequence[str] = (),
 ) -> Table:
-    """For each row a line for each label that has a number in some row; below, the chance, items, clusters, unscored
-    items and ties of each column, and which labels have none.
+    """A table: for each row a line for each label that has a number in some row; then lines with the chance, items,
+    clusters, unscored items and ties of each column. Notes name the other labels, and describe the results shown.
 
-    of: labels that all cells share. head: what the rows are. named: what a label names. Below stands what is said of
-    the results that the cells are from.
+    of: labels that all cells share. head: head of the column of rows. named: head of the column of labels, which says
+    what a label names.
     """
     headed = [head] if any(row.head for row in rows) else []
     known, absent = _divided(
@@ -264,7 +264,7 @@ def by_label(
 def _divided(
     made: Sequence[tuple[Label, list[list[Cell]]]],
 ) -> tuple[Sequence[tuple[Label, list[list[Cell]]]], list[str]]:
-    """Labels with a number in some cell of their rows, and a sentence on the others; all, where none has a number."""
+    """The labels with a number in some cell, and sentences on the other labels; all labels if none has a number."""
     known, names = [], dict[str, list[str]]()
     for label, rows in made:
         cells = [*chain.from_iterable(rows)]
@@ -279,12 +279,12 @@ def _divided(
 
 
 def changed_elsewhere(number: str = "F") -> PaperTable:
-    """What training changed on benchmarks that were not trained for: for each that was measured before and after,
-    each main metric and split, a line for each label."""
+    """The table of changes by training on benchmarks that were not trained for: a row for each benchmark, main metric
+    and split, with a line for each label."""
     names = ("benchmark", "protocol", "metric", "kind", "skill", "level", "split")
 
     def make(given: Given) -> Table:
-        why = "what its training changed elsewhere was not measured (--before and --after)"
+        why = "it was not measured elsewhere before and after its training (--before and --after)"
         given.used.add(AFTER)
         labels = [replace(each, entries=each.elsewhere, missing=each.missing or why) for each in given.labels]
         found: dict[tuple[object, ...], Part] = {}
@@ -320,7 +320,7 @@ def _change(label: Label, labels: Labels) -> Cell:
 def figure(
     number: str, drawing: Callable[[Sequence[Results], str], list[Figure]], protocol: str, /, **of: Any
 ) -> PaperFigure:
-    """A figure of evaluator.report.figures of the rows of a protocol that have some labels."""
+    """A figure that `drawing` (evaluator.report.figures) makes from the rows of a protocol with the labels `of`."""
 
     def draw(given: Given) -> list[Figure]:
         entries: list[Results] = [
@@ -339,7 +339,7 @@ def figure(
 
 
 def picture(number: str, command: str, *files: str) -> PaperFigure:
-    """A figure that another command draws: some files of each of its folders."""
+    """A figure that another command draws: a copy of `files` from each of its folders."""
 
     def draw(given: Given) -> dict[str, bytes]:
         found = {}
@@ -351,4 +351,4 @@ def picture(number: str, command: str, *files: str) -> PaperFigure:
                 found[f"{folder_name(audit.name)}-{file}"] = (audit.path / file).read_bytes()
         return found
 
-    return PaperFigure(number, draw, f"nothing that `{command}` wrote was given")
+    return PaperFigure(number, draw, f"no result of `{command}` was given")

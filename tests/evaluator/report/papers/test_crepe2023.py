@@ -60,7 +60,7 @@ def test_questions_of_several_sizes_have_a_reason(given: Given, monkeypatch: pyt
     _counts.cache_clear()
     table = find_paper("crepe2023").tables[3].make(given)
     _counts.cache_clear()
-    assert cell(table, ["Systematicity"], "HN-ATOM").reason == "not the same for all of its questions"
+    assert cell(table, ["Systematicity"], "HN-ATOM").reason == "differs between its questions"
 
 
 def test_captions_are_counted_by_the_numbers_of_their_atoms(given: Given) -> None:

@@ -242,17 +242,17 @@ class TestElsewhere:
         assert line[1] == "HN"
         assert [cell(table, line, head).text for head in ("After", "Change")] == ["50.0 ± 10.0", "-10.0"]
         assert cell(table, line, "After").interval == "[23.2, 75.3]"
-        why = "what its training changed elsewhere was not measured (--before and --after)"
+        why = "it was not measured elsewhere before and after its training (--before and --after)"
         assert table.notes[0] == f"Not shown: control ({why})."
         assert not [line for line in table.lines if "mean score" in line.labels[0]]
         assert "10" not in tables_of("hard-positives2024", read_given([f"HN={measured}"]))
-        said = "Nothing of this paper shows what --before and --after give."
+        said = "Nothing of this paper shows runs of --before and --after."
         assert [said in make_paper(find_paper(name), given).not_made for name in PAPERS] == [False, True]
 
     def test_mistakes_are_said(self, run_of: Callable[..., str]) -> None:
         base = run_of("base", 0.6, weights_sha256="b")
         other = run_of("other", 0.6, **self._trained("t", "changed"))
-        with pytest.raises(UserError, match=r"did not start from one that --before gives for 'HN'"):
+        with pytest.raises(UserError, match=r"did not start from a model that --before gives for 'HN'"):
             read_given([], (), [f"HN={base}"], [f"HN={other}"])
         with pytest.raises(UserError, match="Expected --before LABEL=RUN"):
             read_given([], (), [base])
@@ -277,6 +277,6 @@ class TestFiles:
         assert {
             "Table 4 (R@1 by split after fine-tuning) has no number: no label has the part 'finetuned'.",
             "Figure 2 is not drawn: no run has results of `retrieval`.",
-            "Figure 3 is not drawn: nothing that `score familiarity` wrote was given.",
+            "Figure 3 is not drawn: no result of `score familiarity` was given.",
         } <= set(made.not_made)
         assert {path.suffix for path in write_paper(made, tmp_path)} == {".csv", ".md", ".tex", ".svg", ".pdf", ".png"}
