@@ -1,5 +1,5 @@
-"""A run in words: one model asked the questions of one benchmark, in a folder of its own, or by OpenAI's batch
-files."""
+"""Make a run in words: ask one model the questions of one benchmark, directly or by OpenAI's batch files, and measure
+its answers."""
 
 import hashlib
 import json
@@ -35,13 +35,13 @@ from generator.dataset.questions import Candidates, Question, make_questions
 
 logger = logging.getLogger(__name__)
 _LETTERS, _PIXELS = 4, 28 * 28
-"""Letters and pixels of a token, roughly."""
-_POOLED = "its false texts are in a pool, of which a question in words cannot ask"
+"""Letters and pixels per token, roughly."""
+_POOLED = "its false texts are in a pool, and a question in words cannot include a pool"
 
 
 @dataclass(frozen=True)
 class Asked:
-    """The questions of a run: each with the number of its sample, and as it is put to the model."""
+    """The questions of a run, each with its sample number, and the chats that put them to the model."""
 
     questions: list[tuple[Question, int]]
     chats: list[Chat]
@@ -53,8 +53,8 @@ class Asked:
 
 
 def ask(request: AskRequest, out: Path, progress: Progress = SILENT, answers: Sequence[Path] = ()) -> Results:
-    """Ask and measure into the folder `out`; returns the results. answers: batch files with the answers, in place of
-    asking. Raises UserError for a request that cannot be met, and where the model answers no more."""
+    """Ask the questions, and measure the run, in the folder `out`; returns the results. answers: batch files to read
+    instead of asking. Raises UserError for an invalid request, if the budget runs out, and if nothing is answered."""
     begun, prompt, model, cache = _begin(request, out)
     asked, not_asked = _questions(request, begun, prompt)
     rows = Candidates(begun.benchmark)
@@ -107,9 +107,9 @@ def ask(request: AskRequest, out: Path, progress: Progress = SILENT, answers: Se
 
 
 def write_questions(request: AskRequest, out: Path, path: Path) -> tuple[list[Path], int]:
-    """Write the questions of a run that have no answer yet as batch files; returns them and how many questions.
+    """Write the unanswered questions of a run as batch files; returns the files and the number of questions.
 
-    Raises UserError as `ask`, and for a model that is at no endpoint.
+    Raises UserError as `ask`, and for a model without an API endpoint.
     """
     begun, prompt, model, cache = _begin(request, out)
     if not hasattr(model, "request"):
@@ -123,7 +123,7 @@ def write_questions(request: AskRequest, out: Path, path: Path) -> tuple[list[Pa
 
 
 def _begin(request: AskRequest, out: Path) -> tuple[Begun, Prompt, Any, Path | None]:
-    """What is asked for, the prompt, the model, and the folder of its answers (None: the user's cache)."""
+    """The checked request, the prompt, the model, and the cache folder of its answers (None: the user's cache)."""
     if (count := Process.from_environment().count) > 1:
         raise UserError(f"`score ask` runs in one process, not in {count}; start it without torchrun.")
     if request.samples > 1 and not request.temperature:
@@ -153,7 +153,7 @@ def _from_memory(model: Any, name: str) -> Answerer:
 
 
 def _questions(request: AskRequest, begun: Begun, prompt: Prompt) -> tuple[Asked, dict[str, str]]:
-    """The questions, and why protocols are not asked. Raises UserError where nothing can be asked."""
+    """Questions, and {protocol: why it is not asked}. Raises UserError if none, or not all requested, can be asked."""
     rows, world = Candidates(begun.benchmark), begun.dataset.world
     made = make_questions(begun.benchmark, rows, begun.protocols, request.form, request.orders)
     protocol_of = dict(rows_of(begun.benchmark.items, "item_id", "protocol"))
@@ -178,7 +178,7 @@ def _images(world: Any, scenes: Sequence[str]) -> list[Any]:
 
 
 class _Spending:
-    """Answers questions within a budget of tokens. `answers` has those of the run by the names of their questions."""
+    """Asks questions within a budget of tokens. answers: {name of a question: its answer} of the run."""
 
     def __init__(self, request: AskRequest, store: AnswerStore, known: dict[str, Answer], prompt_tokens: int):
         self.answers = dict(known)
@@ -188,7 +188,7 @@ class _Spending:
         self._each, self._open = prompt_tokens + request.max_tokens, 0
 
     def answer(self, model: Answerer, chats: Sequence[Chat], advance: Any) -> None:
-        """Ask a model. An answer is kept at once. Raises UserError where the budget is used up."""
+        """Ask a model, and store each answer at once. Raises UserError when the budget is used up."""
         left = deque(chats)
 
         def affordable() -> Iterator[Chat]:
@@ -218,7 +218,7 @@ class _Spending:
 
 
 def _take(paths: Sequence[Path], asked: Asked, store: AnswerStore) -> None:
-    """Keep the answers of batch files. Raises UserError where none is an answer to these questions."""
+    """Store the answers of batch files. Raises UserError if no line answers these questions."""
     names, taken, failed = set(asked.names), 0, []
     for name, answer in read_batch(paths):
         if name in names and answer.finish.startswith(FAILED):
@@ -228,7 +228,7 @@ def _take(paths: Sequence[Path], asked: Asked, store: AnswerStore) -> None:
             taken += 1
     if not taken and not failed:
         raise UserError(
-            f"{paths[0]} answers none of these {len(names):,} questions; give the dataset and options of --to."
+            f"{paths[0]} answers none of these {len(names):,} questions; give the dataset and options that --to had."
         )
     if failed:
         logger.info(f"{len(failed):,} questions of the batch failed, the first: {failed[0]}.")
@@ -249,7 +249,7 @@ def _check_answered(answers: Sequence[Answer]) -> None:
 
 
 def _cost(left: Sequence[Chat], known: int, most: int) -> str:
-    """One sentence: how many questions are asked, and how many tokens that takes."""
+    """One sentence: the number of questions to ask, and the number of tokens that they take."""
     if not left:
         return f"All questions have answers already, {known:,}."
     text = sum(len(chat.text) for chat in left) // _LETTERS
@@ -257,23 +257,23 @@ def _cost(left: Sequence[Chat], known: int, most: int) -> str:
     size = "×".join(map(str, left[0].show()[0].size))
     return (
         f"{len(left):,} questions to ask, {known:,} more have answers: about {text + images * len(left):,} prompt "
-        f"tokens (images of {size} by a token for 28×28 pixels) and at most {most * len(left):,} tokens of answers."
+        f"tokens (images of {size}, a token per 28×28 pixels) and at most {most * len(left):,} tokens of answers."
     )
 
 
 def _prompt_tokens(chats: Sequence[Chat]) -> int:
-    """Roughly how many tokens questions have."""
+    """A rough count of the tokens of questions, images included."""
     pixels = sum(image.width * image.height for chat in chats for image in chat.show())
     return sum(len(chat.text) for chat in chats) // _LETTERS + pixels // _PIXELS
 
 
 _MOST_LINES, _MOST_BYTES = 50_000, 190 << 20
-"""Of a batch file; OpenAI takes 50,000 requests and 200 MB."""
+"""Limits of a batch file; OpenAI accepts 50,000 requests and 200 MB."""
 
 
 def write_batch(path: Path, chats: Iterable[Chat], request: Callable[[Chat], dict[str, Any]]) -> list[Path]:
-    """Write questions as OpenAI's batch format has them, one a line; returns the files, FILE, FILE-2 …, each within the
-    limits of OpenAI. request: the body of a question's request."""
+    """Write questions in OpenAI's batch format, one per line; returns the files FILE, FILE-2, …, each within OpenAI's
+    limits. request: makes the body of a question's request."""
     paths: list[Path] = []
     with ExitStack() as whole:
         lines, size, file = _MOST_LINES, 0, None
@@ -290,9 +290,9 @@ def write_batch(path: Path, chats: Iterable[Chat], request: Callable[[Chat], dic
 
 
 def read_batch(paths: Sequence[Path]) -> Iterator[tuple[str, Answer]]:
-    """The names of questions and their answers in files of OpenAI's batch format; those that failed with the reason.
+    """Yield (name of a question, its answer) from files in OpenAI's batch format; a failed answer holds the reason.
 
-    Raises UserError for a line that is no such answer.
+    Raises UserError for a line that is not such an answer.
     """
     for path in paths:
         check_file(path)

@@ -30,13 +30,13 @@ class Dataset:
     """The questions of one benchmark of a dataset folder: a map-style dataset (`len`, `[i]`), as torch's DataLoader
     takes it.
 
-    world, benchmark: what is read (generator.dataset.reader), from where `source` says. protocols: those whose
-    questions these are.
+    source: where `world` and `benchmark` (generator.dataset.reader) are read from. protocols: protocols whose questions
+    it has; () for all but `train`.
 
     A question is a dictionary: `item_id`, `protocol`, `split`, `kind`, `skill` and `pool_id` (strings or None);
     `images`, RGB images of PIL, and `scene_ids`, their names; `texts`, strings, `truth`, whether each is true (list
-    of bool), and `image_of`, the index of the image that each is asked about. Where `pool_id` is given, `texts` has
-    the true texts alone, and `pool` all.
+    of bool), and `image_of`, the index of each text's image. If `pool_id` is given, `texts` has only the true texts;
+    `pool` returns all.
     """
 
     def __init__(self, source: Source, world: Images, benchmark: reader.Benchmark, protocols: Sequence[str] = ()):
@@ -52,12 +52,11 @@ class Dataset:
         filters: Sequence[str] = (),
     ) -> "Dataset":
         """Open the dataset at `path`, a folder or a URL, or the benchmark of others that NAME:PATH names, such as
-        `sugarcrepe:FOLDER` (evaluator.benchmarks); images are read when they are asked for.
+        `sugarcrepe:FOLDER` (evaluator.benchmarks); images are read on access.
 
-        benchmark: its name, where there are several. protocols: all that are measured by default; `train` has the
-        captions and negatives of the train split. images: where the images of a benchmark of others lie; filters:
-        which of its questions are left out (docs/external.md). Raises UserError for a name that the dataset does not
-        have.
+        benchmark: its name, if there are several. protocols: by default all that are measured; `train` has the captions
+        and negatives of the train split. images: folder of the images of a benchmark of others. filters: drop some of
+        its questions (docs/external.md). Raises UserError for a name that the dataset does not have.
         """
         asked = (protocols,) if isinstance(protocols, str) else tuple(protocols)
         source = external_source(str(path), None if images is None else Path(images), filters)
@@ -90,7 +89,7 @@ class Dataset:
         return f"<Dataset {self.source.path.name}, benchmark {self.benchmark.name}, {len(self):,} questions>"
 
     def _repr_html_(self) -> str:
-        """For notebooks: how many questions of each protocol a split has, and the images of some with a true text."""
+        """For notebooks: the number of questions by protocol and split, and some images, each with a true text."""
         items = self._items.select(["protocol", "split"]).to_pandas()
         counts = items.groupby(["protocol", "split"]).size().unstack(fill_value=0)
         rows = range(0, len(self), max(1, len(self) // _SHOWN))[:_SHOWN]
@@ -98,15 +97,15 @@ class Dataset:
         return f"<p>{html.escape(repr(self))}</p>{counts.to_html()}{image_row(list(shown))}"
 
     def pool(self, pool_id: str) -> list[str]:
-        """The texts of a pool, such as `grid`: what `retrieval` asks every image against."""
+        """The texts of a pool, such as `grid`, with which `retrieval` compares every image."""
         rows = self.benchmark.pools.filter(pc.equal(self.benchmark.pools["pool_id"], pool_id))
         return [self.benchmark.text_of[text] for text in rows["text_id"].to_pylist()]
 
     @extras_named()
     def to_hf(self) -> "datasets.Dataset":
-        """A `datasets.Dataset` of Hugging Face with a row for each question; `images` are decoded when they are read.
+        """A Hugging Face `datasets.Dataset` with a row for each question; `images` are decoded on access.
 
-        Raises UserError where `datasets` is not installed. `gen export hf` writes a large dataset as files.
+        Raises UserError if `datasets` is not installed. For a large dataset use `gen export hf`, which writes files.
         """
         from datasets import Dataset, Features, Image, List, Value
 
@@ -128,7 +127,7 @@ class Dataset:
         return Dataset.from_list(rows, features=features)
 
     def _file(self, name: str) -> dict[str, Any]:
-        """An image as `datasets` stores it: the bytes of its file, or of a benchmark of others the image itself."""
+        """An image as `datasets` stores it: the bytes of its file; for a benchmark of others, encoded as PNG."""
         if isinstance(self.world, reader.World):
             return {"bytes": self.world.read(f"images/{name}.png"), "path": f"{name}.png"}
         png = io.BytesIO()

@@ -1,4 +1,4 @@
-"""Makes a run of scores from elsewhere, and measures it."""
+"""Make a run from a file of scores or answers that other software wrote, and measure it."""
 
 import logging
 import platform
@@ -36,12 +36,12 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True)
 class Source:
-    """Scores from elsewhere, as `score measure --items` is given them.
+    """A file of scores from elsewhere, with the options of `score measure --items`.
 
-    items: the file. dataset: the folder whose ids it has, None where it brings its own items. benchmark: the
-    benchmark of the dataset, or the name of that of the file. model: the name of whose scores they are. Without
-    names, that of the file. level: of intervals, 0.5..0.999, None for 0.95. splits: partitions of the file's own
-    items (evaluator.runs.parts).
+    items: the file. dataset: the dataset folder whose ids the file uses; None if the file has its own items. benchmark:
+    a benchmark of the dataset, or a name for the file's own items. model: name of the model. Both names default to
+    the file's. level: of intervals, 0.5..0.999, None for 0.95. splits: partitions of the file's own items
+    (evaluator.runs.parts).
     """
 
     items: Path
@@ -153,7 +153,7 @@ def _items_of_dataset(source: Source, table: Any, benchmark: Benchmark, out: Pat
 
 
 def _answers(log: Log, benchmark: Benchmark, out: Path) -> Record:
-    """Write the answers in a log to the questions of a dataset."""
+    """Write the answers that a log has for the questions of a dataset."""
     answered, prompt = answered_in(log, benchmark)
     _clear(out)
     write_answers(out, answered)
@@ -171,8 +171,8 @@ def _answers(log: Log, benchmark: Benchmark, out: Path) -> Record:
 
 
 def _clear(out: Path) -> None:
-    """Make a run's folder; one that holds scores from elsewhere is begun anew. Raises UserError where it holds
-    anything else."""
+    """Create a run's folder, or clear it if it holds scores from elsewhere. Raises UserError if it holds anything
+    else."""
     record = out / "run.json"
     ours = (out / BEGUN_ITEMS).exists() or (record.exists() and "scores" in read_json(record, RunRecord)["info"])
     if out.exists() and any(out.iterdir()) and not ours:

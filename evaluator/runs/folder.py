@@ -1,4 +1,4 @@
-"""The folder of a run: where its files are, reading a finished one, and what tells runs apart."""
+"""The folder of a run: names of its files, reading a finished run, and the factors that distinguish runs."""
 
 import hashlib
 import json
@@ -16,18 +16,18 @@ from generator.base.store import is_url
 from generator.dataset.reader import Benchmark, Dataset, World
 
 _DRAWN = ("block_seed", "bindings", "triples", "classes", "values", "objects", "absent_values", "absent_objects")
-"""What a block seed draws; the rest of a holdout is its design."""
+"""The entries of a holdout that depend on the block seed; all others are its design."""
 _OF_THE_DRAW = ("seed", "splits", "block_seed", "holdouts")
 _OF_THE_MACHINE = ("blender", "device")
 _DIGITS = 12
 BEGUN, BEGUN_ITEMS = ".begun.json", ".items.json"
-"""The file that an unfinished run has, and an unfinished one of scores from elsewhere."""
+"""The file that marks an unfinished run, and an unfinished run of scores from elsewhere."""
 
 
 @dataclass(frozen=True)
 class Run:
     """A finished run. record: the contents of run.json. world: None for benchmarks of others and scores from
-    elsewhere. splits: the partitions that are the splits of `benchmark`, None where it has its own."""
+    elsewhere. splits: the partitions that replace the splits of `benchmark`; None if it has its own."""
 
     folder: Path
     record: dict[str, Any]
@@ -37,15 +37,15 @@ class Run:
 
     @property
     def channels(self) -> list[str]:
-        """The channels of the model's scores, the first one its own choice."""
+        """The channels of the model's scores; the first is the model's default."""
         return list(self.record.get("channels", ["cosine"]))
 
 
 def open_run(folder: Path, moved: Sequence[Path] = ()) -> Run:
     """Read the run in a folder. Raises UserError when there is none, or when the dataset changed since it was scored.
 
-    moved: datasets that may lie elsewhere now than the run says; the one with the run's world is opened. A run may come
-    from someone else: a URL that it names is not opened, and its folder may hold no links.
+    moved: folders of datasets that were moved since; the dataset with the run's world is opened. A run may come from
+    someone else: a URL that it names is not opened, and links in its folder are refused.
     """
     check_own_files(folder)
     if not (folder / "run.json").exists():
@@ -58,8 +58,8 @@ def open_run(folder: Path, moved: Sequence[Path] = ()) -> Run:
         return Run(folder, record, None, with_splits(_part(_own_benchmark(folder, record), record), splits), splits)
     if is_url(str(record["dataset"])):
         raise UserError(
-            f"{folder / 'run.json'} names a dataset at a URL ({record['dataset']}), which is not opened for a file's "
-            "sake; download it and write its folder there."
+            f"{folder / 'run.json'} names a dataset at a URL ({record['dataset']}), which is not opened, since a "
+            "file names it; download it and write its folder there."
         )
     opened = [Dataset.open(path) for path in moved]
     dataset = next((each for each in opened if each.world.digest == record["world"]), None)
@@ -79,7 +79,7 @@ def open_run(folder: Path, moved: Sequence[Path] = ()) -> Run:
 
 
 def _part(benchmark: Benchmark, record: dict[str, Any]) -> Benchmark:
-    """The items that a run was asked."""
+    """The part of the benchmark that a run was asked."""
     return limited(in_splits(benchmark, record.get("split") or ()), record.get("limit"))
 
 
@@ -108,17 +108,17 @@ def read_results(run: Run) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class NamedRun:
-    """A measured run and its results, as they stand in a report."""
+    """A measured run, and its results with the model name that a report shows."""
 
     run: Run
     results: dict[str, Any]
 
 
 def read_named(source: str, moved: Sequence[Path] = ()) -> NamedRun:
-    """The run in the folder `source`, or of NAME=FOLDER, which names the model; `moved` is that of `open_run`.
+    """The run and results in FOLDER or NAME=FOLDER, where NAME replaces the model's name; `moved` as in `open_run`.
 
-    Runs of one name are runs of one model: where their training is not recorded, each spec counts as a training of
-    its own. Raises UserError when there is no run, or one without results.
+    Runs of one NAME count as runs of one model. If their training is not recorded, each model spec counts as a separate
+    training. Raises UserError if there is no run, or if it has no results.
     """
     name, folder = split_name(source)
     run = open_run(folder, moved)
@@ -126,7 +126,7 @@ def read_named(source: str, moved: Sequence[Path] = ()) -> NamedRun:
 
 
 def named_results(results: dict[str, Any], name: str | None) -> dict[str, Any]:
-    """Results whose model is called `name`, as they are without one."""
+    """Results with their model renamed to `name`; unchanged without a name."""
     if name:
         factors = results["factors"]
         seed = results["model"] if factors["training_seed"] is None else factors["training_seed"]
@@ -135,13 +135,13 @@ def named_results(results: dict[str, Any], name: str | None) -> dict[str, Any]:
 
 
 def is_unfinished(source: str) -> bool:
-    """Whether the folder of FOLDER or NAME=FOLDER has a run that was begun and did not end."""
+    """Whether the folder of FOLDER or NAME=FOLDER has a run that was started and not finished."""
     folder = split_name(source)[1]
     return not (folder / "run.json").exists() and any((folder / name).exists() for name in (BEGUN, BEGUN_ITEMS))
 
 
 def folder_name(name: str) -> str:
-    """The name of a model or a file as that of a folder.
+    """Turn the name of a model or a file into the name of a folder.
 
     >>> folder_name("open_clip:ViT-B-32@openai"), folder_name("../..")
     ('open_clip_ViT-B-32_openai', 'unnamed')
@@ -150,14 +150,14 @@ def folder_name(name: str) -> str:
 
 
 def tables_folder(folder: Path) -> Path:
-    """The folder of a run's tables; made where it is missing."""
+    """The folder of a run's tables; created if missing."""
     tables = folder / "tables"
     tables.mkdir(exist_ok=True)
     return tables
 
 
 def factors_of(run: Run, channel: str, rules: dict[str, Any]) -> FactorsRecord:
-    """The factors of a run, measured by one channel of its scores and by these rules."""
+    """The factors of a run that is measured by one channel of its scores and these rules."""
     record, holdout = run.record, run.benchmark.holdout or {}
     trained = record.get("info", {}).get("trained_on") or {}
     recipe = dict(trained.get("recipe") or {})
@@ -179,8 +179,8 @@ def factors_of(run: Run, channel: str, rules: dict[str, Any]) -> FactorsRecord:
 
 
 def _trained_model(trained: dict[str, Any]) -> str:
-    """The method of a training, with the model that it started from: one of ours by its weights, since folders are
-    moved."""
+    """The name of a trained model: the training's method and base model. A base of ours is named by its weights, since
+    folders are moved."""
     name, base = f"jackalope:{trained['method']}", trained.get("base")
     if not base:
         return name
@@ -189,13 +189,13 @@ def _trained_model(trained: dict[str, Any]) -> str:
 
 
 def _design(benchmark: Benchmark, world: World | None) -> dict[str, Any]:
-    """What world and benchmark were asked to be. Scores from elsewhere have the digest of their items alone."""
+    """The requests that world and benchmark were made from. Without a world, only the digest of the items."""
     if world is None:
         return {"items": benchmark.digest}
     holdout = {f"holdout {name}": value for name, value in (benchmark.holdout or {}).items() if name not in _DRAWN}
     texts = {f"texts {name}": value for name, value in benchmark.manifest.get("request", {}).items()}
     asked = dict(world.manifest["request"])
-    if "scenes_asked" in asked:  # as `scenes` they are shared among class lists, which a block seed draws
+    if "scenes_asked" in asked:  # `scenes` depends on the class lists, which a block seed draws
         asked["scenes"] = asked.pop("scenes_asked")
     asked["vocabulary"] = _digest(asked.get("vocabulary"))
     found = {**holdout, **texts, **{f"world {name}": value for name, value in asked.items()}}

@@ -1,4 +1,4 @@
-"""From the scores of a run to results: every protocol's outcomes and rows. Needs no model."""
+"""Measure a run: compute the outcomes and rows of every protocol from its scores. Needs no model."""
 
 import json
 import logging
@@ -48,12 +48,12 @@ def measure(
 ) -> Results:
     """Write results.json and tables/*.csv of the run in `folder`; returns the results.
 
-    `rows` has a row for every metric, group of items and split of every protocol, `fits` the skill loads, `cells` R@1
-    for every combination of counts, `factors` tells the run from others (`factors_of`), `training` says what is known
-    of the model's training, `unknown_protocols` the protocols of the benchmark that this version does not know.
-    `channel` names the scores to measure, `tolerance` says how close scores tie, `level` (0.5..0.999) is that of the
-    intervals; by default those that the run chose. Raises UserError when the folder is no run, or when the dataset
-    changed since the scores were made.
+    `rows` has a row for every metric, group of items and split of every protocol; `fits` the skill loads; `cells` R@1
+    for every combination of counts; `factors` distinguishes the run from others (`factors_of`); `training` says what is
+    known of the model's training; `unknown_protocols` has the protocols that this version does not know.
+    channel: the scores to measure. tolerance: scores that differ by no more than this tie. level: of the intervals,
+    0.5..0.999. All default to those of the run. Raises UserError if the folder is not a run, or if the dataset changed
+    since the scores were made.
     """
     run = open_run(folder)
     rules = rules_of(run, channel, tolerance, level)
@@ -65,8 +65,8 @@ def measure(
 def write_items(
     folder: Path, channel: str | None = None, tolerance: float | None = None, level: float | None = None
 ) -> Path:
-    """Write items.jsonl in the folder of a run, a line of JSON for each row of `item_rows`, whole or not at all;
-    returns its path.
+    """Write items.jsonl in the folder of a run: a JSON line for each row of `item_rows`. The write is atomic. Returns
+    the path.
 
     The arguments are those of `measure`.
     """
@@ -79,8 +79,8 @@ def write_items(
 
 @dataclass(frozen=True)
 class Rules:
-    """How a run is measured. channel, image_channel: the scores of most protocols, and of those that compare images.
-    tolerance: how close scores tie. level: of intervals."""
+    """How a run is measured. channel, image_channel: the scores of most protocols, and of protocols that compare
+    images. tolerance: scores that differ by no more than this tie. level: of intervals."""
 
     channel: str
     image_channel: str
@@ -89,9 +89,9 @@ class Rules:
 
 
 def rules_of(run: Run, channel: str | None = None, tolerance: float | None = None, level: float | None = None) -> Rules:
-    """The rules that are asked for, by default those of the run.
+    """The given rules; None stands for the run's own.
 
-    Raises UserError for a channel that the run has not, a tolerance that is no number from 0 up, or another level.
+    Raises UserError for a channel that the run does not have, and as `check_tolerance` and `check_level`.
     """
     if channel is not None and channel not in run.channels:
         raise UserError(f"The run has no channel '{channel}': {did_you_mean(channel, run.channels)}")
@@ -103,7 +103,7 @@ def rules_of(run: Run, channel: str | None = None, tolerance: float | None = Non
 
 
 def check_tolerance(tolerance: float | None) -> float:
-    """How close scores tie, TOLERANCE for None. Raises UserError for what is no number from 0 up."""
+    """The tie tolerance, TOLERANCE for None. Raises UserError if it is negative or not finite."""
     tie = TOLERANCE if tolerance is None else float(tolerance)
     if not 0 <= tie < np.inf:
         raise UserError(f"Expected a tolerance from 0 up, got {tie:g}; choose another --tolerance.")
@@ -111,7 +111,7 @@ def check_tolerance(tolerance: float | None) -> float:
 
 
 def measure_protocols(run: Run, rules: Rules | None = None) -> dict[str, ProtocolResults]:
-    """Items, outcomes and rows of every protocol of a run, by default by the run's own rules."""
+    """Items, outcomes and rows of every protocol of a run; the rules default to the run's own."""
     rules = rules or rules_of(run)
     scores = between = read_scores(run, rules)
     if rules.image_channel != rules.channel:
@@ -122,24 +122,24 @@ def measure_protocols(run: Run, rules: Rules | None = None) -> dict[str, Protoco
 
 
 def _write_results(run: Run, measured: dict[str, ProtocolResults], by: Rules) -> Results:
-    """Write and return the results of a run from those of its protocols."""
+    """Write and return the results of a run, from the results of its protocols."""
     record = run.record
     rules: dict[str, Any] = {"tie_tolerance": by.tolerance, "level": by.level, "interval": _INTERVAL}
     limit = record.get("limit")
-    if limit:  # a part of a benchmark is not the whole: they are never pooled
+    if limit:  # runs on a part of a benchmark are never pooled with runs on all of it
         rules["limit"] = limit
     if run.splits is not None:
         rules["splits"] = dict(run.splits["about"])
     if (run.benchmark.manifest.get("request") or {}).get("known_words"):
         rules["foils"] = "words that training has"
     reading = run.benchmark.manifest.get(READING) or {}
-    if filters := reading.get("filters"):  # nor are other parts
+    if filters := reading.get("filters"):  # nor with runs on other parts
         rules["filters"] = filters
     name = record["benchmark_name"] + (f" (limit {limit:,})" if limit else "")
     name += f" ({filters_said(filters)})" if filters else ""
     name += f" (foils of {rules['foils']})" if "foils" in rules else ""
     words, answers = record.get("words"), {}
-    if words is not None:  # nor is what was asked otherwise
+    if words is not None:  # nor are runs that were asked in another way
         rules["words"] = {**words, "prompt": words["digest"]}
         prompt, rows = prompt_of(words["prompt"]), Candidates(run.benchmark)
         answers = {"answers": summary(read_answers(run.folder, rows, prompt), rows, prompt)}
@@ -177,7 +177,7 @@ def _write_results(run: Run, measured: dict[str, ProtocolResults], by: Rules) ->
 
 
 def _log_unscored(measured: dict[str, ProtocolResults]) -> None:
-    """Name the first items without a score, and the file that names all."""
+    """Log the first items without a score, and the file that lists all of them."""
     for protocol, each in measured.items():
         unscored = each.items.item_id[~each.items.scored].tolist()
         if unscored:
@@ -185,7 +185,7 @@ def _log_unscored(measured: dict[str, ProtocolResults]) -> None:
             reasons = ", ".join(sorted(set(each.items.unscored.tolist()) - {""}))
             logger.info(
                 f"Unscored items of '{protocol}': {', '.join(unscored[:_NAMED])}{more} ({reasons}); tables/items.csv "
-                f"names all."
+                f"lists all."
             )
 
 
@@ -217,7 +217,7 @@ def read_scores(run: Run, rules: Rules) -> Scores:
     if not path.exists():
         raise UserError(f"{run.folder} has lost its scores.parquet; run `score run` again.")
     table = _of_channel(read_table(path, SCORES), rules.channel)
-    sampled = table if record.get("sampled_pools") else None  # a table of millions is not kept for nothing
+    sampled = table if record.get("sampled_pools") else None  # millions of rows: kept only if needed
 
     def matrix(pool: Pool) -> PoolScores:
         if pool.sample is not None and sampled is not None:
@@ -251,7 +251,7 @@ def _no_pool(pool: Pool) -> PoolScores:
 
 
 def _of_channel(scores: pa.Table, channel: str) -> pa.Table:
-    """The rows of one channel; the table itself where it has no others, since a copy may take hundreds of megabytes."""
+    """The rows of one channel; no copy, which may take hundreds of megabytes, if the table has no other channel."""
     inside = pc.equal(scores["channel"], channel)
     return scores if pc.all(inside).as_py() else scores.filter(inside)
 
@@ -270,8 +270,7 @@ def _bindings(run: Run) -> dict[str, str]:
 
 
 def _matrix(scores: pa.Table, pool: Pool) -> np.ndarray:
-    """The scores of a pool out of a table of scores (schema.SCORES), float32 (images, texts), nan where there is
-    none."""
+    """The scores of a pool from a table of scores (SCORES), float32 (images, texts); nan where there is none."""
     row = positions(scores["image_id"], pa.chunked_array([pool.images], pa.string()))
     column = positions(scores["text_id"], pa.chunked_array([pool.texts], pa.string()))
     inside = (row >= 0) & (column >= 0)

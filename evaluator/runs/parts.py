@@ -1,5 +1,5 @@
-"""What a run asks of a benchmark: few questions for a quick look (`--limit`), those of some splits, and partitions by
-familiarity as its splits, which `score familiarity` writes and `--splits` reads."""
+"""Select what a run asks of a benchmark: a limited number of items (`--limit`), the items of some splits, or partitions
+by familiarity in place of the splits (`--splits`; written by `score familiarity`)."""
 
 import copy
 import csv
@@ -29,7 +29,7 @@ _STRICT = "strict"
 
 
 class _AboutRecord(TypedDict):
-    """What tells partitions apart, in summary.json."""
+    """The entries of summary.json that distinguish partitions."""
 
     benchmark: str
     reference: str
@@ -39,17 +39,17 @@ class _AboutRecord(TypedDict):
 
 
 class Splits(TypedDict):
-    """splits.json of a run: the split of each question by its id, and how it was made."""
+    """splits.json of a run. of: {id of a question: its split}. about: how the partitions were made."""
 
     of: dict[str, str]
     about: _AboutRecord
 
 
 def limited(benchmark: Benchmark, limit: int | None) -> Benchmark:
-    """The benchmark with at most `limit` items of each protocol, drawn by a hash of their names; the texts of pools
-    stay.
+    """The benchmark with at most `limit` items of each protocol, chosen by a hash of their names; pools keep their
+    texts.
 
-    None: the benchmark itself. Raises UserError for less than 1.
+    None: the benchmark itself. Raises UserError for a limit below 1.
     """
     if limit is None:
         return benchmark
@@ -69,7 +69,7 @@ def limited(benchmark: Benchmark, limit: int | None) -> Benchmark:
 
 
 def in_splits(benchmark: Benchmark, splits: Sequence[str]) -> Benchmark:
-    """The benchmark with the items of these splits alone; the texts of pools stay. None: the benchmark itself.
+    """The benchmark with only the items of these splits; pools keep their texts. No splits: the benchmark itself.
 
     Raises UserError for a split without items.
     """
@@ -85,8 +85,8 @@ def in_splits(benchmark: Benchmark, splits: Sequence[str]) -> Benchmark:
 
 
 def what_is_left(whole: Benchmark, few: Benchmark, protocols: list[str], limit: int) -> dict[str, Any]:
-    """What results say of a limit: `items` of each protocol, how many `of` there are, and the splits that are `empty`
-    now."""
+    """The record of a limit in the results. items: the limit. of: {protocol: its number of items before the limit}.
+    empty: {protocol: the splits that the limit left without items}."""
     of, empty = {}, {}
     for protocol in protocols:
         before, after = (Counter(each.items_of(protocol)["split"].to_pylist()) for each in (whole, few))
@@ -97,25 +97,25 @@ def what_is_left(whole: Benchmark, few: Benchmark, protocols: list[str], limit: 
 
 
 def limit_said(limit: dict[str, Any]) -> list[str]:
-    """A sentence for each protocol of which a limit left a split without items."""
+    """A sentence for each protocol with a split that the limit left without items."""
     return [
-        f"The limit of {limit['items']:,} items left '{protocol}' none of {', '.join(splits)}: take a larger one to "
-        f"measure that."
+        f"The limit of {limit['items']:,} items left '{protocol}' no items of {', '.join(splits)}: take a larger "
+        f"limit to measure them."
         for protocol, splits in limit["empty"].items()
     ]
 
 
 def captions_digest(captions: Iterable[str]) -> str:
-    """What tells the captions of a question from those of another version of it, in any order."""
+    """A digest of a question's captions, in any order, which distinguishes versions of the question."""
     return hashlib.sha256("\n".join(sorted(set(captions))).encode()).hexdigest()[:12]
 
 
 def read_splits(folder: Path, benchmark: Benchmark) -> Splits:
     """The partitions in a folder of `score familiarity`, for the questions of a benchmark.
 
-    A question of several samples is MIXED unless all agree. EXCLUDED has questions of `amb_close_only` and, of
-    captions read by phrases, those without a partition; UNPARSED has those whose captions are not of the strict form.
-    Raises UserError for a folder that holds something else, lacks a question, or was made of other captions.
+    A question of several samples is MIXED unless they agree. EXCLUDED: questions of `amb_close_only` and, if captions
+    are read by phrases, questions without a partition. UNPARSED: questions whose captions do not have the strict form.
+    Raises UserError for a folder that holds something else, lacks a question, or was made from other captions.
     """
     for name in ("summary.json", "per_sample_overlap.tsv", "excluded.tsv"):
         if not (folder / name).is_file():
@@ -142,8 +142,8 @@ def read_splits(folder: Path, benchmark: Benchmark) -> Splits:
     for name, captions in asked.items():
         if captions_digest(captions) != digests[name]:
             raise UserError(
-                f"The captions of question {name} are not those that {folder} was made of; give `score familiarity` "
-                "the same version of the benchmark."
+                f"The captions of question {name} differ from the captions that {folder} was made from; give `score "
+                "familiarity` the same version of the benchmark."
             )
     names = benchmark.items["item_id"].to_pylist()
     split_of = {name: _one(of[name], left_out) if name in asked else left_out for name in names}
@@ -151,8 +151,8 @@ def read_splits(folder: Path, benchmark: Benchmark) -> Splits:
 
 
 def write_splits(run: Path, splits: Splits) -> None:
-    """Make partitions the splits of the run in a folder, until others take their place; says how many questions each
-    has."""
+    """Store partitions as the splits of the run in a folder, in place of earlier ones; logs the number of questions in
+    each."""
     write_json(run / _FILE, splits)
     counts = Counter(splits["of"].values())
     logger.info(
@@ -170,7 +170,7 @@ def write_splits(run: Path, splits: Splits) -> None:
 
 
 def splits_said(rules: Mapping[str, Any]) -> list[str]:
-    """A sentence on the splits of results by their `rules`, none where they are the benchmark's own.
+    """A sentence on the splits by familiarity in the `rules` of results; [] if the splits are the benchmark's own.
 
     >>> splits_said({"splits": {"reference": "coco.json", "captions": "free", "match": "lemmas"}})
     ['Splits are by familiarity with coco.json (captions read as free, match by lemmas); full is all of them.']
@@ -183,19 +183,19 @@ def splits_said(rules: Mapping[str, Any]) -> list[str]:
 
 
 def forget_splits(run: Path) -> None:
-    """Give the run in a folder the splits of its benchmark again."""
+    """Restore the benchmark's own splits of the run in a folder."""
     (run / _FILE).unlink(missing_ok=True)
 
 
 def splits_of(run: Path) -> Splits | None:
-    """The partitions that are the splits of the run in a folder; None where it has the splits of its benchmark."""
+    """The partitions stored as the splits of the run in a folder; None if it has its benchmark's own splits."""
     found: Any = read_json(run / _FILE, Splits) if (run / _FILE).exists() else None
     return found
 
 
 def with_splits(benchmark: Benchmark, splits: Splits | None) -> Benchmark:
-    """The benchmark with partitions in place of its splits; itself for None. Raises UserError where a question has
-    none."""
+    """The benchmark with partitions in place of its splits; unchanged for None. Raises UserError if a question has no
+    partition."""
     if splits is None:
         return benchmark
     names = benchmark.items["item_id"].to_pylist()
@@ -214,7 +214,7 @@ def _with_items(benchmark: Benchmark, items: pa.Table) -> Benchmark:
 
 
 def _captions(benchmark: Benchmark) -> dict[str, list[str]]:
-    """The captions of each question that has a true and a false one, in slots that are compared."""
+    """{question: its captions in the compared slots}, for questions with a true and a false caption."""
     sides: dict[str, tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
     for item, slot, true, text in rows_of(benchmark.candidates, "item_id", "slot", "truth", "text_id"):
         if slot in COMPARED:
@@ -234,6 +234,6 @@ def _rows(path: Path, columns: tuple[str, ...]) -> list[dict[str, Any]]:
 
 
 def _one(found: set[str], left_out: str) -> str:
-    """The partition of a question from those of its samples; one that is left out says nothing beside others."""
+    """The partition of a question from the partitions of its samples; ignores `left_out` if there are others."""
     told = found - {left_out} or found
     return next(iter(told)) if len(told) == 1 else MIXED

@@ -1,7 +1,6 @@
-"""`Request`: what a run is asked for, declared once for `score run` and `evaluate`.
+"""`Request`: the options of a run, declared once for `score run` and `evaluate`.
 
-To add an option, add a field that `option` makes, and read it where it is used (run.py). Other fields are for Python
-alone.
+To add an option, add a field made by `option`, and read it where it is used (run.py). Other fields are for Python only.
 """
 
 from collections.abc import Sequence
@@ -22,10 +21,10 @@ def option(default: Any, about: str, **more: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What a run is asked for. Each option says in its help what it means.
+    """The options of a run. The help of each option explains it.
 
-    dataset: an opened one, or what `Dataset.open` opens. model: a spec, or an object (evaluator.models.python) that
-    is called `name`. within: the splits to score; () for all. `within` and `protocols` may be a single name.
+    dataset: a `Dataset`, or the path that `Dataset.open` takes. model: a spec, or an object (evaluator.models.python)
+    with the name `name`. within: the splits to score; () for all. `within` and `protocols` may be a single name.
     """
 
     dataset: "Dataset | str | Path"
@@ -46,12 +45,12 @@ class Request:
     )
     out: Path | str | None = option(
         None,
-        "Folder to write; of several models, a folder of each is in it.  [default: runs/DATASET-BENCHMARK/MODEL]",
+        "Folder to write; several models get a folder each in it.  [default: runs/DATASET-BENCHMARK/MODEL]",
         written=True,
     )
     batch_size: int | None = option(
         None,
-        "Images, texts or pairs per batch; halved when memory runs out.  [default: the model's own; of dual encoders "
+        "Images, texts or pairs per batch; halved when memory runs out.  [default: the model's own; for dual encoders "
         "512 on a GPU, else 128]",
         least=1,
     )
@@ -76,12 +75,12 @@ class Request:
         metavar="NAME",
     )
     full_pools: bool = option(
-        False, "With a pair scorer too, score complete pools and raw retrieval, however long it takes."
+        False, "Score complete pools and raw retrieval with a pair scorer too, which may take very long."
     )
     verify: bool = option(
         False,
-        "Judge the dataset with `gen verify` first, and end if it fails. Without this the run repeats what the "
-        "certificate in the folder says.",
+        "Judge the dataset with `gen verify` first, and stop if it fails. By default the run reports the certificate "
+        "in the folder.",
     )
     allow_contaminated: bool = option(
         False,
@@ -94,7 +93,7 @@ class Request:
 
     @property
     def model_name(self) -> str:
-        """What the model is called: its spec, or the name of an object."""
+        """The name of the model: its spec, or the name of the object."""
         from evaluator.models.python import name_of
 
         return self.model if isinstance(self.model, str) else self.name or name_of(self.model)
@@ -102,7 +101,7 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True)
 class AskRequest(Request):
-    """What a run in words is asked for."""
+    """The options of a run in words."""
 
     form: Literal["choice", "yes-no"] = option(
         "choice",
@@ -119,15 +118,15 @@ class AskRequest(Request):
     samples: int = option(1, "Ask each question this many times; needs a --temperature above 0.", least=1, most=1000)
     temperature: float = option(0.0, "Temperature of the answers; 0 for the most likely answer.", least=0)
     max_tokens: int = option(
-        1024, "Most tokens of an answer, its reasoning included; longer ones are cut off and unscored.", least=1
+        1024, "Maximum tokens of an answer, reasoning included; longer answers are cut off and unscored.", least=1
     )
     budget: int | None = option(
-        None, "Most tokens that the questions and answers of this run may take, as the model counts them.", least=1
+        None, "Maximum tokens of all questions and answers of this run, as the model counts them.", least=1
     )
 
 
 def names(given: str | Sequence[str]) -> tuple[str, ...]:
-    """Names as they may be given: one alone, or several.
+    """A tuple of names, from a single name or from several.
 
     >>> names("binary"), names(["binary", "retrieval"])
     (('binary',), ('binary', 'retrieval'))

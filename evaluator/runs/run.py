@@ -1,4 +1,4 @@
-"""A run: one model scored on one benchmark, in a folder of its own."""
+"""Make a run: score one model on one benchmark in a folder, and measure it."""
 
 import logging
 import platform
@@ -39,15 +39,15 @@ from generator.dataset.records import BENCHMARK_TABLES
 logger = logging.getLogger(__name__)
 _PACKAGES = ("jackalope", "torch", "open_clip_torch", "transformers", "diffusers", "numpy", "pillow")
 CACHE = ".cache"
-"""Folder in a run's folder of what is cached of a model that is not reusable."""
-_FITTED = "a model that is fitted on the texts of the run would know from them which texts of a pool the run asks about"
+"""Folder in a run's folder for the cache of a model that is not reusable."""
+_FITTED = "a model that is fitted on the texts of the run would know from them which texts of a pool are asked about"
 
 
 def run(request: Request, out: Path, progress: Progress = SILENT) -> Results | None:
-    """Score and measure into the folder `out`; returns the results. Raises UserError for a request that cannot be met,
-    and when the dataset changed meanwhile.
+    """Score a model, and measure the run, in the folder `out`; returns the results. Raises UserError for an invalid
+    request, and if the dataset changed meanwhile.
 
-    Of several processes (torchrun, accelerate launch) each scores its share; only the first has results.
+    Each of several processes (torchrun, accelerate launch) scores its share; only the first returns results.
     """
     process = Process.from_environment()
     begun = begin(request, out, process)
@@ -106,8 +106,8 @@ def run(request: Request, out: Path, progress: Progress = SILENT) -> Results | N
 
 @dataclass(frozen=True)
 class Begun:
-    """What a run is asked for, as it was checked: the dataset, its whole benchmark and the part that is asked, and what
-    tells the run from others."""
+    """The checked request of a run. whole: the benchmark in the splits to score. benchmark: its items within the limit.
+    identity: what distinguishes the run from others."""
 
     dataset: Dataset
     whole: Benchmark
@@ -120,7 +120,7 @@ class Begun:
 
 
 def begin(request: Request, out: Path, process: Process, question: str | None = None) -> Begun:
-    """Check what a run is asked for. question: how it is asked in words. Raises UserError for what cannot be, and for a
+    """Check the request of a run. question: how a run in words asks. Raises UserError for an invalid request, and for a
     folder that holds anything else."""
     level = check_level(request.level)
     dataset, whole, protocols = _chosen(request)
@@ -141,21 +141,21 @@ def begin(request: Request, out: Path, process: Process, question: str | None = 
 
 
 def start(begun: Begun, out: Path, process: Process) -> None:
-    """Make the folder of a run, and say in it which run is under way."""
+    """Create the folder of a run, and record in it which run was started."""
     out.mkdir(parents=True, exist_ok=True)
     if process.is_main:
         write_json(out / BEGUN, begun.identity)
 
 
 def finish(begun: Begun, out: Path, record: dict[str, Any], protocols: Sequence[str], cache: Path | None) -> None:
-    """Write run.json and what else the folder of a finished run has. cache: a folder that goes with the run."""
+    """Write run.json and the other files of a finished run. cache: a folder to delete now."""
     limit = begun.identity["limit"]
     left = None if limit is None else what_is_left(begun.whole, begun.benchmark, list(protocols), limit)
     for line in limit_said(left) if left else ():
         logger.info(line)
     dataset, name = begun.dataset, begun.benchmark.name
     if dataset.source.name is not None:
-        # whoever measures the run has the questions, wherever the files of others are then
+        # keep the questions in the run: the files of others may be gone when it is measured
         tables = {table: getattr(dataset.benchmark, table) for table in BENCHMARK_TABLES}
         write_questions(out, name, tables, begun.whole.manifest.get(READING, {}))
     common = {
@@ -180,7 +180,7 @@ def finish(begun: Begun, out: Path, record: dict[str, Any], protocols: Sequence[
 def _asked(
     model: Model, benchmark: Benchmark, protocols: tuple[str, ...], request: Request
 ) -> tuple[tuple[str, ...], Needs, dict[str, str]]:
-    """The protocols that the model can be asked, the scores that they need, and why others are not asked."""
+    """The protocols that the model can be asked, the scores that they need, and {other part: why it is not asked}."""
     not_asked: dict[str, str] = {}
     if model.fits_texts:
         protocols, not_asked = _without_pools(protocols, benchmark, request)
@@ -188,13 +188,13 @@ def _asked(
     if model.fits_texts:
         needs = without_pools(needs)
     if isinstance(model, PairScorer) and not request.full_pools:
-        # A few items are a trial: whole pools would be most of it.
+        # a run with a limit is a trial: complete pools would be most of its cost
         needs = within_limit(needs, benchmark, model.passes, LIMIT if request.limit is None else 0)
     return protocols, needs, not_asked
 
 
 def _chosen(request: Request) -> tuple[Dataset, Benchmark, tuple[str, ...]]:
-    """The dataset, its benchmark and the protocols to score. Raises UserError where one lacks another, or they do not
+    """The dataset, its benchmark and the protocols to score. Raises UserError if one is missing, or if they do not
     match."""
     given = request.dataset
     dataset = given if isinstance(given, Dataset) else Dataset.open(given)
@@ -227,7 +227,7 @@ def _splits(dataset: Dataset, benchmark: Benchmark, folder: Path) -> Splits:
 
 
 def _model(request: Request, out: Path) -> tuple[Model, Path | None]:
-    """The model, and the folder of what is cached of it: None for the user's, the run's own for what is not
+    """The model, and the folder of its cache: None for the user's cache, a folder of the run if the model is not
     reusable."""
     if isinstance(request.model, str):
         model = load_model(request.model, request.device)
@@ -251,9 +251,9 @@ def check_training(model: Model | Answerer, begun: Begun, images: Sequence[str],
 def _without_pools(
     protocols: Sequence[str], benchmark: Benchmark, request: Request
 ) -> tuple[tuple[str, ...], dict[str, str]]:
-    """The protocols whose items have candidates of their own, and what a model that is fitted on texts is not asked.
+    """The protocols without pools, and {part: reason} for what a model that is fitted on texts is not asked.
 
-    Raises UserError when a protocol was asked for that has pools, or when no other is there.
+    Raises UserError if the request names protocols and one has pools, or if all protocols have pools.
     """
     pools = [name for name in protocols if pc.any(pc.is_valid(benchmark.items_of(name)["pool_id"])).as_py()]
     left = tuple(name for name in protocols if name not in pools)
@@ -267,7 +267,7 @@ def _without_pools(
 
 
 def announce(info: dict[str, Any], cost: str, training: dict[str, Any], not_asked: dict[str, str]) -> None:
-    """Say what a run is about to do."""
+    """Log what a run is about to do."""
     facts = (f"{name.replace('_', ' ')} {value}" for name, value in info.items() if isinstance(value, str | int))
     logger.info("Model: " + "; ".join(facts))
     logger.info(cost)
@@ -277,12 +277,12 @@ def announce(info: dict[str, Any], cost: str, training: dict[str, Any], not_aske
 
 
 def _precision(own: Any, chosen: str) -> str:
-    """The precision that a model computed in: its own, and the one that was mixed in."""
+    """The precision that a model computed in: its own, with the mixed-in precision if it is not float32."""
     return str(own or "float32") if chosen == "float32" else f"{own or 'float32'}, mixed with {chosen}"
 
 
 def counted(model: Any) -> dict[str, int] | None:
-    """What a model counted while it was asked in this process, such as requests; None for models that do not count."""
+    """The counts of a model in this process, such as requests, which it logs; None for models that do not count."""
     counts: dict[str, int] | None = getattr(model, "counts", None)
     if counts:
         logger.info("; ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in counts.items()) + ".")
@@ -296,7 +296,7 @@ def _check_folder(out: Path, identity: dict[str, Any]) -> None:
     check_own_files(out)
     runs = [(out / "run.json", RunRecord), (out / BEGUN, None)]
     recorded = [read_json(path, record) for path, record in runs if path.exists()]
-    # a run that is starting has hidden files alone
+    # a run that is starting has only hidden files
     if not (recorded or (out / "scores.parquet").exists() or all(each.name.startswith(".") for each in out.iterdir())):
         raise UserError(f"{out} is not empty and holds no run; choose another --out.")
     for key, value in identity.items():

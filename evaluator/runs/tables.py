@@ -1,4 +1,4 @@
-"""The tables of a run: its results, the outcome of each item, the best texts of each, as CSV; its questions as rows."""
+"""Write the tables of a run as CSV (results, outcomes and best texts of items), and yield its questions as rows."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -48,7 +48,7 @@ COLUMNS = (
 
 
 def write_tables(run: Run, measured: Mapping[str, ProtocolResults], results: Results) -> None:
-    """Write tables/*.csv of a run. What was scored in part, or is contaminated, says so in every row."""
+    """Write tables/*.csv of a run. If the run has a limit or is contaminated, every row says so."""
     folder, text_of = tables_folder(run.folder), run.benchmark.text_of
     marks: dict[str, str | int | None] = {"limit": results["rules"].get("limit"), MARK: mark_of(results)}
     level = results["rules"]["level"]
@@ -70,9 +70,9 @@ def write_tables(run: Run, measured: Mapping[str, ProtocolResults], results: Res
 
 
 def top_texts(protocol: str, items: Items, text_of: Mapping[str, str]) -> pa.Table:
-    """The TOP texts of every scored item that has more than TOP, best first: a row (_TOP) for each.
+    """The TOP best texts of every scored item that has more than TOP texts: a row (_TOP) for each text, best first.
 
-    Compared are the texts of slots c and n. Of scores that tie within the tolerance the false text is first, since a
+    Compares the texts of slots c and n. Among scores that tie within the tolerance the false text comes first, since a
     tie is never correct.
     """
     compared = items.of_slots("c", "n")
@@ -102,12 +102,12 @@ def top_texts(protocol: str, items: Items, text_of: Mapping[str, str]) -> pa.Tab
 def item_rows(run: Run, measured: dict[str, ProtocolResults]) -> Iterator[dict[str, Any]]:
     """A row of COLUMNS for each question of a run.
 
-    images, texts, truth, scores: lists with an entry for each candidate: the scene, the words, whether they are true
-    of it, and the score (None where there is none). A question against a pool has up to six candidates, the three
-    best true and the three best false texts. margin: score of the best true text less that of the best false one; of
-    two images, for the first. metric, value, tie: the main metric of the protocol, the outcome and whether a tie
-    decided it. unscored: the reason where there is no outcome, else None; the margin, value and tie are None then.
-    mark: what stands beside every number of a contaminated model or of a stand-in, else None.
+    images, texts, truth, scores: lists with an entry for each candidate: its scene, its words, whether they are true
+    of the scene, and its score (None if missing). A question against a pool has up to six candidates, the three best
+    true and the three best false texts. margin: best true score less best false score; with two images, for the first.
+    metric, value, tie: the main metric of the protocol, the outcome, and whether a tie decided it. unscored: the reason
+    if there is no outcome, else None; if there is none, margin, value and tie are None. mark: the warning for a
+    contaminated model or a stand-in, else None.
     """
     scenes: dict[str, list[str]] = {}
     for item, scene in rows_of(run.benchmark.candidates, "item_id", "scene_id"):
@@ -139,18 +139,18 @@ def item_rows(run: Run, measured: dict[str, ProtocolResults]) -> Iterator[dict[s
 
 
 def _number(value: np.floating[Any]) -> float | None:
-    """A number as JSON has it; None for what is none."""
+    """A number for JSON; None for NaN and infinity."""
     return float(value) if np.isfinite(value) else None
 
 
 def _fit_rows(fit: dict[str, Any]) -> list[dict[str, Any]]:
-    """A row for each coefficient of a fit; one row for a fit that could not be made."""
+    """A row for each coefficient of a fit; one row without coefficients for a fit that failed."""
     common = {name: value for name, value in fit.items() if name != "coefficients"}
     return [{**common, "count": count, **values} for count, values in fit["coefficients"].items()] or [common]
 
 
 def _outcomes(protocol: str, items: Items, outcome: Outcome, text_of: Mapping[str, str]) -> pa.Table:
-    """The outcome of each item by one metric; its best texts by words and by id."""
+    """A table of the outcome of each item by one metric, with its best texts as words and ids."""
     n = len(items)
     labels = {
         name: pa.array(getattr(items, name), pa.string())
@@ -183,7 +183,7 @@ def _numbers(values: np.ndarray, known: np.ndarray) -> pa.Array:
 
 
 def _marked(table: pa.Table, marks: Mapping[str, str | int | None]) -> pa.Table:
-    """The table with a first column for each mark that there is, which holds it in every row."""
+    """Prepend a constant column to the table for each mark that is set."""
     for name, mark in marks.items():
         if mark and table.num_columns:
             table = table.add_column(0, name, pa.repeat(pa.scalar(mark), table.num_rows))

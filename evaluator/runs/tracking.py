@@ -1,4 +1,4 @@
-"""Results of a run, and the steps of a training, in the trackers of experiments: TensorBoard and Weights & Biases."""
+"""Log the results of a run, and the steps of a training, to experiment trackers: TensorBoard and Weights & Biases."""
 
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,8 +14,8 @@ LogStep = Callable[[int, Mapping[str, float]], None]
 
 
 def log_results(results: Results, run: Path, trackers: Sequence[Tracker]) -> None:
-    """Write every value of the results (shares and differences in 0..1) of the run in a folder to some trackers, as
-    `log_steps` does, as one step."""
+    """Log every value of a run's results (shares and differences as fractions, not percent) to trackers, as one step of
+    `log_steps`. run: the folder of the run."""
     about = {name: results[name] for name in ("model", "benchmark", "channel", "certificate", "training")}
     with log_steps(trackers, run, about, 0) as log:
         log(1, dict(_values(results)))
@@ -23,12 +23,12 @@ def log_results(results: Results, run: Path, trackers: Sequence[Tracker]) -> Non
 
 @contextmanager
 def log_steps(trackers: Sequence[Tracker], out: Path, about: Mapping[str, Any], done: int) -> Iterator[LogStep]:
-    """Write steps of what the folder `out` is made by to some trackers; the `done` steps before are there already.
+    """Log steps of the run or training that writes the folder `out` to trackers, after `done` steps that are logged.
 
-    TensorBoard: event files in OUT.tensorboard, beside OUT. Steps after `done` of a training that was stopped are
-    replaced. wandb: a run of the project `jackalope`, by the settings that wandb reads from the environment
-    (WANDB_MODE=offline writes beside OUT alone); its id is kept beside OUT until the training ends. about: what is
-    trained or scored, for wandb.
+    TensorBoard: event files in OUT.tensorboard, beside OUT. Replaces steps after `done` of a training that was stopped.
+    wandb: a run of the project `jackalope`, with the settings that wandb reads from the environment (WANDB_MODE=offline
+    writes only beside OUT); its id is stored beside OUT until the training ends. about: wandb's `config`, which
+    describes the model and its training.
     """
     with ExitStack() as stack:
         logs: list[LogStep] = []
@@ -62,7 +62,7 @@ def log_steps(trackers: Sequence[Tracker], out: Path, about: Mapping[str, Any], 
 
 
 def _values(results: Results) -> Iterator[tuple[str, float]]:
-    """The name and the number of each row that has one: `binary/accuracy/seen`, by number of atoms `…/n=3`."""
+    """Yield the name and value of each row with a value: `binary/accuracy/seen`, by number of atoms `…/n=3`."""
     for row in results["rows"]:
         if row["value"] is not None:
             labels: Sequence[Any] = [row[name] for name in LABELS if row[name] is not None]

@@ -162,7 +162,7 @@ PAPER = Paper(
             "n",
         ),
         PaperTable(
-            "4-compounds", "Captions of systematicity by number of atoms: attributes have two, relations three", _compounds
+            "4-compounds", "Captions of systematicity by number of atoms: attributes two, relations three", _compounds
         ),
         PaperTable("5", "Texts that an image is asked against", _sizes),
         PaperTable(

@@ -31,7 +31,7 @@ def test_a_split_that_a_limit_empties_is_said(benchmark: Benchmark) -> None:
     assert left["of"] == {"binary": benchmark.items_of("binary").num_rows}
     assert len(left["empty"]["binary"]) == len(pc.unique(benchmark.items_of("binary")["split"])) - 1
     (said,) = limit_said(left)
-    assert said.startswith("The limit of 1 items left 'binary' none of ")
+    assert said.startswith("The limit of 1 items left 'binary' no items of ")
     assert limit_said(what_is_left(benchmark, benchmark, ["binary"], 10**6)) == []
 
 
@@ -52,8 +52,8 @@ def test_results_say_the_limit_and_keep_it_when_measured_again(bags: None, drawn
     spec, out = f"bag:sharp@{drawn}", tmp_path / "run"
     done = succeed("run", drawn, "--model", spec, "--protocol", "binary", "--limit", 2, "--out", out)
     assert "(limit 2)" in done.stdout
-    assert "The limit of 2 items left 'binary' none of" in done.stdout
-    assert "The limit of 2 items left 'binary' none of" in done.stderr
+    assert "The limit of 2 items left 'binary' no items of" in done.stdout
+    assert "The limit of 2 items left 'binary' no items of" in done.stderr
     again = score_command("measure", out)
     assert again.stdout == done.stdout
     whole = evaluate(spec, drawn, protocols="binary").results

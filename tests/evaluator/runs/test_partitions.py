@@ -215,7 +215,7 @@ def test_mistakes_are_one_sentence(benchmark: str, partitions: Path, tmp_path: P
     file.write_text(file.read_text().replace("a blue dog", "a blue cat"))
     changed = audited(benchmark, tmp_path / "changed")
     assert_one_sentence(
-        score_command("measure", out, "--splits", changed), "captions of question swap_obj/7 are not those"
+        score_command("measure", out, "--splits", changed), "captions of question swap_obj/7 differ from the captions"
     )
     assert (out / "results.json").read_bytes() == kept
     with pytest.raises(UserError, match="has splits of its own"):
