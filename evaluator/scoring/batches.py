@@ -21,7 +21,7 @@ from generator.base.progress import SILENT, Progress
 
 logger = logging.getLogger(__name__)
 DEFAULT = 128
-"""Rows of a batch where no number is asked for."""
+"""Default number of rows in a batch."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +46,13 @@ class Settings:
 
 @dataclass(frozen=True)
 class Job:
-    """Inputs that are each computed to one vector, under a name.
+    """Inputs to compute, each to one vector with a name.
 
-    item: what one input is, such as "text". total: their number; a row is one of them, 0 … total − 1. names: of some
-    rows, all distinct. plan: the rows of each batch for a batch size. images: ids of the images that rows need. load:
-    one of them, called in threads. compute: vectors, float32 (n, d), of n rows, given {id: loaded image}. units: rows
-    of a batch, divided into what stays together where memory runs out; by default each alone. Rows are arrays of
-    integers.
+    item: the word for an input, such as "text". total: the number of inputs; their rows are 0 … total − 1. names: the
+    names of rows, all distinct. plan: the rows of each batch, for a batch size. images: ids of the images that rows
+    need. load: loads an image by its id; called in threads. compute: vectors of n rows, float32 (n, d), given {id:
+    loaded image}. units: splits the rows of a batch into units that stay together when memory runs out; by default
+    single rows. Rows are integer arrays.
     """
 
     item: str
@@ -66,7 +66,7 @@ class Job:
 
 
 def plan_batches(n: int, batch: int) -> list[np.ndarray]:
-    """Rows 0 … n − 1 in order, so many at once.
+    """Rows 0 … n − 1 in order, in batches of at most `batch` rows.
 
     >>> [len(part) for part in plan_batches(40, 16)]
     [16, 16, 8]
@@ -89,7 +89,7 @@ def _run(job: Job, store: VectorStore, settings: Settings, process: Process) -> 
     known, asked = store.known(job.names, np.arange(job.total)), settings.batch or DEFAULT
     mine = [rows[~known[rows]] for rows in job.plan(asked)[process.rank :: process.count]]
     batches = [rows for rows in mine if len(rows)]
-    size = BatchSize(max([asked, *map(len, batches)]), job.item)  # a plan may have larger ones than asked
+    size = BatchSize(max([asked, *map(len, batches)]), job.item)  # a plan may have larger batches than asked
     left = sum(map(len, batches))
     start, finished = time.perf_counter(), 0
     with settings.progress.track(f"{job.item}s", job.total, job.total - left) as advance:
@@ -100,14 +100,14 @@ def _run(job: Job, store: VectorStore, settings: Settings, process: Process) -> 
                 advance(len(rows), f"{_rate(finished / (time.perf_counter() - start))}/s")
     if process.is_main:
         rate = f", {_rate(left / (time.perf_counter() - start))} a second" if left else ""
-        logger.info(f"{left:,} {job.item}s computed{rate}; {job.total - left:,} were there.")
+        logger.info(f"{left:,} {job.item}s computed{rate}; {job.total - left:,} were cached.")
 
 
 def _computed(
     job: Job, settings: Settings, images: Mapping[str, Any], units: Sequence[Any]
 ) -> tuple[np.ndarray, np.ndarray]:
     rows = np.hstack(units)
-    # by itself cuDNN convolves float32 in TF32, of 10 bits
+    # by default cuDNN convolves float32 in TF32, with a mantissa of 10 bits
     with torch.backends.cudnn.flags(enabled=True, allow_tf32=False), autocast(settings.device, settings.precision):
         return rows, job.compute(rows, images)
 
@@ -126,7 +126,7 @@ def prefetch(
 ) -> Iterator[tuple[Rows, dict[str, Any]]]:
     """Yield each batch with its images, loaded: {image: what `load` returned}.
 
-    `images` names the images of a batch. With 0 threads images are loaded when their batch is due.
+    images: returns the images of a batch. With 0 threads, images are loaded when their batch is due.
     """
     ahead = _AHEAD if threads else 0
     with ThreadPoolExecutor(max(1, threads)) as pool:

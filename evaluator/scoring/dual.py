@@ -34,9 +34,9 @@ def score_dual(
 ) -> None:
     """Encode inputs that are not in the cache; the main process writes scores.parquet and, for pools, their embeddings.
 
-    names: the name of each text in the cache, in the order of the needs. Images may be computed in bfloat16; texts are
-    always computed in float32. Protocols compare texts, and two that should tie must not differ by rounding, while an
-    image's rounding affects all its texts alike.
+    names: the name of each text in the cache, in the order of the needs. Images may be computed in bfloat16, texts are
+    always computed in float32: protocols compare texts, and texts that should tie must not differ by rounding. The
+    rounding of an image affects all its texts alike.
     """
     texts = Distinct([f"text:{name}" for name in names])
     images = Distinct([f"image:{world.image_digest(image)}" for image in needs.images.to_pylist()])
@@ -52,7 +52,7 @@ def score_dual(
 
 
 def cache_key(key: str, precision: str) -> str:
-    """Name of the cache of a model's results in a precision."""
+    """The name of the cache of a model's results in a precision."""
     return key if precision == "float32" else f"{key}-{precision}"
 
 
@@ -78,8 +78,8 @@ def _images(model: DualEncoder, world: Images, ids: pa.Array, names: Distinct) -
 def _write(
     out: Path, needs: Needs, images: tuple[np.ndarray, np.ndarray], texts: tuple[np.ndarray, np.ndarray]
 ) -> None:
-    """Write the files from the distinct vectors of either side, float32 (m, d), and the vector of each of its rows,
-    (n,)."""
+    """Write the files of scores. images, texts: the distinct vectors, float32 (m, d), and the index of each row's
+    vector, (n,)."""
     (image_vectors, image_row), (text_vectors, text_row) = images, texts
     left, right = needs.pairs
     scores = np.empty((len(left), 1), dtype=np.float32)

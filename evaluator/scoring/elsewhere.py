@@ -1,4 +1,4 @@
-"""Scores of the pairs of a dataset, by its own ids, as the scores of a run."""
+"""Convert a table of scores, which names pairs by a dataset's ids, into the scores of a run."""
 
 import logging
 from dataclasses import dataclass
@@ -19,11 +19,11 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class DatasetScores:
-    """The scores that a benchmark's items need, as far as a file has them.
+    """The scores in a file that a benchmark's items need.
 
-    protocols: those of which the file scores an item. images, texts: ids of the scored pairs of candidates, with scores
-    (pairs,). pools: the scores of pools, float32 (images, texts), a row nan where the file lacks one of its texts.
-    raw_retrieval: folds by protocol, of protocols whose folds are whole. left_out: the other protocols that have folds.
+    protocols: protocols with a scored item. images, texts: ids of the scored candidate pairs; scores: their scores
+    (pairs,). pools: {pool: scores, float32 (images, texts)}; a row is nan if the file lacks one of its texts.
+    raw_retrieval: protocols whose folds are complete. left_out: the other protocols that have folds.
     """
 
     protocols: list[str]
@@ -40,8 +40,8 @@ def dataset_scores(
 ) -> DatasetScores:
     """The scores of a table with the columns scene_id, text_id and score.
 
-    Raises UserError for an id that the benchmark does not have, a pair that is there twice, or a table without any
-    score of an item.
+    Raises UserError for an id that the benchmark does not have, a repeated pair, or a table that has no score of any
+    item.
     """
     require(table, ["scene_id", "text_id", "score"], path)
     given = pd.DataFrame({name: texts(table, name) for name in ("scene_id", "text_id")})
@@ -74,7 +74,7 @@ def dataset_scores(
 
 
 def _check_pairs(given: pd.DataFrame, path: Path, benchmark: Benchmark) -> None:
-    """Raise UserError where a pair of ids is there twice, or an id is none of the benchmark's."""
+    """Raise UserError for a repeated pair of ids, or an id that the benchmark does not have."""
     scenes = [*benchmark.splits["scene_id"].to_pylist(), *benchmark.candidates["scene_id"].to_pylist()]
     for name, known in (("scene_id", scenes), ("text_id", benchmark.texts["text_id"].to_pylist())):
         if not (there := given[name].isin(known)).all():
@@ -90,8 +90,8 @@ def _check_pairs(given: pd.DataFrame, path: Path, benchmark: Benchmark) -> None:
 
 
 def _needed(given: pd.DataFrame, needs: Needs) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """The score of each pair of candidates, float64, and of every pair of each pool, float32 (images, texts); nan where
-    there is none."""
+    """The score of each candidate pair, float64, and {pool: scores of all its pairs, float32 (images, texts)}; nan if
+    missing."""
     image, text = (
         positions(pa.chunked_array([given[name]], pa.string()), pa.chunked_array([ids]))
         for name, ids in (("scene_id", needs.images), ("text_id", needs.texts))
@@ -106,7 +106,7 @@ def _needed(given: pd.DataFrame, needs: Needs) -> tuple[np.ndarray, dict[str, np
 
 
 def _has_scores(given: pd.DataFrame, needs: Needs) -> bool:
-    """Whether there is a score of a pair of candidates, or all scores of an image with a pool."""
+    """Whether a candidate pair has a score, or some image has all its scores with a pool."""
     values, matrices = _needed(given, needs)
     for fold in (fold for folds in needs.folds.values() for fold in folds):
         del matrices[fold]

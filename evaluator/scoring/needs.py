@@ -16,21 +16,20 @@ from evaluator.protocols.pools import Pool, item_pools, sampled_columns, true_te
 from generator.dataset.reader import Benchmark
 
 LIMIT = 100_000
-"""Most forward passes of a pool for a model that reads image and text together, unless whole pools are asked for."""
+"""Maximum forward passes per pool for a model that reads image and text together, without `--full-pools`."""
 SAMPLE = 99
 """False texts per image in a sampled pool."""
 
 
 @dataclass(frozen=True, eq=False)
 class Needs:
-    """The scores that protocols need. Images and texts are named by their rows in two lists of ids.
+    """The scores that protocols need. Images and texts are given as rows in two lists of ids.
 
-    images, texts: the distinct ids, strings, sorted. pairs: distinct pairs of candidates, sorted: the rows of their
-    images and of their texts. contests: the pairs that an item compares, as rows of `pairs`; contest i holds the rows
-    offsets[i] … offsets[i + 1] − 1, and each pair is in a contest. pools: rows of images and of texts of which all
-    pairs are scored. sampled: {pool: false texts per image} for pools of which only some texts are scored; their pairs
-    are among `pairs`. folds: {protocol: pools of its raw retrieval}. left_out: protocols whose raw retrieval is not
-    scored.
+    images, texts: the distinct ids, strings, sorted. pairs: the distinct candidate pairs, sorted: rows of images and of
+    texts. contests: the pairs that an item compares, as columns of `pairs`; contest i is contests[offsets[i] :
+    offsets[i + 1]], and each pair is in a contest. pools: {pool: (rows of images, rows of texts)}; all their pairs are
+    scored. sampled: {pool: false texts per image} for pools with only some texts scored; their pairs are in `pairs`.
+    folds: {protocol: pools of its raw retrieval}. left_out: protocols whose raw retrieval is not scored.
     """
 
     images: pa.Array
@@ -44,7 +43,7 @@ class Needs:
     left_out: tuple[str, ...] = ()
 
     def keys(self, images: np.ndarray, texts: np.ndarray) -> np.ndarray:
-        """One number, int64, for each pair of a row of an image and one of a text; they sort as the pairs do."""
+        """An int64 key for each pair of an image row and a text row; keys sort as the pairs do."""
         return images.astype(np.int64) * len(self.texts) + texts
 
     def pool_keys(self, name: str) -> np.ndarray:
@@ -53,12 +52,12 @@ class Needs:
         return self.keys(images[:, None], texts)
 
     def ids(self, rows: np.ndarray | slice = slice(None)) -> tuple[pa.Array, pa.Array]:
-        """The ids of the images and of the texts of some pairs of candidates, of all without `rows`."""
+        """The image ids and the text ids of the candidate pairs `rows`, by default of all pairs."""
         image, text = self.pairs[:, rows]
         return self.images.take(pa.array(image)), self.texts.take(pa.array(text))
 
     def count(self) -> int:
-        """The number of distinct pairs, those of pools included."""
+        """The number of distinct pairs, pairs of pools included."""
         return len(
             np.unique(np.concatenate([self.keys(*self.pairs), *(self.pool_keys(p).ravel() for p in self.pools)]))
         )
@@ -87,10 +86,10 @@ def collect_needs(benchmark: Benchmark, protocols: Sequence[str]) -> Needs:
 def make_needs(
     images: pa.ChunkedArray, texts: pa.ChunkedArray, contest: np.ndarray, pools: dict[str, tuple[list[str], list[str]]]
 ) -> Needs:
-    """The needs of n pairs, given by their ids, of which some may be the same, and of pools of (images, texts).
+    """The needs of n pairs of ids, which may repeat, and of pools of (images, texts).
 
-    contest: the number of each pair's contest, int64 (n,); contests are in the order of their numbers, and the pairs of
-    each are sorted.
+    contest: the number of each pair's contest, int64 (n,). Contests are sorted by their numbers, and pairs within a
+    contest are sorted.
     """
     sides = []
     for i, column in enumerate((images, texts)):
@@ -121,12 +120,12 @@ def make_needs(
 
 
 def within_limit(needs: Needs, benchmark: Benchmark, passes: int, most: int = LIMIT) -> Needs:
-    """The needs without what costs a model of `passes` forward passes per pair more than `most`.
+    """Reduce the needs where they cost more than `most` forward passes, at `passes` forward passes per pair.
 
-    Of a larger pool, only the true texts and SAMPLE false ones per image are kept. Raw retrieval that costs more is
+    A pool that costs more keeps only the true texts and SAMPLE false texts per image. Raw retrieval that costs more is
     left out.
     """
-    passes = max(1, passes)  # blind models make no pass, but every pair of theirs is stored too
+    passes = max(1, passes)  # blind models make no pass, but their pairs are stored too
     pools, folds, sampled = dict(needs.pools), dict(needs.folds), {}
     for protocol, names in needs.folds.items():
         if passes * sum(_size(pools[name]) for name in names) > most:
@@ -170,12 +169,12 @@ def without_pools(needs: Needs) -> Needs:
 
 
 def words(benchmark: Benchmark, texts: pa.Array) -> pa.ChunkedArray:
-    """The words of texts, by their ids."""
+    """The words of the texts with these ids."""
     return benchmark.texts["text"].take(positions(pa.chunked_array([texts]), benchmark.texts["text_id"]))
 
 
 def text_groups(needs: Needs, benchmark: Benchmark) -> list[Group]:
-    """The images of the pairs by group, each with its texts: no item and no cluster stands in two groups."""
+    """The images of the pairs in groups, with their texts, so that no item and no cluster is in two groups."""
     items = dict(zip(benchmark.items["item_id"].to_pylist(), benchmark.items["cluster_id"].to_pylist(), strict=True))
     image_ids, said = needs.images.to_pylist(), words(benchmark, needs.texts).to_pylist()
     texts: dict[str, set[str]] = defaultdict(set)
@@ -192,7 +191,7 @@ def text_groups(needs: Needs, benchmark: Benchmark) -> list[Group]:
 
 
 def _compact(needs: Needs) -> Needs:
-    """The needs without the images and texts of no pair and no pool."""
+    """Remove images and texts that are in no pair and no pool."""
     sides = []
     for i, ids in enumerate((needs.images, needs.texts)):
         used = np.unique(np.concatenate([needs.pairs[i], *(pool[i] for pool in needs.pools.values())]))
@@ -207,7 +206,7 @@ def _compact(needs: Needs) -> Needs:
 
 
 def _columns(keys: np.ndarray, texts: int) -> np.ndarray:
-    """The rows of images and of texts, int32 (2, n), of keys for so many texts."""
+    """The inverse of `Needs.keys`: the rows of images and of texts, int32 (2, n). texts: the number of texts."""
     return np.stack(np.divmod(keys, max(1, texts))).astype(np.int32)
 
 
@@ -216,10 +215,10 @@ def _size(pool: tuple[np.ndarray, np.ndarray]) -> int:
 
 
 class Distinct:
-    """The distinct ones of n names, in the order in which they come first.
+    """The distinct names among n names, in the order of their first occurrence.
 
-    names: the m distinct ones. first: where each comes first, int64 (m,). place: of each of the n names among them,
-    int64 (n,).
+    names: the m distinct names. first: index of the first occurrence of each, int64 (m,). place: index in `names` of
+    each of the n names, int64 (n,).
     """
 
     def __init__(self, names: Sequence[str]):
@@ -232,5 +231,5 @@ class Distinct:
         return len(self.names)
 
     def of(self, rows: np.ndarray) -> list[str]:
-        """The names of some of the distinct ones."""
+        """The distinct names at these rows."""
         return [self.names[row] for row in rows]

@@ -37,8 +37,8 @@ def score_pairs(
 ) -> None:
     """Score pairs that are not in the cache; the main process writes scores.parquet and pools/*.npy.
 
-    names: the name of each text in the cache, in the order of the needs. The model's own batch has the size that was
-    asked for; results are kept after each batch of that size, by default of DEFAULT pairs.
+    names: the name of each text in the cache, in the order of the needs. The requested batch size also sets the model's
+    own. Results are stored after each batch of that size, by default of DEFAULT pairs.
     """
     if settings.batch is not None:
         model.batch.size = settings.batch
@@ -60,8 +60,8 @@ def score_pairs(
 class _DistinctPairs:
     """The distinct pairs in scoring order: sorted by image, with the pairs of a contest together.
 
-    Pairs are distinct by the contents of image and text. A row is the place of a pair in this order. All is kept in
-    arrays of integers; names and words are made for the rows that are asked for.
+    Pairs are distinct by the contents of image and text. A row is the index of a pair in this order. Stores only
+    integer arrays; names and words are made for requested rows.
     """
 
     def __init__(self, model: PairScorer, world: Images, benchmark: Benchmark, needs: Needs, names: Sequence[str]):
@@ -73,7 +73,7 @@ class _DistinctPairs:
         image, text = np.divmod(members, len(needs.texts))
         self._keys, first, place = np.unique(
             self._keys_of(image, text), return_index=True, return_inverse=True
-        )  # of each pair the first time that it comes
+        )  # first: the first occurrence of each pair
         order = np.argsort(first)
         self._row_of = np.empty(len(order), np.int32)
         self._row_of[order] = np.arange(len(order))
@@ -82,7 +82,7 @@ class _DistinctPairs:
         self.total = len(order)
         contest = np.repeat(np.arange(len(sizes)), sizes)
         members_of = (np.ones(len(place), bool), (self._row_of[place], contest))
-        self._contests = csr_array(members_of, (self.total, len(sizes)))  # which rows are in which contests
+        self._contests = csr_array(members_of, (self.total, len(sizes)))  # (rows, contests)
         self._order, self._ends = self._components(image, contest)
         self._contested = model.contested
         self._members = self._member_digests() if self._contested else None
@@ -92,16 +92,16 @@ class _DistinctPairs:
         return self._row_of[np.searchsorted(self._keys, self._keys_of(images, texts))]
 
     def names(self, rows: np.ndarray) -> list[str]:
-        """The names of some rows in the cache. Those of a model that is `contested` include the whole component, so
-        that a component is taken from the cache whole or not at all."""
+        """The names of rows in the cache. For a model that is `contested` they include a digest of the row's component,
+        so that a component is read from the cache as a whole or not at all."""
         names = self._plain_names(rows)
         if self._members is None:
             return names
         return [f"{name}:{self._members[each]}" for name, each in zip(names, self._component[rows], strict=True)]
 
     def plan(self, batch: int) -> list[np.ndarray]:
-        """Packs connected components into batches. One of more than DEFAULT pairs is split unless the model is
-        `contested`; a smaller one never is, so that what depends on its images alone is computed once."""
+        """Packs connected components into batches. Components of more than max(batch, DEFAULT) pairs are split unless
+        the model is `contested`; smaller ones are not, so that computations on their images are done once."""
         most = max(batch, DEFAULT)
         cuts = [0]
         start = 0
@@ -139,13 +139,13 @@ class _DistinctPairs:
         expected = (len(rows), len(self._model.channels))
         if scores.shape != expected:
             raise UserError(
-                f"The model gave scores of the shape {scores.shape}, expected {expected}: a row a pair, a column a "
-                f"channel; mend its score_pairs."
+                f"The model gave scores of the shape {scores.shape}, expected {expected}: a row per pair, a column "
+                f"per channel; mend its score_pairs."
             )
         return scores
 
     def _contests_among(self, rows: np.ndarray) -> list[list[int]]:
-        """The contests among rows, as lists of places in `rows`; rows of a contest that are not among them are left
+        """The contests of two or more of `rows`, as lists of indices into `rows`; other rows of a contest are left
         out."""
         places, contests = self._contests[rows].nonzero()
         order = np.lexsort((places, contests))
@@ -153,7 +153,7 @@ class _DistinctPairs:
         return [group.tolist() for group in groups if len(group) > 1]
 
     def _member_digests(self) -> list[str]:
-        """For each component the digest of its names; fills `_component`, the component of each row."""
+        """A digest of the names of each component; sets `_component`, the component of each row."""
         self._component = np.empty(self.total, np.int32)
         digests = []
         for i, (start, end) in enumerate(pairwise([0, *self._ends.tolist()])):
@@ -163,9 +163,9 @@ class _DistinctPairs:
         return digests
 
     def _components(self, image: np.ndarray, contest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Components of rows that share an image or a contest, each sorted, in the order of their first row: the rows
-        one component after the other, int32 (rows,), and where each component ends. Rows of an image belong together,
-        so the images of contests are what is connected."""
+        """Connected components of rows that share an image or a contest, in the order of their first row. Returns the
+        rows, sorted within each component, int32 (rows,), and the end of each component. The graph has images as nodes,
+        since the rows of an image belong together."""
         shown = self._images.place[image]
         linked = np.flatnonzero((contest[1:] == contest[:-1]) & (shown[1:] != shown[:-1]))
         n = len(self._images)
@@ -188,8 +188,8 @@ class _DistinctPairs:
 
 
 def _blocks(needs: Needs) -> tuple[np.ndarray, np.ndarray]:
-    """Contests, and the texts of each image of a pool, by their first pair: the keys of their pairs one after another,
-    int64, and how many each has."""
+    """The groups of pairs to score together (contests, and each image of a pool with its texts), sorted by their first
+    pair: the concatenated keys of their pairs, int64, and the size of each group."""
     pools = [needs.pool_keys(name) for name in needs.pools]
     members = np.concatenate([needs.keys(*needs.pairs)[needs.contests], *(keys.ravel() for keys in pools)])
     sizes = np.concatenate([np.diff(needs.offsets), *(np.full(len(keys), keys.shape[1]) for keys in pools)])
@@ -199,7 +199,7 @@ def _blocks(needs: Needs) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _ranges(starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """The integers from each start on, as many as its size, one range after another.
+    """Concatenated ranges: start … start + size − 1 for each start and size.
 
     >>> _ranges(np.array([5, 0]), np.array([2, 3])).tolist()
     [5, 6, 0, 1, 2]

@@ -18,7 +18,7 @@ from generator.dataset.reader import Benchmark, Images
 
 _TOKENIZED, _DIGITS = 4096, 32
 _ON_A_GPU = 512
-"""Images or texts of a batch of a dual encoder on a GPU; halved when memory runs out."""
+"""Batch size of dual encoders on a GPU; halved when memory runs out."""
 
 
 def score(
@@ -32,12 +32,12 @@ def score(
     settings: Settings | None = None,
     process: Process | None = None,
 ) -> dict[str, str]:
-    """Write `out`/scores.parquet and `out`/pools/*.npy: float32 (images, texts) in the order of `needs`, or of a dual
-    encoder the embeddings of both (run_folder.pool_path).
+    """Write `out`/scores.parquet and `out`/pools/*.npy: float32 (images, texts) in the order of `needs`; for a dual
+    encoder, the embeddings of images and of texts (evaluator.scoring.writing.pool_path).
 
-    Results of earlier runs are taken from the cache in `cache_folder` (None: the user's cache). `settings` None means
-    those of `settings_for(model, batch)`; `process` None means that this process is alone.
-    Returns `indistinct_texts`, and nothing in processes other than the main one.
+    Reuses results of earlier runs in `cache_folder` (None: the user's cache). settings: None for
+    `settings_for(model, batch)`. process: None for a single process.
+    Returns `indistinct_texts`; {} in processes other than the main one.
     """
     process = process or Process()
     settings = settings or settings_for(model, batch)
@@ -59,7 +59,7 @@ def settings_for(
     except RuntimeError:  # a model that does not compute on a torch device describes its own
         device = torch.device("cpu")
     dual = not isinstance(model, PairScorer)
-    if batch is None and dual:  # a pair scorer has a batch of its own
+    if batch is None and dual:  # a pair scorer has its own batch size
         batch = _ON_A_GPU if device.type == "cuda" else DEFAULT
     return Settings(device, chosen_precision(precision, device, dual), batch, workers)
 
@@ -67,7 +67,7 @@ def settings_for(
 @dataclass(frozen=True)
 class TextNames:
     """Names of the texts in `ids`, in their order. text: by content and tokens, for the cache. tokens: by tokens
-    alone."""
+    only."""
 
     ids: pa.Array
     text: list[str]
@@ -77,8 +77,8 @@ class TextNames:
 def text_names(model: Model, benchmark: Benchmark, needs: Needs) -> TextNames:
     """Names of all texts that are needed.
 
-    The tokens are part of a text's name in the cache, so that a model with the same weights and another tokenizer,
-    which the model's key may not tell, never gets another one's results.
+    The tokens are part of a text's name in the cache: models with the same weights and different tokenizers may have
+    the same key, and must not share results.
     """
     names = TextNames(needs.texts, [], [])
     texts = words(benchmark, needs.texts)
@@ -93,14 +93,14 @@ def text_names(model: Model, benchmark: Benchmark, needs: Needs) -> TextNames:
 
 def indistinct_texts(names: TextNames) -> dict[str, str]:
     """Texts whose tokens equal those of an earlier text, because of truncation: {text_id: text_id of the earlier
-    one}."""
+    text}."""
     first: dict[str, int] = {}
     original = [first.setdefault(read, row) for row, read in enumerate(names.tokens)]
     return {names.ids[row].as_py(): names.ids[of].as_py() for row, of in enumerate(original) if of != row}
 
 
 def describe_cost(model: Model, needs: Needs) -> str:
-    """One sentence: what a model computes, and how many forward passes that takes if nothing is cached."""
+    """One sentence: what a model computes, and the number of forward passes if nothing is cached."""
     if isinstance(model, PairScorer):
         pairs = needs.count()
         if own := getattr(model, "describe_cost", None):
@@ -117,14 +117,14 @@ def describe_cost(model: Model, needs: Needs) -> str:
 
 
 def describe_limits(needs: Needs) -> list[str]:
-    """One sentence for each pool or protocol that costs too much and is sampled or left out, with the option that
-    asks for it."""
+    """One sentence for each pool that is sampled and each raw retrieval that is left out because of its cost, with the
+    option that scores it."""
     sampled = [
-        f"The pool '{pool}' is sampled: the true texts and {SAMPLE} false ones an image, so R@1 has another chance "
-        f"level; --full-pools asks for all of it."
+        f"The pool '{pool}' is sampled: the true texts and {SAMPLE} false texts per image, so R@1 has another chance "
+        f"level; --full-pools scores all of it."
         for pool in needs.sampled
     ]
     return sampled + [
-        f"Raw retrieval of '{protocol}' is left out, since it needs too many forward passes; --full-pools asks for it."
+        f"Raw retrieval of '{protocol}' is left out, since it needs too many forward passes; --full-pools scores it."
         for protocol in needs.left_out
     ]

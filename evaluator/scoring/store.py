@@ -1,5 +1,5 @@
-"""What models have computed, on disk: a cache of vectors for each model, and the shares of several processes, as
-`torchrun` and `accelerate launch` start them, gathered by files."""
+"""Store computed vectors on disk: a cache for each model, and files in which several processes (`torchrun`,
+`accelerate launch`) share their results."""
 
 import hashlib
 import logging
@@ -28,14 +28,14 @@ EMBEDDINGS, SCORES = "embeddings", "scores"
 """Folders of the cache: vectors of images and texts, and of pairs (a number per channel), by the hashes of their
 contents."""
 _CHECK = 8
-"""Bytes of a vector's checksum, which stands behind it."""
+"""Bytes of the checksum after a vector."""
 
 _ASKED = 500
-"""Names of one query."""
+"""Names in one query."""
 
 T = TypeVar("T")
 Names = Callable[[np.ndarray], list[str]]
-"""The names of rows, which are an array of integers."""
+"""Returns the names of rows, an integer array."""
 PARTS = ".parts"
 """Folder in a run's folder where each process writes its results."""
 _ROWS = 4096
@@ -53,7 +53,7 @@ class Process:
 
     @classmethod
     def from_environment(cls) -> "Process":
-        """Read RANK and WORLD_SIZE; without them the process is alone. Raises UserError when they are no such
+        """Read RANK and WORLD_SIZE; without them the process is alone. Raises UserError if they are not valid
         numbers."""
         rank, count = (os.environ.get(name, default) for name, default in (("RANK", "0"), ("WORLD_SIZE", "1")))
         if not (rank.isdigit() and count.isdigit() and int(rank) < int(count)):
@@ -73,7 +73,7 @@ class Store(ABC, Generic[T]):
     """Values by name in the SQLite file `path`, which threads may share. Each `put` is one transaction, so a killed
     process loses at most one.
 
-    A value that is damaged counts as not there. Raises UserError when the file is damaged or the disk is full.
+    A damaged value counts as missing. Raises UserError when the file is damaged or the disk is full.
     """
 
     def __init__(self, path: Path):
@@ -85,11 +85,11 @@ class Store(ABC, Generic[T]):
 
     @abstractmethod
     def encode(self, name: str, value: T) -> bytes:
-        """A value as it is kept."""
+        """The bytes to store for a value."""
 
     @abstractmethod
     def decode(self, name: str, kept: bytes) -> T | None:
-        """The inverse of `encode`; None where a value is damaged."""
+        """The inverse of `encode`; None if the value is damaged."""
 
     def __enter__(self) -> Self:
         return self
@@ -98,7 +98,7 @@ class Store(ABC, Generic[T]):
         self._database.close()
 
     def get(self, names: Iterable[str]) -> dict[str, T]:
-        """The values of those names that are there."""
+        """The stored values of these names; skips missing names."""
         asked, found, damaged = list(dict.fromkeys(names)), dict[str, T](), 0
         for start in range(0, len(asked), _ASKED):
             part = asked[start : start + _ASKED]
@@ -106,7 +106,7 @@ class Store(ABC, Generic[T]):
             with self._open() as database:
                 rows = database.execute(query, part).fetchall()
             for name, kept in rows:
-                value = self.decode(name, kept) if isinstance(kept, bytes) else None  # a column holds any type
+                value = self.decode(name, kept) if isinstance(kept, bytes) else None  # SQLite columns hold any type
                 if value is None:
                     damaged += 1
                 else:
@@ -116,13 +116,13 @@ class Store(ABC, Generic[T]):
         return found
 
     def put(self, names: Iterable[str], values: Iterable[T]) -> None:
-        """Keep a value for each name."""
+        """Store a value for each name."""
         rows = [(name, self.encode(name, value)) for name, value in zip(names, values, strict=True)]
         with self._open() as database:
             database.executemany("INSERT OR REPLACE INTO rows VALUES (?, ?)", rows)
 
     def forget(self, names: Iterable[str]) -> None:
-        """Remove the values of those names."""
+        """Remove the values of these names."""
         with self._open() as database:
             database.executemany("DELETE FROM rows WHERE name = ?", [(name,) for name in names])
 
@@ -142,20 +142,20 @@ class Store(ABC, Generic[T]):
 
 
 class VectorCache(Store[np.ndarray]):
-    """Vectors, float32 (d,) each, with a checksum of name and bytes behind each."""
+    """Vectors, float32 (d,) each; after each, a checksum of its name and bytes."""
 
     @classmethod
     def of_model(cls, kind: str, key: str, folder: Path | None) -> "VectorCache":
-        """The vectors of a kind (EMBEDDINGS or SCORES) of a model; in the user's cache where no folder is given."""
+        """The cache of a model for a kind of vectors, EMBEDDINGS or SCORES. folder: None for the user's cache."""
         return cls((folder or user_cache_path("jackalope") / kind) / f"{key}.sqlite")
 
     def encode(self, name: str, value: np.ndarray) -> bytes:
-        """Its bytes, and their checksum."""
+        """The bytes of the vector, then the checksum."""
         data = value.astype(np.float32).tobytes()
         return data + _checksum(name, data)
 
     def decode(self, name: str, kept: bytes) -> np.ndarray | None:
-        """None where the checksum does not agree."""
+        """The vector; None if the checksum does not match."""
         is_whole = len(kept) % 4 == 0 and kept[-_CHECK:] == _checksum(name, kept[:-_CHECK])
         return np.frombuffer(kept[:-_CHECK], np.float32) if is_whole else None
 
@@ -167,17 +167,17 @@ def _checksum(name: str, vector: bytes) -> bytes:
 class VectorStore:
     """The vectors that are computed already: in the cache of all runs, and in the files of this run's processes.
 
-    A process that is alone writes to the cache. One of several writes to a file of its own in the run's folder, since
+    A single process writes to the cache. Each of several processes writes to its own file in the run's folder, since
     several writers to one file are not safe on network disks; the main process gathers these files into the cache. A
-    process that computes nothing has no file: the main process may have ended, and removed the folder, before it
-    starts.
+    process creates its file with its first vector: before it starts, the main process may have finished and removed
+    the folder.
     """
 
     def __init__(self, cache: VectorCache, folder: Path, kind: str, process: Process):
         """`folder` is the run's; `kind` names its files, such as "texts"."""
         self._cache, self._process = cache, process
         self._run, self._folder, self._kind = folder, folder / PARTS, kind
-        self._own = cache if process.count == 1 else None  # a file of its own begins with its first vector
+        self._own = cache if process.count == 1 else None  # its own file is created with its first vector
 
     def __enter__(self) -> "VectorStore":
         return self
@@ -187,7 +187,7 @@ class VectorStore:
             each.__exit__(*error)
 
     def known(self, names: Names, rows: np.ndarray) -> np.ndarray:
-        """Which of some rows any process has computed, bool (n,)."""
+        """Whether any process has computed each of `rows`, bool (n,)."""
         there = [np.zeros(0, bool)]
         for some in _parts(rows):
             part = names(some)
@@ -196,7 +196,7 @@ class VectorStore:
         return np.concatenate(there)
 
     def get(self, names: list[str]) -> dict[str, np.ndarray]:
-        """The vectors of those names that any process has computed, float32 (d,) each."""
+        """The vectors of these names that any process has computed, float32 (d,) each."""
         found = self._cache.get(names)
         for path in sorted(self._folder.glob(f"{self._kind}-*.sqlite")):
             if missing := [name for name in names if name not in found]:
@@ -205,16 +205,16 @@ class VectorStore:
         return found
 
     def put(self, names: Iterable[str], vectors: np.ndarray) -> None:
-        """Keep the vectors (n, d) of n names."""
+        """Store the vectors (n, d) of n names."""
         if self._own is None:
             self._own = VectorCache(self._folder / f"{self._kind}-{self._process.rank}.sqlite")
         self._own.put(names, vectors)
 
     def gather(self, names: Names, total: int) -> np.ndarray:
-        """Wait until the rows 0 … total − 1 have vectors, and put those of other processes into the cache. Only for the
-        main process. Returns the vectors, float32 (total, d), mapped from an unnamed file in the run's folder.
+        """Wait until rows 0 … total − 1 have vectors, and copy the vectors of other processes into the cache. Only for
+        the main process. Returns the vectors, float32 (total, d), mapped from an unnamed file in the run's folder.
 
-        Raises UserError when the other processes give nothing for 30 minutes.
+        Raises UserError when the other processes have no new result for 30 minutes.
         """
         vectors = np.empty((total, 0), np.float32)
         missing, since = np.arange(total), time.monotonic()
@@ -249,9 +249,9 @@ class VectorStore:
 
 
 def _mapped(folder: Path, shape: tuple[int, int]) -> np.ndarray:
-    """An array of float32, mapped from a file without a name, so that a process that is killed leaves nothing.
+    """A float32 array mapped from an unnamed file, so that a killed process leaves no file.
 
-    Its space is reserved at once: a full disk is an error here, where it would end the process later.
+    Reserves the space at once: a full disk raises an error here, instead of killing the process later.
     """
     with tempfile.TemporaryFile(dir=folder) as file:
         size = max(1, 4 * shape[0] * shape[1])
@@ -263,11 +263,11 @@ def _mapped(folder: Path, shape: tuple[int, int]) -> np.ndarray:
 
 
 def _parts(rows: np.ndarray) -> Iterator[np.ndarray]:
-    """Rows, a few at a time."""
+    """Yield rows in chunks of _ROWS."""
     for start in range(0, len(rows), _ROWS):
         yield rows[start : start + _ROWS]
 
 
 def remove_parts(folder: Path) -> None:
-    """Remove the processes' files from a run's folder, after they were gathered."""
+    """Remove the files of the processes from a run's folder, once they are gathered."""
     shutil.rmtree(folder / PARTS, ignore_errors=True)

@@ -14,7 +14,7 @@ from generator.base.tables import write_table
 from generator.dataset.records import SCORES
 
 WRITTEN_AT_ONCE = 4096
-"""Rows of an array that are written at once."""
+"""Rows of an array in one write."""
 
 
 def write_scores(out: Path, images: pa.Array, texts: pa.Array, scores: np.ndarray, channels: Sequence[str]) -> None:
@@ -35,7 +35,7 @@ def write_scores(out: Path, images: pa.Array, texts: pa.Array, scores: np.ndarra
 
 
 def write_matrix(path: Path, array: np.ndarray, rows: np.ndarray | None = None) -> None:
-    """Write a matrix as float32, or some of its rows: whole or not at all, a few at a time."""
+    """Write a matrix, or some of its rows, as float32 in chunks. A failed write leaves no file."""
     rows = np.arange(len(array)) if rows is None else rows
     path.parent.mkdir(exist_ok=True)
     with draft_of(path) as draft, draft.open("wb") as file:
@@ -46,7 +46,7 @@ def write_matrix(path: Path, array: np.ndarray, rows: np.ndarray | None = None) 
 
 
 EMBEDDINGS = ("images", "texts")
-"""The sides of a pool of which a dual encoder has embeddings."""
+"""The two sides of a pool; a dual encoder stores embeddings for each."""
 
 
 def pool_path(folder: Path, pool: str, channel: str = "", number: int = 0, of: str = "") -> Path:

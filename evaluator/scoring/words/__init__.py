@@ -1,1 +1,1 @@
-"""Questions to models that answer in words, and what their answers say."""
+"""Ask models that answer in words, and read their answers."""

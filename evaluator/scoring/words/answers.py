@@ -1,4 +1,4 @@
-"""From whole answers to scores: what each answer says, which items are right, and how often each letter is chosen."""
+"""Convert answers in words to the scores of items, and count how often each label is chosen."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,13 +14,13 @@ from evaluator.scoring.words.reader import CUT_OFF, REFUSED, UNREAD, Reading, re
 from generator.dataset.questions import CHOICE, IMAGES, YES_NO, Candidates, Question
 
 _TIE = -1
-"""The choice where two options were chosen equally often, and most often."""
+"""The choice if two options are tied as the most frequent answer."""
 _HALF = 0.5
 
 
 @dataclass(frozen=True)
 class Answered:
-    """The answer to a question that was asked for the `sample`-th time, and what it says."""
+    """An answer to a question, with its sample number (a question may be asked several times), and what it says."""
 
     question: Question
     sample: int
@@ -29,7 +29,7 @@ class Answered:
 
 
 def read(question: Question, sample: int, answer: Answer, rows: Candidates, prompt: Prompt) -> Answered:
-    """An answer with what it says."""
+    """Read what an answer says."""
     if answer.finish.startswith(FAILED):
         return Answered(question, sample, answer, Reading(None, answer.finish))
     if question.form == YES_NO:
@@ -40,12 +40,12 @@ def read(question: Question, sample: int, answer: Answer, rows: Candidates, prom
 
 
 def item_scores(answered: Iterable[Answered], rows: Candidates, samples: int) -> tuple[ItemScores, ItemScores]:
-    """The scores of candidates in their items: by questions about one image, and by those about two.
+    """The scores of candidates in their items: from questions about one image, and from questions about two images.
 
-    With several samples a last one is added, in which each question has the label that most of its answers give. A
-    choice is won where the true option is chosen in every order. It leaves no degrees: the true option has 1/2, and
-    above it are the false ones that were chosen, by how often. Where several true options share their false ones, these
-    have 1/2, and the true ones 1 where they won and 0 where they did not. Of yes or no, yes is 1 and no is 0.
+    With several samples a last one is added: the majority label of each question. The true option of a choice wins if
+    it is chosen in every order. It scores 1/2; a false option chosen in a share t > 0 of the orders scores 1/2 + (1 +
+    t)/4, any other 0 (1/2 if only ties prevented the win). If several true options share their false options, these
+    score 1/2, and a true option 1 if it won, 0 if a false option was chosen, else 1/2. Yes scores 1, and no 0.
     """
     groups: dict[tuple[Any, ...], dict[int, list[Answered]]] = defaultdict(lambda: defaultdict(list))
     for each in answered:
@@ -76,7 +76,7 @@ def item_scores(answered: Iterable[Answered], rows: Candidates, samples: int) ->
 
 
 def _label(answers: Sequence[Answered], sample: int | None) -> Reading:
-    """What is answered in a sample; for None by most samples that can be read."""
+    """The label of a sample; for None, the majority label of the samples that can be read."""
     if sample is not None:
         return next((each.reading for each in answers if each.sample == sample), Reading(None, f"{FAILED}never asked"))
     said = Counter(each.reading.label for each in answers if each.reading.label is not None).most_common(2)
@@ -86,7 +86,7 @@ def _label(answers: Sequence[Answered], sample: int | None) -> Reading:
 
 
 def _score(values: np.ndarray, true: int, false: set[int], chosen: Sequence[int], shared: bool) -> None:
-    """Set the scores (rows,) of a question's options from the options that were chosen, one an order."""
+    """Set the scores (rows,) of a question's options. chosen: the option that was chosen in each order."""
     won, lost = all(each == true for each in chosen), any(each in false for each in chosen)
     if shared:
         values[list(false)] = _HALF
@@ -99,8 +99,8 @@ def _score(values: np.ndarray, true: int, false: set[int], chosen: Sequence[int]
 
 
 def summary(answered: Sequence[Answered], rows: Candidates, prompt: Prompt) -> dict[str, Any]:
-    """What results say of answers: how many there are, how many say nothing and why, tokens, and `positions`: how often
-    each label is chosen against how often it is right, shares of the answers that were read, by the number of options.
+    """The summary of answers in the results: their number, the numbers without a label by reason, tokens, and
+    `positions`: how often each label is chosen and is right, as shares of the read answers, by number of options.
     """
     whys = Counter(each.reading.why for each in answered)
     named = {"refused": REFUSED, "cut_off": CUT_OFF, "unread": UNREAD}
@@ -137,7 +137,7 @@ def _positions(answered: Sequence[Answered], rows: Candidates, prompt: Prompt) -
 
 
 def position_lines(answers: Mapping[str, Any]) -> list[str]:
-    """Sentences for people on what `summary` counts."""
+    """Sentences on the counts of `summary`, for logs and pages."""
     said = [f"{answers['answers']:,} answers"]
     said += [
         f"{answers[name]:,} {name.replace('_', ' ')}"

@@ -1,4 +1,4 @@
-"""Where answers in words are kept: answers.parquet in the folder of a run, and a SQLite file for each model."""
+"""Store answers in words: answers.parquet in the folder of a run, and a SQLite cache for each model."""
 
 import json
 from collections.abc import Sequence
@@ -35,8 +35,8 @@ ANSWERS = pa.schema(
         ("completion_tokens", pa.int64()),
     ]
 )
-"""A row for each answer. options, true: rows of the benchmark's candidates. says: the place of the option that it
-chooses (of yes or no 0 or 1), or why it says nothing, as it was read first."""
+"""A row for each answer. options, true: rows of the benchmark's candidates. says: the index of the chosen option (yes
+0, no 1), or why there is none, as read when the file was written."""
 
 
 def write_answers(folder: Path, answered: Sequence[Answered]) -> None:
@@ -61,7 +61,7 @@ def write_answers(folder: Path, answered: Sequence[Answered]) -> None:
 
 
 def read_answers(folder: Path, rows: Candidates, prompt: Prompt) -> list[Answered]:
-    """The answers of a run, read anew. Raises UserError where they are missing, or no answers to these candidates."""
+    """The answers of a run; reads their labels again. Raises UserError if they are missing or of other candidates."""
     path = folder / "answers.parquet"
     if not path.exists():
         raise UserError(f"{folder} has lost its answers.parquet; run `score ask` again.")
@@ -83,7 +83,7 @@ def read_answers(folder: Path, rows: Candidates, prompt: Prompt) -> list[Answere
 
 
 def read_item_scores(folder: Path, benchmark: Benchmark, words: dict[str, Any]) -> tuple[ItemScores, ItemScores]:
-    """The scores of a run in words, from its answers: by questions about one image, and by those about two."""
+    """The scores of a run in words, from its answers, as `item_scores` returns them."""
     rows = Candidates(benchmark)
     return item_scores(read_answers(folder, rows, prompt_of(words["prompt"])), rows, words["samples"])
 
@@ -92,20 +92,20 @@ _ANSWER = TypeAdapter(Answer)
 
 
 class AnswerStore(Store[Answer]):
-    """Answers of the model `key` in a file of `folder`, the user's cache for None. An answer is on disk when `put`
-    returns, so a killed run asks none again."""
+    """The answers of the model `key` in a file of `folder`; None for the user's cache. Each `put` writes to disk, so
+    that no question is asked again after a kill."""
 
     def __init__(self, key: str, folder: Path | None):
         super().__init__((folder or user_cache_path("jackalope") / "answers") / f"{key}.sqlite")
         with self._open() as database:
-            database.execute("PRAGMA journal_mode=WAL")  # answers come one by one: each takes a quarter of the time
+            database.execute("PRAGMA journal_mode=WAL")  # answers come one by one: a write takes a quarter of the time
 
     def encode(self, name: str, value: Answer) -> bytes:
-        """As JSON."""
+        """The answer as JSON."""
         return json.dumps(asdict(value)).encode()
 
     def decode(self, name: str, kept: bytes) -> Answer | None:
-        """None where it is no answer."""
+        """The answer; None if it is not valid."""
         try:
             return _ANSWER.validate_json(kept)
         except ValueError:

@@ -1,4 +1,4 @@
-"""Reads the logs of lmms-eval, Inspect and VLMEvalKit on the questions that `gen export` wrote for them."""
+"""Read logs of lmms-eval, Inspect and VLMEvalKit with answers to questions that `gen export` wrote."""
 
 import logging
 from collections import Counter, defaultdict
@@ -23,7 +23,7 @@ from generator.dataset.reader import Benchmark
 
 logger = logging.getLogger(__name__)
 _FINISHES = {"max_tokens": "length", "model_length": "length", "content_filter": "content_filter"}
-"""Why answers end, of Inspect's reasons those that matter."""
+"""{Inspect's reason why an answer ended: ours}; all others count as "stop"."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Log:
 def read_log(path: Path) -> Log | pa.Table:
     """The log in a file, or its table of scores.
 
-    Raises UserError for a file that cannot be read, and for a log that has totals alone or answers a question twice.
+    Raises UserError for a file that cannot be read, and for a log that has only totals or answers a question twice.
     """
     suffix = path.suffix.lower()
     if suffix in (".json", ".eval") and path.is_file():
@@ -61,9 +61,9 @@ def read_log(path: Path) -> Log | pa.Table:
 
 
 def answered_in(log: Log, benchmark: Benchmark) -> tuple[list[Answered], Prompt]:
-    """The answers of a log to questions about a benchmark's items, and the prompt whose labels they have.
+    """The answers of a log to questions about a benchmark's items, and the prompt whose labels they use.
 
-    Items of which a question or an order is missing are left out. Raises UserError for other questions.
+    Skips items that lack a question or an order. Raises UserError for questions of another benchmark.
     """
     rows, prompt = Candidates(benchmark), read_prompt(None)
     found: dict[str, list[Answered]] = defaultdict(list)
@@ -90,14 +90,14 @@ def answered_in(log: Log, benchmark: Benchmark) -> tuple[list[Answered], Prompt]
         wholes[named.item] = named.whole
     whole = {item: each for item, each in found.items() if len(each) == wholes[item]}
     if not whole:
-        raise UserError(f"{log.path} has all questions of no item; run the tool without a limit.")
+        raise UserError(f"{log.path} lacks some questions of every item; run the tool without a limit.")
     if parts := len(found) - len(whole):
         logger.info(f"{parts:,} items are unscored: {log.path.name} lacks some of their questions.")
     return [each for item in whole.values() for each in item], prompt
 
 
 def _of_lmms_eval(table: pa.Table) -> Iterator[tuple[str, Answer]]:
-    """The rows of --log_samples. Our functions tell the id in `right`; `resps` is there where a filter changed it."""
+    """Yield the rows of --log_samples. `right` has the id; `resps`, if a filter changed the answer, the original."""
     for row in table.to_pylist():
         said = row.get("resps") or row.get("filtered_resps")
         while isinstance(said, list) and said:
@@ -107,7 +107,7 @@ def _of_lmms_eval(table: pa.Table) -> Iterator[tuple[str, Answer]]:
 
 
 def _of_vlmevalkit(table: pa.Table, path: Path) -> Iterator[tuple[str, Answer]]:
-    """The rows of MODEL_DATA.xlsx. Those of its evaluation have one row for all orders of a question."""
+    """Yield the rows of MODEL_DATA.xlsx. Refuses the file of its evaluation: one row for all orders of a question."""
     if "hit" in table.column_names:
         raise UserError(
             f"{path} is what VLMEvalKit made of its predictions; give the predictions, in the file without '_result'."
@@ -118,7 +118,7 @@ def _of_vlmevalkit(table: pa.Table, path: Path) -> Iterator[tuple[str, Answer]]:
 
 
 def _of_inspect(log: dict[str, Any], path: Path) -> Iterator[tuple[str, Answer]]:
-    """The samples of a log: what was answered last, and why it ended."""
+    """Yield the samples of a log: the last answer, and why it ended."""
     if "metrics" in log and "samples" not in log:
         raise UserError(
             f"{path} has totals alone, as CLIP_benchmark writes them, and no item; score the model with `score run`."
@@ -139,7 +139,7 @@ def _of_inspect(log: dict[str, Any], path: Path) -> Iterator[tuple[str, Answer]]
 
 
 def _inspect_log(path: Path) -> dict[str, Any]:
-    """A log as JSON. The form .eval is read by Inspect itself."""
+    """A log as a dictionary. Inspect itself reads files of the format .eval."""
     check_file(path, MOST_LIST)
     if path.suffix.lower() == ".json":
         return read_json(path, most=MOST_LIST)

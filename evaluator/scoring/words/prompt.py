@@ -1,4 +1,4 @@
-"""The questions in words and the words of their answers, from a TOML file such as prompt.toml."""
+"""The wording of questions and of their answers, read from a TOML file such as prompt.toml."""
 
 import hashlib
 import json
@@ -20,9 +20,10 @@ Words = tuple[Annotated[str, Field(min_length=1)], ...]
 
 @dataclass(frozen=True)
 class Prompt:
-    """What is asked: a choice among captions, which of two images a caption is true of, or yes or no of a caption.
+    """Templates of questions. choice: which caption is true. images: of which of two images a caption is true. yes_no:
+    whether a caption is true. option: a line of {options}.
 
-    option: a line of {options}. letters: the labels of options. yes, no: the words that an answer may give.
+    letters: the labels of options. yes, no: the words that an answer may give.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid", strict=False)
@@ -36,7 +37,7 @@ class Prompt:
 
     @property
     def digest(self) -> str:
-        """What tells prompts apart: 12 hex digits of SHA-256."""
+        """12 hex digits of SHA-256 that identify the prompt."""
         return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:12]
 
     def ask(self, question: Question, rows: Candidates) -> tuple[str, list[str]]:
@@ -52,9 +53,9 @@ class Prompt:
 
 
 def read_prompt(path: Path | None) -> Prompt:
-    """The prompt of a file, which has what it changes of prompt.toml; that of prompt.toml for None.
+    """The prompt of a file, whose entries override those of prompt.toml; None for prompt.toml itself.
 
-    Raises UserError for a file that is no such TOML or leaves out a place to fill in.
+    Raises UserError for a file that is not such TOML or lacks a placeholder.
     """
     usual = read_toml(DEFAULT, "prompt")
     given = {} if path is None else read_toml(path, "prompt")
@@ -66,14 +67,14 @@ def read_prompt(path: Path | None) -> Prompt:
     for name, needed in places.items():
         for place in needed:
             if f"{{{place}}}" not in getattr(found, name):
-                raise UserError(f"'{name}' of the prompt {path} has no {{{place}}}; put it where that stands.")
+                raise UserError(f"'{name}' of the prompt {path} has no {{{place}}}; put it where the text belongs.")
     if len(set(found.letters.lower())) < MOST or {*found.yes} & {*found.no}:
         raise UserError(f"The prompt {path} gives two answers the same words; give each its own.")
     return found
 
 
 def prompt_of(record: Mapping[str, Any], path: object = "of the run") -> Prompt:
-    """The prompt of a record of its fields. Raises UserError for values that it cannot have."""
+    """The prompt with the fields of `record`. Raises UserError for invalid values."""
     try:
         return TypeAdapter(Prompt).validate_python(record)
     except ValidationError as error:
@@ -83,5 +84,5 @@ def prompt_of(record: Mapping[str, Any], path: object = "of the run") -> Prompt:
 
 
 def _filled(text: str, **values: str) -> str:
-    """The text with its places filled. What is filled in is not filled again."""
+    """Replace the {placeholders} of a text by values. Placeholders inside the values stay."""
     return re.sub(r"\{(\w+)\}", lambda place: values.get(place[1], place[0]), text)

@@ -1,7 +1,7 @@
-"""What a model's whole answer says: one of the labels of the question, a refusal, or nothing that can be read.
+"""Read a model's answer: one of the labels of the question, a refusal, or nothing that can be read.
 
-Reading is by rules alone. Reasoning is cut off first. Then the last final statement counts (`\\boxed{}`, `<answer>`,
-"Answer:"), else the last line that concludes, else the one label that the answer leads with or names.
+Uses only rules. Removes the reasoning first. Then the last final statement decides (`\\boxed{}`, `<answer>`,
+"Answer:"), else the last line that concludes, else the only label that the answer leads with or names.
 """
 
 import re
@@ -14,7 +14,7 @@ REFUSED = "the model refused to answer"
 UNREAD = "an answer says nothing that can be read as one choice"
 
 _MOST = 20_000
-"""Characters of an answer without its reasoning that are read, half of them at its end."""
+"""Maximum characters of an answer without reasoning that are read: half from its start, half from its end."""
 _TAGS = "(?:think|thinking|thoughts?|reasoning|scratchpad|reflection)"
 _OPEN = re.compile(rf"<{_TAGS}>|◁think▷|\[think\]|<\|begin_of_thought\|>|<\|channel\|>analysis", re.I)
 _CLOSE = re.compile(rf"</{_TAGS}>|◁/think▷|\[/think\]|<\|end_of_thought\|>|<\|channel\|>final<\|message\|>", re.I)
@@ -52,17 +52,17 @@ _TELLS = "is|absolutely|say|be|so|therefore|thus|hence|definitely|answer|a|clear
 
 
 class Reading(NamedTuple):
-    """What an answer says: the place of a label, or why there is none (CUT_OFF, REFUSED or UNREAD)."""
+    """What an answer says: the index of a label, or why there is none (CUT_OFF, REFUSED or UNREAD)."""
 
     label: int | None
     why: str = ""
 
 
 def read_choice(answer: str, finish: str, letters: str, captions: Sequence[str] = ()) -> Reading:
-    """Which of `letters` an answer chooses, one for each option; `captions` are the options' words.
+    """Which option an answer chooses. letters: a letter for each option. captions: the words of the options.
 
-    An answer may give the words of one option in place of its letter. One whose letter and words are those of two
-    options is not read. `finish` is why the answer ended, as chat completions name it.
+    An answer may give the words of an option instead of its letter. If its letter and its words are of different
+    options, it is not read. finish: why the answer ended, as in chat completions.
 
     >>> read_choice("<think>A? No.</think> The answer is **B**.", "stop", "AB")
     Reading(label=1, why='')
@@ -80,7 +80,7 @@ def read_yes_no(answer: str, finish: str, yes: Sequence[str] = ("yes",), no: Seq
 
 
 def final_part(answer: str) -> str:
-    """An answer without its reasoning: what follows the last closing tag, up to an opening tag that is never closed.
+    """An answer without its reasoning: the text after the last closing tag, up to an opening tag without a closing tag.
 
     >>> final_part("It may be A </think> B")
     'B'
@@ -90,7 +90,7 @@ def final_part(answer: str) -> str:
 
 
 class _Letters:
-    """How a letter is found: `stated` in a short statement, `plain` in an answer without a final statement."""
+    """Finds a letter: `stated` in a short statement, `plain` in an answer without a final statement."""
 
     def __init__(self, letters: str, captions: Sequence[str]):
         self._letters, self._captions = letters, [_plain_words(each) for each in captions]
@@ -145,7 +145,7 @@ class _Letters:
         return self._letters.lower().index(letter.lower())
 
     def _lead(self, text: str) -> int | None:
-        """The label that a line begins with. A small letter needs a mark behind it, since "a" is a word."""
+        """The label that a line begins with. A lower-case letter needs punctuation after it, since "a" is a word."""
         found = self._leading.match(text)
         if found is None or (found[1].islower() and " " in found[0].lstrip()):
             return None
@@ -165,7 +165,7 @@ class _Letters:
         return named
 
     def _spoken(self, text: str) -> int | None:
-        """The one option whose words a text has; of options that hold one another the longest."""
+        """The only option whose words a text contains; ignores options that are part of another found option."""
         said = f" {_plain_words(text)} "
         found = [i for i, words in enumerate(self._captions) if words and f" {words} " in said]
         whole = [i for i in found if not any(i != j and self._captions[i] in self._captions[j] for j in found)]
@@ -173,7 +173,7 @@ class _Letters:
 
 
 class _Words:
-    """How one of some words is found, as by _Letters."""
+    """Finds a word, with the methods of _Letters."""
 
     def __init__(self, *words: Sequence[str]):
         self._words = [[word.casefold() for word in each] for each in words]
@@ -209,7 +209,7 @@ def _read(answer: str, finish: str, labels: _Letters | _Words) -> Reading:
 
 
 def _label(text: str, labels: _Letters | _Words) -> int | None:
-    """The label of the last final statement; a strong one counts even where it cannot be read."""
+    """The label of the last final statement; a _STRONG statement counts even if it cannot be read."""
     strong = soft = None
     for start, said in _statements(_STRONG, text):
         strong = start, said
@@ -227,7 +227,7 @@ def _statements(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, str]
 
 
 def _normal(text: str) -> str:
-    """Text in one form: compatible characters, straight quotes, without invisible ones and without marks of type."""
+    """Normalize text: NFKC, straight quotes, crosses as "false"; removes invisible characters and type markup."""
     text = unicodedata.normalize("NFKC", text).replace("’", "'").replace("“", '"').replace("”", '"')
     text = re.sub("[✗✘❌❎]", " false ", text)
     text = "".join(c for c in text if c == "\n" or unicodedata.category(c) not in ("Cf", "Cc", "Cs"))

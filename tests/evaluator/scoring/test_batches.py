@@ -55,7 +55,7 @@ def test_what_is_known_is_skipped_and_the_batches_stay(tmp_path: Path, caplog: p
         cache.put([f"n{i}" for i in (3, *range(16, 32))], np.zeros((17, 1)))
     _compute(squares, tmp_path)
     assert "33 numbers computed, " in caplog.text
-    assert "; 17 were there." in caplog.text
+    assert "; 17 were cached." in caplog.text
     assert squares.batches == [[*range(3), *range(4, 16)], [*range(32, 48)], [48, 49]]
 
 

@@ -213,7 +213,7 @@ def test_scores_of_a_wrong_shape_are_one_sentence(drawn: Path, tmp_path: Path, m
             return super().score_pairs(images, pairs, contests)[:, 0]
 
     with pytest.raises(
-        UserError, match=r"scores of the shape \(16,\), expected \(16, 2\): a row a pair, a column a channel"
+        UserError, match=r"scores of the shape \(16,\), expected \(16, 2\): a row per pair, a column per channel"
     ):
         _run(Flat("flat"), drawn, tmp_path / "run", monkeypatch)
 

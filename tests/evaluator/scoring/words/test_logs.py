@@ -168,7 +168,7 @@ def test_other_files_are_refused(rendered: Path, tmp_path: Path) -> None:
         ("twice", "lmms-eval", [*rows, rows[0]]),
         ("a log of other questions ('17')", "lmms-eval", [{**rows[0], "id": "17"}]),
         *(("which is no question of", "inspect", [{**rows[0], "id": each}]) for each in changed),
-        ("has all questions of no item", "tsv", rows[:1]),
+        ("lacks some questions of every item", "tsv", rows[:1]),
         ("what VLMEvalKit made of its predictions", "result.csv", "index,prediction,hit\n0,A,1\n"),
         ("totals alone", "clip.json", json.dumps(totals)),
         ("no log of Inspect", "empty.json", "{}"),
