@@ -88,9 +88,9 @@ def write_model_card(entries: Sequence[Results], path: Path) -> int:
         raise UserError(f"Expected runs of one model for a model card, got {models}; write one card per model.")
     try:
         card: Any = ModelCard.load(path) if path.exists() else ModelCard(f"---\n{ModelCardData()}\n---\n")
-    except Exception as error:  # its parsers have errors of their own
+    except Exception as error:  # its parsers raise their own errors
         raise UserError(
-            f"{path} is no model card whose metadata can be read ({str(error).splitlines()[0]}); mend it or name "
+            f"{path} is not a model card with readable metadata ({str(error).splitlines()[0]}); mend it or name "
             f"another file."
         ) from None
     found = [each for entry in entries for each in _values(entry)]

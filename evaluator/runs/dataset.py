@@ -160,7 +160,7 @@ class Dataset:
 
     @cached_property
     def _rows(self) -> tuple[pa.Table, np.ndarray]:
-        """The candidates in the order of the items, and where those of each item start, int64 (items + 1,)."""
+        """The candidates in the order of the items, and the start of each item's candidates, int64 (items + 1,)."""
         candidates = self.benchmark.candidates
         item = pc.fill_null(pc.index_in(candidates["item_id"], self._items["item_id"].combine_chunks()), -1).to_numpy()
         order = np.argsort(item, kind="stable")

@@ -84,8 +84,8 @@ def _part(benchmark: Benchmark, record: dict[str, Any]) -> Benchmark:
 
 
 def split_run(folder: Path, partitions: Path) -> None:
-    """Make the partitions in a folder of `score familiarity` the splits of a run. Raises UserError as `open_run` and
-    `read_splits`, and for a run on a dataset, whose splits say what its own training holds out."""
+    """Use the partitions in a folder of `score familiarity` as the splits of a run. Raises UserError as `open_run` and
+    `read_splits`, and for a run on a dataset, whose own splits depend on its training."""
     record = open_run(folder).record
     if record["dataset"] is not None:
         raise UserError(

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
+from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
 from evaluator.benchmarks.tables import rows_of
 from evaluator.protocols import protocol_names

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from evaluator.protocols import protocol_names
 
-if TYPE_CHECKING:  # `score --help` lists the options and must not load what reads datasets
+if TYPE_CHECKING:  # `score --help` lists the options and must not load the readers of datasets
     from evaluator.runs.dataset import Dataset
 
 
@@ -105,7 +105,7 @@ class AskRequest(Request):
 
     form: Literal["choice", "yes-no"] = option(
         "choice",
-        "choice: which of 2 to 5 captions is true, by its letter; yes-no: each caption of an item alone.",
+        "choice: the letter of the true caption among 2 to 5; yes-no: each caption of an item in its own question.",
     )
     prompt: Path | str | None = option(
         None,

@@ -53,7 +53,7 @@ class Process:
 
     @classmethod
     def from_environment(cls) -> "Process":
-        """Read RANK and WORLD_SIZE; without them the process is alone. Raises UserError if they are not valid
+        """Read RANK and WORLD_SIZE; without them there is one process. Raises UserError if they are not valid
         numbers."""
         rank, count = (os.environ.get(name, default) for name, default in (("RANK", "0"), ("WORLD_SIZE", "1")))
         if not (rank.isdigit() and count.isdigit() and int(rank) < int(count)):
@@ -169,8 +169,8 @@ class VectorStore:
 
     A single process writes to the cache. Each of several processes writes to its own file in the run's folder, since
     several writers to one file are not safe on network disks; the main process gathers these files into the cache. A
-    process creates its file with its first vector: before it starts, the main process may have finished and removed
-    the folder.
+    process that computes nothing creates no file, since the main process may have finished and removed the folder
+    before it starts.
     """
 
     def __init__(self, cache: VectorCache, folder: Path, kind: str, process: Process):

@@ -35,7 +35,7 @@ def write_scores(out: Path, images: pa.Array, texts: pa.Array, scores: np.ndarra
 
 
 def write_matrix(path: Path, array: np.ndarray, rows: np.ndarray | None = None) -> None:
-    """Write a matrix, or some of its rows, as float32 in chunks. A failed write leaves no file."""
+    """Write a matrix, or some of its rows, as float32 in chunks. The write is atomic."""
     rows = np.arange(len(array)) if rows is None else rows
     path.parent.mkdir(exist_ok=True)
     with draft_of(path) as draft, draft.open("wb") as file:

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
+from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
 from evaluator.analysis.pooling import differences, pool_runs
 from evaluator.protocols.items import FULL, PARTITIONS

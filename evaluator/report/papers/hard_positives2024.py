@@ -69,9 +69,9 @@ PAPER = Paper(
         ),
         PaperTable(
             "8",
-            f"{_TITLE}: models of others",
+            f"{_TITLE}: other models",
             lambda given: _of_training(given, False),
-            "no run is of a model of others",
+            "no run is of another model",
         ),
         changed_elsewhere("10"),
     ]

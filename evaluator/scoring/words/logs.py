@@ -72,7 +72,7 @@ def answered_in(log: Log, benchmark: Benchmark) -> tuple[list[Answered], Prompt]
     for name, answer in log.answers.items():
         named = read_id(name)
         if named is None:
-            raise UserError(f"{log.path} is a log of other questions ('{name}'); give one on what `gen export` wrote.")
+            raise UserError(f"{log.path} is a log of other questions ('{name}'); give one of `gen export`'s questions.")
         own = len({*named.options}) == len(named.options) <= MOST
         own &= all(row < len(rows.item) and rows.item[row] == named.item for row in named.options)
         true = [row for row in named.options if own and rows.truth[row]]
@@ -110,7 +110,7 @@ def _of_vlmevalkit(table: pa.Table, path: Path) -> Iterator[tuple[str, Answer]]:
     """Yield the rows of MODEL_DATA.xlsx. Refuses the file of its evaluation: one row for all orders of a question."""
     if "hit" in table.column_names:
         raise UserError(
-            f"{path} is what VLMEvalKit made of its predictions; give the predictions, in the file without '_result'."
+            f"{path} is VLMEvalKit's evaluation of predictions; give the predictions, in the file without '_result'."
         )
     for name, said in zip(texts(table, "id"), texts(table, "prediction"), strict=True):
         failed = "Failed to obtain answer" in said
@@ -121,11 +121,11 @@ def _of_inspect(log: dict[str, Any], path: Path) -> Iterator[tuple[str, Answer]]
     """Yield the samples of a log: the last answer, and why it ended."""
     if "metrics" in log and "samples" not in log:
         raise UserError(
-            f"{path} has totals alone, as CLIP_benchmark writes them, and no item; score the model with `score run`."
+            f"{path} has only totals, as CLIP_benchmark writes them, and no items; score the model with `score run`."
         )
     samples = log.get("samples")
     if not isinstance(samples, list) or not samples:
-        raise UserError(f"{path} is no log of Inspect with samples; give the log of `inspect eval`, whole.")
+        raise UserError(f"{path} is no log of Inspect with samples; give the complete log of `inspect eval`.")
     for sample in samples:
         try:
             output, error = sample.get("output") or {}, sample.get("error") or {}

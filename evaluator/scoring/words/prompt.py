@@ -69,7 +69,7 @@ def read_prompt(path: Path | None) -> Prompt:
             if f"{{{place}}}" not in getattr(found, name):
                 raise UserError(f"'{name}' of the prompt {path} has no {{{place}}}; put it where the text belongs.")
     if len(set(found.letters.lower())) < MOST or {*found.yes} & {*found.no}:
-        raise UserError(f"The prompt {path} gives two answers the same words; give each its own.")
+        raise UserError(f"The prompt {path} gives two answers the same words; use different words.")
     return found
 
 

@@ -78,7 +78,7 @@ def test_one_sentence(bags: None, drawn: Path, tmp_path: Path) -> None:
     card, to_hub = tmp_path / "README.md", ("report", tmp_path / "run", "--hub", tmp_path)
     for text in ("---\na: [\n---\n", "---\nmodel-index: 3\n---\n"):
         card.write_text(text)
-        assert_one_sentence(score_command(*to_hub), "is no model card whose metadata can be read")
+        assert_one_sentence(score_command(*to_hub), "is not a model card with readable metadata")
         assert card.read_text() == text
     card.write_text("no metadata")
     succeed(*to_hub)

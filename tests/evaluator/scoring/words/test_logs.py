@@ -169,8 +169,8 @@ def test_other_files_are_refused(rendered: Path, tmp_path: Path) -> None:
         ("a log of other questions ('17')", "lmms-eval", [{**rows[0], "id": "17"}]),
         *(("which is no question of", "inspect", [{**rows[0], "id": each}]) for each in changed),
         ("lacks some questions of every item", "tsv", rows[:1]),
-        ("what VLMEvalKit made of its predictions", "result.csv", "index,prediction,hit\n0,A,1\n"),
-        ("totals alone", "clip.json", json.dumps(totals)),
+        ("VLMEvalKit's evaluation of predictions", "result.csv", "index,prediction,hit\n0,A,1\n"),
+        ("only totals", "clip.json", json.dumps(totals)),
         ("no log of Inspect", "empty.json", "{}"),
         ("Inspect", "bad.eval", "PK"),
     ):
