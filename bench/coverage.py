@@ -134,7 +134,7 @@ def drawn(study: Study, cells: np.ndarray, constant: float, rng: np.random.Gener
 
 
 def _effects(study: Study, of_scene: float, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Effects of n values, or objects; a scene has two of them, which together have the standard deviation `of_scene`."""
+    """Effects of n values, or objects; the two of a scene have the standard deviation `of_scene` together."""
     unit = rng.standard_t(3, n) / 3**0.5 if study.shape == "tails" else rng.standard_normal(n)
     return np.asarray(unit * of_scene / 2**0.5)
 

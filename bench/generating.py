@@ -1,4 +1,4 @@
-"""A generative model asked about ten texts an image: computing the image once, against the whole prompt for each text."""
+"""A generative model asked ten texts per image: the image computed once, against the whole prompt for each text."""
 
 import tempfile
 from pathlib import Path

@@ -142,4 +142,4 @@ def _tell_failures(failures: Mapping[str, "Failure"], out: Path) -> None:
     for failure in failures.values():
         say(f"Failed with exit code {failure.code}: {_command(failure.stage, out)}")
         say(failure.said)
-        say(f"Its log is {failure.log}. What is finished is kept: mend this and run the same command again.")
+        say(f"Its log is {failure.log}. Finished work is kept: mend this and run the same command again.")

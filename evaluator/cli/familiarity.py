@@ -98,7 +98,7 @@ def familiarity(
 ) -> None:
     """Measure how many bindings (attribute and object) of BENCHMARK occur in a corpus of captions (BindSplit).
 
-    BENCHMARK is a benchmark of others as NAME:PATH, a table of yours as table:FILE (docs/external.md), or the folder of
+    BENCHMARK is a published benchmark as NAME:PATH, a table of yours as table:FILE (docs/external.md), or the folder of
     a dataset, whose binary questions are read. Images are not read.
     """
     from evaluator.audits.familiarity.audit import MANY, audit, own_texts, true_captions, without
@@ -113,7 +113,7 @@ def familiarity(
     source = external_source(benchmark, None, filters) or Source(Path(benchmark), filters=filters)
     if source.name is None and not (source.path / "world").is_dir():
         raise UserError(
-            f"Expected a benchmark of others as NAME:PATH or a dataset's folder, got '{benchmark}'; write for example "
+            f"Expected a published benchmark as NAME:PATH or a dataset's folder, got '{benchmark}'; write for example "
             f"sugarcrepe:{benchmark}."
         )
     if address and farm_name == "local":

@@ -26,7 +26,7 @@ NEW_FILE = OutFile()
 
 
 class Questions(DatasetFolder):
-    """Parameter type, a string: the folder or URL of a dataset, or a benchmark of others as NAME:PATH."""
+    """Parameter type, a string: the folder or URL of a dataset, or a published benchmark as NAME:PATH."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Returns the string. Raises UserError for an unknown NAME and for a path that is not a folder."""
@@ -98,7 +98,7 @@ FILTERS = click.option(
     "filters",
     multiple=True,
     metavar="NAME[=VALUE]",
-    help="Leave out questions of a benchmark of others, such as first=1000 (docs/external.md lists all); the results "
+    help="Leave out questions of a published benchmark, such as first=1000 (docs/external.md lists all); the results "
     "say so. Repeat for several.",
 )
 

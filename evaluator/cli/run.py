@@ -53,7 +53,7 @@ from generator.base.commands import DatasetFolder, Number, result
 @click.option(
     "--images",
     type=FOLDER,
-    help="Folder of the images of a benchmark of others.  [default: the folder 'images' beside its questions, or "
+    help="Folder of the images of a published benchmark.  [default: the folder 'images' beside its questions, or "
     "the questions' folder]",
 )
 @FILTERS
@@ -79,7 +79,7 @@ def run(
 ) -> None:
     """Score each MODEL on DATASET and print the results for each split.
 
-    DATASET is a folder made by `gen render`, or a benchmark of others as NAME:PATH, such as sugarcrepe:FOLDER.
+    DATASET is a folder made by `gen render`, or a published benchmark as NAME:PATH, such as sugarcrepe:FOLDER.
     docs/external.md lists the names; `table` is for a table of your own.
 
     Under torchrun or accelerate launch, each process scores its share and the first writes the results. If the command
@@ -147,7 +147,7 @@ _OPTIONS = (*_ASKED, "splits", "level", "verify", "allow_contaminated", "device"
     "answer(images, question).",
 )
 @BENCHMARK
-@click.option("--images", type=FOLDER, help="Folder of the images of a benchmark of others.")
+@click.option("--images", type=FOLDER, help="Folder of the images of a published benchmark.")
 @FILTERS
 @options_of(AskRequest, *_OPTIONS)
 @click.option("--to", "batch", type=NEW_FILE, help="Write the questions to this file of OpenAI's batch format instead.")

@@ -97,7 +97,7 @@ class Endpoint:
         """The error that ends a run after n questions in a row without an answer."""
         return UserError(
             f"The endpoint {self.url} has stopped answering, {n} questions in a row ({reason}); mend it, then run "
-            "the same command again. What is finished is kept."
+            "the same command again. Finished work is kept."
         )
 
     def be_patient(self) -> None:
@@ -116,7 +116,7 @@ class Endpoint:
                 raise UserError(
                     f"The endpoint {self.url} refuses '{self.model}' ({self._said(error)}); put its key in the "
                     f"environment variable {KEY}, name a model that it serves, and a URL that ends as documented, such "
-                    "as /v1; or run the same command again later. What is finished is kept."
+                    "as /v1; or run the same command again later. Finished work is kept."
                 ) from None
             raise RefusedError(self._said(error)) from None
         except openai.APIConnectionError as error:
@@ -124,7 +124,7 @@ class Endpoint:
                 raise RefusedError(self._said(error)) from None
             raise UserError(
                 f"The endpoint {self.url} does not answer ({self._said(error.__cause__ or error)}); start it or mend "
-                "its URL, then run the same command again. What is finished is kept."
+                "its URL, then run the same command again. Finished work is kept."
             ) from None
         except (openai.OpenAIError, ValueError) as error:  # ValueError: JSON that cannot be read
             raise RefusedError(self._said(error)) from None

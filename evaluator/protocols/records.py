@@ -20,7 +20,7 @@ class LimitRecord(TypedDict):
 
 
 class ExternalRecord(TypedDict):
-    """Where the files of a benchmark of others were (evaluator.benchmarks)."""
+    """Where the files of a published benchmark were (evaluator.benchmarks)."""
 
     name: str
     path: str
@@ -29,7 +29,7 @@ class ExternalRecord(TypedDict):
 
 
 class ReadingRecord(TypedDict, total=False):
-    """How a benchmark of others was read (evaluator.benchmarks.reading): filters by name, numbers left out by reason, a
+    """How a published benchmark was read (evaluator.benchmarks.reading): filters by name, numbers left out by reason, a
     sentence for each file of another version, and whether its authors average over categories. Empty for our own
     benchmarks."""
 

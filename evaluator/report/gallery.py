@@ -236,7 +236,7 @@ def _folder(images: Images | None, page: Path) -> str:
 
 
 def pictures_of(run: Run) -> Pictures | None:
-    """The images of a run of a benchmark of others; None for other runs, and if its files are missing or changed."""
+    """The images of a run of a published benchmark; None for other runs, and if its files are missing or changed."""
     external = run.record.get("external")
     if not external:
         return None

@@ -213,7 +213,7 @@ class _Spending:
                 raise UserError(
                     f"The budget of {self._budget:,} tokens does not allow another question: {self._used:,} are used, "
                     f"and {len(left):,} of {len(self.answers) + len(left):,} questions are open; run the same command "
-                    "again with a larger --budget. What is finished is kept."
+                    "again with a larger --budget. Finished work is kept."
                 )
 
 

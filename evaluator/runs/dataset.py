@@ -51,11 +51,11 @@ class Dataset:
         images: str | Path | None = None,
         filters: Sequence[str] = (),
     ) -> "Dataset":
-        """Open the dataset at `path`, a folder or a URL, or the benchmark of others that NAME:PATH names, such as
+        """Open the dataset at `path`, a folder or a URL, or the published benchmark that NAME:PATH names, such as
         `sugarcrepe:FOLDER` (evaluator.benchmarks); images are read on access.
 
         benchmark: its name, if there are several. protocols: by default all that are measured; `train` has the captions
-        and negatives of the train split. images: folder of the images of a benchmark of others. filters: drop some of
+        and negatives of the train split. images: folder of the images of a published benchmark. filters: drop some of
         its questions (docs/external.md). Raises UserError for a name that the dataset does not have.
         """
         asked = (protocols,) if isinstance(protocols, str) else tuple(protocols)
@@ -69,7 +69,7 @@ class Dataset:
             if images is not None:
                 raise UserError(f"{path} has its images in itself; leave --images out.")
             if filters:
-                raise UserError(f"Filters ({', '.join(filters)}) are for benchmarks of others; leave --filter out.")
+                raise UserError(f"Filters ({', '.join(filters)}) are for published benchmarks; leave --filter out.")
             opened = reader.Dataset.open(path)
             source, world, found = Source(opened.root), opened.world, opened.benchmark(benchmark)
         known = [str(each) for each in pc.unique(found.items["protocol"]).to_pylist()]
@@ -127,7 +127,7 @@ class Dataset:
         return Dataset.from_list(rows, features=features)
 
     def _file(self, name: str) -> dict[str, Any]:
-        """An image as `datasets` stores it: the bytes of its file; for a benchmark of others, encoded as PNG."""
+        """An image as `datasets` stores it: the bytes of its file; for a published benchmark, encoded as PNG."""
         if isinstance(self.world, reader.World):
             return {"bytes": self.world.read(f"images/{name}.png"), "path": f"{name}.png"}
         png = io.BytesIO()

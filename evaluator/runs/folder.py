@@ -26,7 +26,7 @@ BEGUN, BEGUN_ITEMS = ".begun.json", ".items.json"
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run. record: the contents of run.json. world: None for benchmarks of others and scores from
+    """A finished run. record: the contents of run.json. world: None for published benchmarks and scores from
     elsewhere. splits: the partitions that replace the splits of `benchmark`; None if it has its own."""
 
     folder: Path
@@ -90,7 +90,7 @@ def split_run(folder: Path, partitions: Path) -> None:
     if record["dataset"] is not None:
         raise UserError(
             f"{folder} was scored on {record['dataset']}, which has splits of its own; leave --splits out, or give a "
-            "run of a benchmark of others."
+            "run of a published benchmark."
         )
     write_splits(folder, read_splits(partitions, _own_benchmark(folder, record)))
 

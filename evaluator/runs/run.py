@@ -220,9 +220,9 @@ def _chosen(request: Request) -> tuple[Dataset, Benchmark, tuple[str, ...]]:
 
 
 def _splits(dataset: Dataset, benchmark: Benchmark, folder: Path) -> Splits:
-    """The partitions of a benchmark of others. Raises UserError as `read_splits`, and for a dataset."""
+    """The partitions of a published benchmark. Raises UserError as `read_splits`, and for a dataset."""
     if dataset.source.name is None:
-        raise UserError(f"{dataset.source} has splits of its own; leave --splits out, or score a benchmark of others.")
+        raise UserError(f"{dataset.source} has splits of its own; leave --splits out, or score a published benchmark.")
     return read_splits(folder, benchmark)
 
 

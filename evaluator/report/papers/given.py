@@ -342,7 +342,7 @@ def _counts(folder: Path, digest: str) -> list[dict[str, Any]]:
 @cache
 def _of_world(folder: Path, world: Path, digest: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Counts of the images and names of each split, and of the captions that name each atom. Needs a world with splits
-    and forms, which benchmarks of others lack."""
+    and forms, which published benchmarks lack."""
     benchmark = Benchmark(folder)
     found = count_benchmark(benchmark, vocabulary_of(World(world)))
     images = Counter(benchmark.splits["split"].to_pylist())

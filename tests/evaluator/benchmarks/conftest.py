@@ -1,4 +1,4 @@
-"""Benchmarks of others in small, in their authors' layouts, and a model that knows colours and nothing else."""
+"""Published benchmarks in small, in their authors' layouts, and a model that knows colours and nothing else."""
 
 import io
 import json

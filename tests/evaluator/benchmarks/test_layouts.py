@@ -1,4 +1,4 @@
-"""Benchmarks of others: read as published, scored by a model whose answers are known, run and measured again."""
+"""Published benchmarks: read as published, scored by a model whose answers are known, run and measured again."""
 
 import json
 import shutil

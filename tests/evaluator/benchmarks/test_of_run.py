@@ -1,4 +1,4 @@
-"""The page of a run of a benchmark of others shows its images, as long as they are there."""
+"""The page of a run of a published benchmark shows its images, as long as they are there."""
 
 from pathlib import Path
 

@@ -132,7 +132,7 @@ def test_filters_of_a_benchmark_of_others_are_printed(drawn: Path, tmp_path: Pat
     assert "Left out: 6: it is not among the first of its file." in done.stdout
     assert "accuracy, mean of categories" in done.stdout
     assert_one_sentence(
-        score_command("run", drawn, *asked[3:], "--filter", "first=1"), "Filters (first=1) are for benchmarks of others"
+        score_command("run", drawn, *asked[3:], "--filter", "first=1"), "Filters (first=1) are for published benchmarks"
     )
 
 
