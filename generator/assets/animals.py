@@ -1,4 +1,4 @@
-"""Builds animals from their declarations, such as those in `blender_assets/animals`, and caches the meshes on disk."""
+"""Builds animal meshes from TOML declarations (built-in: `blender_assets/animals`) and caches the meshes on disk."""
 
 from contextlib import suppress
 from functools import cache
@@ -13,7 +13,7 @@ from generator.base.errors import UserError, did_you_mean
 from generator.base.registry import resource
 
 BUILDER_VERSION = 2
-"""Part of the digest of every animal. Raise it whenever a change of the code changes the meshes that it builds."""
+"""Part of every animal's digest. Increase it whenever a code change changes the meshes."""
 
 
 def animal_names() -> list[str]:
@@ -45,7 +45,7 @@ def build_animal(name: str | Path) -> UnitMesh:
 
 
 def animal_digest(name: str) -> str:
-    """SHA-256 of the declaration of a built-in animal and BUILDER_VERSION, from which its mesh follows.
+    """SHA-256 of a built-in animal's declaration and BUILDER_VERSION, which together determine its mesh.
 
     The vertices are not hashed: their last bits differ between machines.
     """

@@ -1,4 +1,4 @@
-"""Imports a file of the user into an asset set: a mesh, which it cleans, or a panorama, which it makes small."""
+"""Imports a user's file into an asset set: a mesh, which is cleaned, or a panorama, which is scaled down."""
 
 import math
 import tempfile
@@ -32,12 +32,12 @@ DIRECTIONS = {
 }
 MAX_TRIANGLES = 100_000
 """A mesh with more triangles is decimated to this many."""
-_Y_UP = (".obj", ".gltf", ".glb")  # formats in which y points up and most meshes face z; in others z and -y
+_Y_UP = (".obj", ".gltf", ".glb")  # usually y is up and meshes face z; in other formats z is up and they face -y
 _MOST_BYTES = 1 << 30
 _BOUNDS = Bounds(8 << 30, 600.0)
-_LEADING_ELSEWHERE = (".blend", ".fbx")  # Blender follows what such a file names
-_MOST_LIGHT = 32000.0  # of a panorama's channel, which half precision holds
-_MERGE_DIGITS = 5  # vertices that are equal to so many decimal places are one, in units of a unit mesh
+_LEADING_ELSEWHERE = (".blend", ".fbx")  # Blender also reads the files that such a file refers to
+_MOST_LIGHT = 32000.0  # maximum of a panorama's channel; half precision can hold it
+_MERGE_DIGITS = 5  # vertices that agree to this many decimals, in units of a unit mesh, are merged
 _LEAST_AREA = 1e-4  # of a mesh of unit size
 _SHARP_ANGLE = math.radians(60)  # edges bent more than this stay sharp
 
@@ -57,9 +57,9 @@ def import_asset(
 ) -> Imported:
     """Import the meshes of `file`, joined, or its panorama, as `name` into the set `assets`.
 
-    `facing` and `up` are directions of the file as in `cleaned`; None are those that are usual in its format. A TOML
-    file declares an animal (docs/animals.md), for which both are known. Raises UserError where the name is invalid, or
-    taken without `replace`, and where the file holds no mesh that can be shown; the set stays as it was then.
+    `facing`, `up`: directions in the file, as in `cleaned`; None takes the format's usual direction. Both are ignored
+    for a TOML file, which declares an animal (docs/animals.md). Raises UserError if the name is invalid, or taken
+    without `replace`, or if the file holds no mesh that can be shown; the set then stays unchanged.
     """
     folder = _check_name(name, assets, replace)
     check_file(file)
@@ -82,11 +82,11 @@ def import_asset(
 
 
 def read_file(file: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices [n, 3] and triangles [m, 3] of a mesh file, read in a process that sees only the folder of the file.
-    Raises UserError."""
+    """Vertices [n, 3] and triangles [m, 3] of a mesh file, read in a process that sees only the file's folder.
+    Raises UserError if it cannot be read."""
     if file.suffix.lower() in _LEADING_ELSEWHERE and not can_confine():
         raise UserError(
-            "such a file can name others anywhere, and this system cannot keep Blender from reading them: export the "
+            "such a file can refer to any other file, and this system cannot keep Blender from reading it: export the "
             "mesh as .glb, or import it on Linux 5.13 or later."
         )
     vertices, faces = _read_apart(file, "store_mesh", ("vertices", "faces"))
@@ -94,7 +94,7 @@ def read_file(file: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def read_panorama(file: Path) -> np.ndarray:
-    """Linear light float32 [512, 1024, 3] of a panorama, or smaller, top row first, read as in `read_file`."""
+    """Linear light of a panorama, float32, at most [512, 1024, 3], top row first; read as in `read_file`."""
     try:
         (pixels,) = _read_apart(file, "store_panorama", ("pixels",))
     except UserError as error:
@@ -103,7 +103,7 @@ def read_panorama(file: Path) -> np.ndarray:
 
 
 def _read_apart(file: Path, reader: str, names: tuple[str, ...]) -> list[np.ndarray]:
-    """The arrays that a function of mesh_reader.py makes of a file."""
+    """Read a file with the function `reader` of mesh_reader.py in a confined process; returns the arrays `names`."""
     file = file.resolve()
     with tempfile.TemporaryDirectory(prefix="jackalope-") as scratch:
         out, function = Path(scratch) / "read.npz", f"generator.render.blender.mesh_reader:{reader}"
@@ -112,7 +112,7 @@ def _read_apart(file: Path, reader: str, names: tuple[str, ...]) -> list[np.ndar
 
 
 def write_panorama(folder: Path, name: str, pixels: np.ndarray, notes: dict[str, Any]) -> None:
-    """Write a panorama [h, w, 3] of linear light and its notes; an asset of that name is replaced."""
+    """Write a panorama [h, w, 3] of linear light and its notes; overwrites an asset of that name."""
     import OpenEXR  # of the extra render
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -124,17 +124,16 @@ def write_panorama(folder: Path, name: str, pixels: np.ndarray, notes: dict[str,
 
 
 def cleaned(vertices: np.ndarray, faces: np.ndarray, facing: str, up: str) -> tuple[UnitMesh, list[str]]:
-    """A unit mesh (`generator.assets.shapes.unit_mesh`) of `vertices` [n, 3] and triangles `faces` [m, 3].
+    """Turn `vertices` [n, 3] and triangles `faces` [m, 3] into a unit mesh (`generator.assets.shapes.unit_mesh`).
 
-    Turned so that its direction `facing` becomes +x and `up` +z (two of DIRECTIONS), with double vertices merged, faces
-    turned outward, and at sharp edges a vertex for each side. Also returns a sentence for each repair that the user
-    should know of. Raises UserError where the directions are of one axis, where a coordinate is not finite, and where
-    there is nothing to show.
+    Rotates `facing` to +x and `up` to +z (both keys of DIRECTIONS), merges duplicate vertices, orients faces outward,
+    and splits vertices at sharp edges. Also returns a sentence for each repair that the user should know of. Raises
+    UserError if both directions lie on one axis, a coordinate is not finite, or the mesh has no area.
     """
     import trimesh  # takes a while to load
 
     if facing[-1] == up[-1]:
-        raise UserError(f"--facing {facing} and --up {up} are of one axis; choose two that are at right angles.")
+        raise UserError(f"--facing {facing} and --up {up} lie on one axis; choose two directions at right angles.")
     used, faces = np.unique(faces, return_inverse=True)  # loose vertices would count in the mesh's size
     vertices, faces = np.asarray(vertices, np.float64)[used], faces.reshape(-1, 3)
     if not np.isfinite(vertices).all():
@@ -160,7 +159,7 @@ def cleaned(vertices: np.ndarray, faces: np.ndarray, facing: str, up: str) -> tu
 
 
 def _of_unit_size(points: Array) -> Array:
-    """Points [n, 3] scaled and moved: over the origin on z = 0, to radius 1 or height 2, whichever is met first."""
+    """Points [n, 3] centred over the origin on z = 0 and scaled to radius 1 or height 2, whichever is reached first."""
     low, high = points.min(axis=0), points.max(axis=0)
     moved = points - ((low[0] + high[0]) / 2, (low[1] + high[1]) / 2, low[2])
     size = max(np.hypot(moved[:, 0], moved[:, 1]).max(), moved[:, 2].max() / 2)
@@ -168,14 +167,14 @@ def _of_unit_size(points: Array) -> Array:
 
 
 def _check_name(name: str, assets: str, replace: bool) -> Path:
-    """The folder of the set. Raises UserError where no mesh can have that name there."""
+    """Returns the set's folder. Raises UserError if a mesh of that name cannot be written there."""
     folder = set_folder(assets)
     if not NAME.fullmatch(name):
         raise UserError(
             f"Expected --name in lower-case letters, digits, - and _, such as pug or toy_car, got '{name}'."
         )
     if name in SHAPES:
-        raise UserError(f"--name {name} is a shape, which would be found first; choose another.")
+        raise UserError(f"--name {name} is a shape, which takes precedence; choose another name.")
     if any((folder / f"{name}{suffix}").exists() for suffix in (".npz", ".exr")) and not replace:
         raise UserError(f"The asset set '{assets}' has an asset '{name}'; add --replace, or choose another --name.")
     check_output(folder, "set JACKALOPE_ASSETS to another folder")
@@ -183,15 +182,14 @@ def _check_name(name: str, assets: str, replace: bool) -> Path:
 
 
 def check_file(file: Path) -> None:
-    """Raises UserError where the file is missing, empty, too large, or of a format that is not read."""
+    """Raises UserError if the file is missing, empty, too large, or of an unsupported format."""
     if not file.is_file():
         reason = "it is not a file" if file.exists() else "there is no such file"
         raise UserError(f"Cannot import {file}: {reason}; give a {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]} file.")
     suffix = file.suffix.lower()
     if suffix not in SUFFIXES:
         raise UserError(
-            f"Cannot import {file}: '{file.suffix}' is not a format that is read; "
-            f"{did_you_mean(suffix, list(SUFFIXES))}"
+            f"Cannot import {file}: '{file.suffix}' is not a supported format; {did_you_mean(suffix, list(SUFFIXES))}"
         )
     limits.check_file(file, _MOST_BYTES)
     if file.stat().st_size == 0:

@@ -1,9 +1,9 @@
 """Builds the mesh of an animal from its declaration: marching cubes over the distance field of its tubes.
 
-A tube is a smooth curve through the joints of a limb, a row of segments between two cross-sections. The field is, at a
-point, about the distance to the animal's skin, negative inside. Distances to an ellipse are first-order estimates
-(Quilez, "Ellipsoid - distance", 2008), which are exact on the skin. Tubes join by a smooth minimum, so that the skin
-has no seam. The field is a distance near the skin and inside; elsewhere it is only positive.
+A tube follows a smooth curve through the joints of a limb, in segments between two cross-sections. Near the skin and
+inside, the field approximates the distance to the animal's skin, negative inside; elsewhere it is only positive.
+Distances to an ellipse are first-order estimates (Quilez, "Ellipsoid - distance", 2008), exact on the skin. A smooth
+minimum joins tubes without a seam.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from generator.base.errors import UserError
 
 Array = NDArray[np.float64]
 Faces = NDArray[np.int64]
-# Triangles of a mesh: limbs look round at the sizes that are rendered, and scenes render fast.
+# Approximate number of triangles: limbs look round at rendered sizes, and scenes render fast.
 FACES = 18_000
 DECIMALS = 6
 # Half the thickness of the thinnest tube that the grid resolves, in steps of the grid.
@@ -35,7 +35,7 @@ class Tube(NamedTuple):
     """Points along a curve [n, 3], the half-axes of the sections there [n, 2], and the direction of the first half-axis
     [3].
 
-    `blend` is how far the tube flows into others; the sections are ellipses, or plates where `flat`.
+    `blend`: the distance over which the tube joins others smoothly. Sections are ellipses, or plates if `flat`.
     """
 
     points: Array
@@ -49,7 +49,7 @@ class Tube(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """A grid of points `low + step * index`. Its y starts half a step to the left of the plane of symmetry, y = 0."""
+    """A grid of points `low + step * index`. Its y starts at step / 2, left of the plane of symmetry y = 0."""
 
     low: Array
     step: float
@@ -60,7 +60,7 @@ def sculpt(skeleton: Skeleton) -> tuple[NDArray[np.float32], Faces]:
     """Vertices float32 [n, 3] and triangles int64 [m, 3] (counter-clockwise from outside) of an animal.
 
     The mesh is closed, stands on z = 0 over the origin, and reaches radius 1 or height 2, whichever is met first. It
-    has about `FACES` triangles. Raises UserError where no part of the animal is above the ground.
+    has about `FACES` triangles. Raises UserError if no part of the animal is above the ground.
     """
     tubes = tubes_of(skeleton)
     low, high = bounds(tubes)
@@ -103,7 +103,7 @@ def _tube(limb: Limb, blend: float) -> Tube:
 
 
 def _curve(joints: Array) -> tuple[Array, Array]:
-    """Points and half-axes along a smooth curve through joints; half-axes stay between those of neighbouring joints."""
+    """Points and half-axes along a smooth curve through joints; half-axes stay between the neighbouring joints' own."""
     if len(joints) == 1:
         return joints[:, :3], joints[:, 3:]
     lengths = np.linalg.norm(np.diff(joints[:, :3], axis=0), axis=1)
@@ -113,7 +113,7 @@ def _curve(joints: Array) -> tuple[Array, Array]:
 
 
 def _teeth(row: Teeth) -> Iterator[Tube]:
-    """Each spike is a tube from the curve to its tip."""
+    """Yields a tube for each spike, from the curve to its tip."""
     points, sizes = _curve(np.array(row.joints, dtype=float))
     stations = np.linspace(0, len(points) - 1, row.count)
     for station in stations:
@@ -160,7 +160,7 @@ def field(tubes: list[Tube], grid: Grid) -> Array:
 
 
 def _segment(tube: Tube, i: int, *place: Array) -> Array:
-    """Distance to one segment of a tube at places given as x, y and z, which broadcast."""
+    """Distance to segment `i` of a tube at the points `place`: broadcastable x, y and z."""
     start, end = tube.points[i], tube.points[min(i + 1, len(tube.points) - 1)]
     along = end - start
     length = float(np.sqrt(along @ along))
@@ -181,7 +181,7 @@ def _segment(tube: Tube, i: int, *place: Array) -> Array:
 
 
 def _from_ellipsoid(x: Array, y: Array, z: Array, wide: Array, deep: Array) -> Array:
-    """Distance to a tube of elliptic section; the round cap at its end is as long as the section is thin."""
+    """Distance to a tube of elliptic section. The length of its round end cap is the shorter half-axis."""
     short = np.minimum(wide, deep)
     u, v, w = x / wide, y / deep, z / short
     level = np.sqrt(u * u + v * v + w * w)

@@ -1,8 +1,8 @@
-"""Asset sets by name: `builtin`, `things` and `panoramas`, which come with the project, and those that a user installs
-or imports.
+"""Finds, reads and writes asset sets: named sets of meshes and panoramas. `builtin`, `things` and `panoramas` come with
+the project; users install or import others.
 
-Each set is a folder below the user's data folder, or below $JACKALOPE_ASSETS. A world's vocabulary or `--assets` names
-the set that it uses; it never depends on what happens to be installed.
+A user's set is a folder below the user's data folder, or below $JACKALOPE_ASSETS. A world uses the set that its
+vocabulary or `--assets` names, whatever else is installed.
 """
 
 import hashlib
@@ -29,15 +29,15 @@ NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 
 def asset_sets() -> list[str]:
-    """Names of the sets here, those that come with the project first."""
+    """Names of the available sets; the sets that come with the project are first."""
     root = _root()
     return [*SHIPPED, *sorted(path.name for path in root.iterdir() if _is_set(path))] if root.is_dir() else [*SHIPPED]
 
 
 def set_folder(name: str) -> Path:
-    """The folder of a set, which need not exist. Raises UserError where no set of a user can have that name."""
+    """The folder of a user's set, which need not exist. Raises UserError if a user's set cannot have that name."""
     if name in SHIPPED:
-        raise UserError(f"The set '{name}' comes with the project and takes nothing else; choose another --set.")
+        raise UserError(f"The set '{name}' comes with the project and cannot be changed; choose another --set.")
     if not NAME.fullmatch(name):
         raise UserError(
             f"Expected the name of an asset set in lower-case letters, digits, - and _, such as mine, got '{name}'."
@@ -48,7 +48,7 @@ def set_folder(name: str) -> Path:
 def asset_names(assets: str) -> list[str]:
     """Names of the meshes and panoramas of a set, sorted.
 
-    Raises UserError, with the command that installs it, where there is none.
+    Raises UserError, with the command that installs the set, if it is missing.
     """
     if assets == BUILTIN:
         return animal_names()
@@ -59,7 +59,7 @@ def asset_names(assets: str) -> list[str]:
 
 
 def located(assets: str, name: str) -> tuple[str, str]:
-    """Set and name of a mesh: `mine/hare` is `hare` of the set `mine`, any other name is of the set `assets`.
+    """Split an asset's name into set and name: `mine/hare` is `hare` in `mine`; a name without a slash is in `assets`.
 
     >>> located("builtin", "fox"), located("builtin", "mine/hare")
     (('builtin', 'fox'), ('mine', 'hare'))
@@ -72,7 +72,7 @@ def asset_mesh(assets: str, name: str) -> UnitMesh:
     """A mesh of the set `assets`, or of another set as SET/NAME.
 
     It consists of triangles, has the size and place of a unit mesh (`generator.assets.shapes.unit_mesh`), and faces +x.
-    Raises UserError where the set or the mesh is missing or damaged.
+    Raises UserError if the set or the mesh is missing or damaged.
     """
     check_asset(assets, name)
     assets, name = located(assets, name)
@@ -80,7 +80,7 @@ def asset_mesh(assets: str, name: str) -> UnitMesh:
 
 
 def panorama_file(name: str) -> Path:
-    """The EXR file of the panorama SET/NAME, twice as wide as high. Raises UserError where it is missing."""
+    """The EXR file of the panorama SET/NAME, twice as wide as high. Raises UserError if it is missing."""
     assets, within = located(BUILTIN, name)
     check_asset(assets, within)
     if not is_panorama(assets, within):
@@ -94,7 +94,7 @@ def is_panorama(assets: str, name: str) -> bool:
 
 
 def check_asset(assets: str, name: str) -> None:
-    """Raises UserError where the set or the asset is missing; `name` as in `asset_mesh`."""
+    """Raises UserError if the set or the asset is missing; `name` as in `asset_mesh`."""
     assets, name = located(assets, name)
     known = asset_names(assets)
     if name not in known:
@@ -115,7 +115,7 @@ def asset_licence(assets: str) -> str:
 def asset_digest(assets: str, names: Iterable[str]) -> str:
     """SHA-256 of assets of a set. Built-in meshes are hashed by declaration and builder version (`animal_digest`).
 
-    Raises UserError where one is missing.
+    Raises UserError if an asset is missing.
     """
     found = hashlib.sha256()
     for name in sorted(set(names)):
@@ -169,8 +169,8 @@ def _how_to_get(assets: str) -> str:
 
 
 def write_asset(folder: Path, name: str, mesh: UnitMesh, notes: dict[str, Any]) -> None:
-    """Write a triangle mesh and its notes (`licence`, `source` ...) into a set's folder; an asset of that name is
-    replaced.
+    """Write a triangle mesh and its notes (`licence`, `source` ...) into a set's folder; overwrites an asset of that
+    name.
     """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.exr").unlink(missing_ok=True)
@@ -179,7 +179,7 @@ def write_asset(folder: Path, name: str, mesh: UnitMesh, notes: dict[str, Any]) 
 
 
 def read_asset(folder: Path, name: str) -> UnitMesh:
-    """Read a triangle mesh. Raises UserError where its file is missing or damaged."""
+    """Read a triangle mesh. Raises UserError if its file is missing or damaged."""
     path = folder / f"{name}.npz"
     try:
         return read_mesh(path)
@@ -188,7 +188,7 @@ def read_asset(folder: Path, name: str) -> UnitMesh:
 
 
 def read_notes(folder: Path, name: str) -> dict[str, Any]:
-    """Read the notes of a mesh: `licence`, `source` and more. Raises UserError where they are missing or damaged."""
+    """Read the notes of a mesh: `licence`, `source` and more. Raises UserError if they are missing or damaged."""
     path = folder / f"{name}.json"
     if not path.exists():
         raise UserError(f"{path} is missing; import or install '{name}' again.")
@@ -196,7 +196,7 @@ def read_notes(folder: Path, name: str) -> dict[str, Any]:
 
 
 def find_mesh(name: str, assets: str) -> UnitMesh:
-    """The unit mesh (see `generator.assets.shapes.unit_mesh`) of that name. Raises UserError where the set has none."""
+    """The unit mesh (see `generator.assets.shapes.unit_mesh`) of that name. Raises UserError if the set lacks it."""
     return unit_mesh(name) if name in SHAPES else asset_mesh(assets, name)
 
 
@@ -207,10 +207,9 @@ def mesh_height(name: str, assets: str) -> float:
 
 
 def unknown_mesh(names: Iterable[str], assets: str) -> str | None:
-    """A message about the first name that is no shape, nor of a set that comes with the project; None without one.
+    """An error message for the first name that is neither a shape nor in its shipped set; None if there is none.
 
-    Names of other sets are checked only when a world is rendered (`check_asset`), so that a world can be read where its
-    set is not installed.
+    Names in users' sets are checked only when a world is rendered (`check_asset`): a world can be read without its set.
     """
     for name in names:
         of, within = located(assets, name)
@@ -223,8 +222,8 @@ def unknown_mesh(names: Iterable[str], assets: str) -> str | None:
 def asset_request(used: Sequence[str], assets: str) -> dict[str, Any] | None:
     """The entry `assets` of a world's manifest: `set`, `meshes`, `digest`, and `licences` by mesh.
 
-    `used` names the meshes and panoramas that the world uses; None where there are none. Raises UserError where one is
-    not installed.
+    `used`: names of the meshes and panoramas that the world uses. Returns None if it is empty. Raises UserError if an
+    asset is not installed.
     """
     if not used:
         return None
@@ -237,7 +236,7 @@ def asset_request(used: Sequence[str], assets: str) -> dict[str, Any] | None:
 
 
 def check_assets(recorded: Mapping[str, Any] | None) -> None:
-    """Raises UserError where assets that a manifest records (`asset_request`) are missing here or differ from it."""
+    """Raises UserError if assets that a manifest records (`asset_request`) are missing here or differ from it."""
     if recorded is None:
         return
     assets, used = recorded["set"], recorded["meshes"]
@@ -246,6 +245,6 @@ def check_assets(recorded: Mapping[str, Any] | None) -> None:
     if (found := asset_digest(assets, used)) != recorded["digest"]:
         source = "the version of Jackalope" if assets == BUILTIN else "the files"
         raise UserError(
-            f"The asset set '{assets}' has other meshes here than the recorded scenes have (digest {found[:12]}, "
-            f"expected {recorded['digest'][:12]}); take {source} from which those were made."
+            f"The asset set '{assets}' here differs from the set of the recorded scenes (digest {found[:12]}, "
+            f"expected {recorded['digest'][:12]}); use {source} that made those scenes."
         )

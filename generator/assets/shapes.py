@@ -1,11 +1,11 @@
-"""The shapes, as unit meshes: twelve of our own, and the cube and the cylinder of CLEVR.
+"""Builds the unit meshes of the built-in shapes: twelve of our own, and CLEVR's cube and cylinder.
 
-Every shape is a stack of rings: a plane outline lifted into space again and again, neighbouring rings joined by quads.
-`_prism` stacks shrunken copies of an outline, `_revolve` scales a section along a profile. Soft edges are arcs drawn
-into these curves, so that the exact normal is known at every vertex and is stored with the mesh: flat faces stay flat
-and round ones round, without a modifier.
+Every shape is a stack of rings: copies of a plane outline along an axis, with neighbouring rings joined by quads.
+`_prism` stacks shrunken copies of an outline, `_revolve` scales a section along a profile. Soft edges are arcs in these
+curves, so the exact normal at every vertex is known and stored with the mesh: flat faces stay flat and round faces
+round, without a modifier.
 
-Points and directions of the plane are complex numbers, since turning one is then a multiplication.
+Points and directions of the plane are complex numbers: rotation is then multiplication.
 """
 
 import cmath
@@ -23,7 +23,7 @@ import numpy as np
 from generator.base.arrays import read_npz
 from generator.base.files import write_bytes
 
-# A curve with the solid on its left, as points with the unit normals that leave the solid.
+# A curve with the solid on its left: points with outward unit normals.
 Outline = list[tuple[complex, complex]]
 # A corner of a polygon, and the radius of the arc that replaces it.
 Corner = tuple[complex, float]
@@ -39,7 +39,7 @@ BEVEL_STEPS = 6
 # CLEVR's edges, measured on its images.
 CLEVR_CUBE_BEVEL = 0.175
 CLEVR_CYLINDER_BEVEL = 0.055
-# Half the width along x, for meshes that are scaled to it instead of the circle around their footprint.
+# Half the width along x of meshes that are scaled to this width instead of the circle around their footprint.
 HALF_WIDTH = {"clevr-cube": 1.0}
 
 
@@ -55,14 +55,14 @@ class UnitMesh(NamedTuple):
 
 
 def write_mesh(path: Path, mesh: UnitMesh) -> None:
-    """Write the triangles of a mesh into a .npz file, whole or not at all; its normals are not kept."""
+    """Write the triangles of a mesh atomically into a .npz file, without normals."""
     file = io.BytesIO()
     np.savez_compressed(file, **_arrays(mesh))
     write_bytes(path, file.getvalue())
 
 
 def read_mesh(path: Path) -> UnitMesh:
-    """Read what `write_mesh` wrote. Raises OSError where there is no file, ValueError where it is damaged."""
+    """Read a mesh that `write_mesh` wrote. Raises OSError if there is no file, ValueError if it is damaged."""
     vertices, faces = read_npz(path, ("vertices", "faces"))
     if vertices.ndim != 2 or vertices.shape[1:] != (3,) or faces.ndim != 2 or faces.shape[1:] != (3,):
         raise ValueError("its arrays do not have the shapes of a triangle mesh")
@@ -72,7 +72,7 @@ def read_mesh(path: Path) -> UnitMesh:
 
 
 def mesh_digest(mesh: UnitMesh) -> str:
-    """SHA-256 of a triangle mesh, in the types in which it is stored."""
+    """SHA-256 of a triangle mesh in its stored dtypes (float32, int32)."""
     found = hashlib.sha256()
     for name, array in _arrays(mesh).items():
         found.update(f"{name}{array.shape}".encode() + array.tobytes())
@@ -84,13 +84,12 @@ def _arrays(mesh: UnitMesh) -> dict[str, np.ndarray]:
 
 
 def unit_mesh(shape: str) -> UnitMesh:
-    """Build one of `SHAPES`; any other name is a KeyError.
+    """Build the shape of that name in `SHAPES`. Raises KeyError for another name.
 
     The mesh stands on z = 0 with its vertical axis through the origin, the centre of the circle around its footprint.
-    No vertex lies farther than 1 from that axis or higher than 2, and one of these limits is met: the sphere has radius
-    1, the cube a half-side of about 1 / sqrt(2). CLEVR's cube alone is larger: its half-side is 1, as published, so
-    that its corners lie `reach` from the axis. Star, heart, cross, arch and crescent show their front towards +X. The
-    mesh is closed and the same every time.
+    It is scaled to radius 1 or height 2, whichever is reached first: the sphere has radius 1, the cube a half-side of
+    about 1 / sqrt(2). Only CLEVR's cube is larger: its half-side is 1, as published, and its corners lie `reach` from
+    the axis. Star, heart, cross, arch and crescent face +X. The mesh is closed and deterministic.
     """
     skin, faces = _skin(SHAPES[shape]())
     vertices = _normalise([position for position, _ in skin], HALF_WIDTH.get(shape))
@@ -99,7 +98,7 @@ def unit_mesh(shape: str) -> UnitMesh:
 
 @cache
 def reach(mesh: str) -> float:
-    """The greatest distance of a unit mesh from its vertical axis: 1, but more for CLEVR's cube.
+    """The greatest distance of a unit mesh from its vertical axis: 1, except for CLEVR's cube.
 
     >>> reach("sphere"), round(reach("clevr-cube"), 3)
     (1.0, 1.342)
@@ -108,9 +107,9 @@ def reach(mesh: str) -> float:
 
 
 def _skin(rings: list[Ring]) -> tuple[Ring, list[list[int]]]:
-    """Join each ring to the next.
+    """Join each ring to the next. Returns vertices and faces.
 
-    Equal first and last rings become one; other end rings are closed by a lid or a pole.
+    Equal first and last rings are merged; other end rings are closed by a lid or a pole.
     """
     numbers: dict[Vector, int] = {}
     vertices: Ring = []
@@ -161,7 +160,7 @@ def _revolve(profile: Outline, section: Outline) -> list[Ring]:
     for place, slope in profile:
         ring = []
         for point, normal in section:
-            # On a section that is no circle, a wall leans by its own distance from the axis.
+            # Unless the section is a circle, a wall's slope depends on its own distance from the axis.
             reach = (point * normal.conjugate()).real
             p, n, up = place.real * point, slope.real * normal, slope.imag * reach
             length = math.hypot(n.real, n.imag, up)
@@ -171,8 +170,8 @@ def _revolve(profile: Outline, section: Outline) -> list[Ring]:
 
 
 def _arc(centre: complex, radius: float, start: complex, turn: float) -> Outline:
-    """An arc whose normal turns from `start` by `turn` radians; a hollow one has a negative radius and turn."""
-    # An even number of steps gives an arc across the axis a point on the axis.
+    """An arc whose normal turns from `start` by `turn` radians; a concave arc has negative radius and turn."""
+    # With an even number of steps, an arc across the axis has a point on the axis.
     steps = 2 * math.ceil(abs(turn) / ARC_STEP / 2)
     normals = [start * cmath.rect(1, turn * step / steps) for step in range(steps + 1)]
     return [(centre + radius * normal, normal) for normal in normals]
@@ -191,7 +190,7 @@ def _rounded(corners: Sequence[Corner]) -> Outline:
 
 
 def _profile(*corners: Corner) -> Outline:
-    """The right half of the rounded polygon that these corners and their mirror images make, from the bottom upwards.
+    """The right half, bottom to top, of the rounded polygon of these corners and their mirror images.
 
     A corner on the axis is a tip: it has no mirror image, and its arc ends in a pole.
     """
@@ -234,7 +233,7 @@ def _arch() -> Outline:
 
 
 def _crescent() -> Outline:
-    """A disc less a smaller disc, with round tips and the opening to the right and upwards."""
+    """A disc minus a smaller disc, with round tips; it opens to the upper right."""
     inner, shift, tip, lean = 0.72, 0.44, 0.1, cmath.rect(1, math.radians(25))
     # The arc of a tip touches the outer circle from within and the inner one from without.
     x = ((1 - tip) ** 2 - (inner + tip) ** 2 + shift**2) / (2 * shift)

@@ -16,7 +16,7 @@ def _half_axes(joint: list[float]) -> list[float]:
     return joint
 
 
-# x, y, z of a joint, and the half-axes of the section there: across the limb, and through it.
+# x, y, z of a joint and the half-axes of its cross-section, across and through the limb; one half-axis is a circle.
 Joint = Annotated[list[Finite], Field(min_length=4, max_length=5), AfterValidator(_half_axes)]
 Spike = Annotated[list[Finite], Field(min_length=5, max_length=5), AfterValidator(_half_axes)]
 Direction = tuple[Finite, Finite, Finite]
@@ -25,7 +25,7 @@ Direction = tuple[Finite, Finite, Finite]
 class Limb(Declared):
     """A limb, trunk, ear or horn: a tube along a smooth curve through its joints.
 
-    Its sections are ellipses, or with `flat` plates with round edges; `side` is the direction of their first half-axis.
+    Cross-sections are ellipses, or plates with round edges if `flat`. `side`: the direction of their first half-axis.
     """
 
     joints: Annotated[list[Joint], Field(min_length=1)]
@@ -35,7 +35,7 @@ class Limb(Declared):
 
 
 class Teeth(Declared):
-    """A row of spikes that point up along a curve; the joints give half the width of a spike, and its height."""
+    """A row of upward spikes along a curve. Each joint gives a spike's position, half-width and height."""
 
     joints: Annotated[list[Spike], Field(min_length=2)]
     count: Annotated[int, Field(ge=2, le=100)]
@@ -45,7 +45,7 @@ class Teeth(Declared):
 class Skeleton(Declared):
     """An animal that faces +X and stands on z = 0; x forward, y to its left, z up, in any unit of length.
 
-    A part off the plane y = 0 is mirrored, so that there are two of it.
+    A part that leaves the plane y = 0 is mirrored, so it occurs twice.
     """
 
     blend: Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -54,7 +54,7 @@ class Skeleton(Declared):
 
 
 def load_skeleton(path: Path) -> Skeleton:
-    """Read the declaration of an animal. Raises UserError where the file is missing or the declaration invalid."""
+    """Read an animal's declaration. Raises UserError if the file is missing or the declaration is invalid."""
     try:
         return Skeleton.model_validate(read_toml(path, "animal"))
     except ValidationError as error:
@@ -67,4 +67,4 @@ def _mistake(error: ValidationError) -> str:
     if first["type"] == "extra_forbidden":
         known = list(table_of(Skeleton, table).model_fields)
         return f"unknown key '{'.'.join(map(str, first['loc']))}'; {did_you_mean(str(key), known)}"
-    return f"{sentence_of(first).removesuffix('.')}; docs/animals.md says how it is declared."
+    return f"{sentence_of(first).removesuffix('.')}; see docs/animals.md for the format."

@@ -30,8 +30,8 @@ _VERSIONS = (3, 4)
 def install(source: Path | None) -> tuple[list[str], list[str]]:
     """Install the animals found in `source`, by default in Debian's package of the game.
 
-    Returns the names of the animals that were found, and of those that were not. Raises UserError where there is no
-    source, where it holds no animal, or where a mesh is damaged; the set stays as it was then.
+    Returns the names of the animals that were found and of the missing animals. Raises UserError if the source does not
+    exist, holds no animal, or has a damaged mesh; the set then stays unchanged.
     """
     source = source or DEFAULT_SOURCE
     if not source.exists():
@@ -62,7 +62,7 @@ def install(source: Path | None) -> tuple[list[str], list[str]]:
 
 
 Found = tuple[dict[str, tuple[str, bytes]], bytes | None]
-"""Place and bytes of the mesh of each animal, and the text of the licence where there is one."""
+"""By animal, path and bytes of its mesh; and the text of the licence, if any."""
 
 
 def _read(source: Path, stems: Mapping[str, Sequence[str]]) -> Found:
@@ -111,8 +111,8 @@ def read_pmd(data: bytes) -> tuple[np.ndarray, np.ndarray]:
     """Read PMD, the game's format: a header, vertices and triangles; bones and props are skipped.
 
     Returns vertices float64 [n, 3] (x to the right, y up, z backward; in the file z points ahead) and triangles int32
-    [m, 3] of the mesh in its bind pose. Raises UserError where the bytes are not a PMD mesh of version 3 or 4 (older
-    ones hold no bind pose), or are damaged.
+    [m, 3] of the mesh in its bind pose. Raises UserError if the bytes are damaged or not a PMD mesh of version 3 or 4
+    (older versions hold no bind pose).
     """
     if len(data) < _HEADER.size:
         raise _damaged("it is cut short")
@@ -121,7 +121,7 @@ def read_pmd(data: bytes) -> tuple[np.ndarray, np.ndarray]:
         raise UserError("it is no PMD mesh: expected a file of 0 A.D. that begins with PSMD.")
     if version not in _VERSIONS:
         raise UserError(
-            f"it is a PMD mesh of version {version}, and 3 and 4 are read: take it from 0 A.D. alpha 24 or later."
+            f"expected a PMD mesh of version 3 or 4, got version {version}: take it from 0 A.D. alpha 24 or later."
         )
     if size != len(data) - _HEADER.size:
         raise _damaged(f"{len(data) - _HEADER.size:,} bytes follow the header, expected {size:,}")

@@ -195,7 +195,7 @@ def test_a_record_of_the_built_in_meshes_is_checked() -> None:
     assert recorded["licences"] == {"fox": OWN}
     check_assets(recorded)
     check_assets(None)
-    with pytest.raises(UserError, match="take the version of Jackalope from which those were made"):
+    with pytest.raises(UserError, match="use the version of Jackalope that made those scenes"):
         check_assets({**recorded, "digest": "0" * 64})
 
 

@@ -147,7 +147,7 @@ def test_another_panorama_of_the_same_name_is_refused(sets: Path) -> None:
     recorded = asset_request(vocabulary.panoramas, "builtin")
     check_assets(recorded)
     made(sets, lambda azimuth, elevation: (0 * azimuth + 1,) * 3)
-    with pytest.raises(UserError, match="has other meshes here"):
+    with pytest.raises(UserError, match="differs from the set of the recorded scenes"):
         check_assets(recorded)
 
 
