@@ -1,1 +1,1 @@
-"""For people to look at: sheets of images, and the check of a family."""
+"""Inspects datasets and families: sheets and pages for people, checks of images, and reproduction of files."""

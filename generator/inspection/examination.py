@@ -1,4 +1,4 @@
-"""The look at images behind `gen verify --images`: which scenes, how, and what the certificate says of it."""
+"""Implements `gen verify --images`: samples scenes, checks their images, and reports to the certificate."""
 
 import secrets
 from collections import defaultdict
@@ -28,8 +28,7 @@ _COLUMNS = ("scene_id", "cluster_id", "width", "height", "objects", "scene")
 
 
 def parse_images(spec: str) -> int | None:
-    """How many images `--images` asks for; None for all. Raises UserError if it is neither a number from 1 on nor
-    "all"."""
+    """Parse `--images`: a number of images, or None for all. Raises UserError unless it is a number ≥ 1 or "all"."""
     if spec == "all":
         return None
     number = whole_number(spec)
@@ -48,10 +47,10 @@ def blender_here() -> str | None:
 
 @dataclass
 class Examination:
-    """Looks at images of a dataset, as `generator.judge.certificate.Examine`.
+    """Compares images of a dataset with its records. Implements `generator.judge.certificate.Examine`.
 
-    `number`: how many scenes, drawn from every split; None for all. `render`: whether they are rendered again. `seed`:
-    which are drawn; by default one that nobody can foresee.
+    `number`: how many scenes to sample, from every split; None for all. `render`: whether to render them again too.
+    `seed`: seed of the sample, unpredictable by default.
     """
 
     number: int | None
@@ -63,7 +62,7 @@ class Examination:
     def __call__(self, root: Path, splits: Mapping[str, tuple[str, ...]]) -> Images:
         """Compare images of the dataset in `root` with its records.
 
-        Raises UserError if a mesh is not installed, or if scenes are to be rendered again and cannot be.
+        Raises UserError if a mesh is not installed, or if `render` is set and Blender cannot render here.
         """
         drawn = sample_scenes(splits, len(splits) if self.number is None else self.number, self.seed)
         try:
@@ -71,7 +70,7 @@ class Examination:
             vocabulary = parse_vocabulary(dataset.world.vocabulary_text, "world/vocabulary.toml")
             rows = list(_rows(dataset, set(drawn)))
         except UserError as error:
-            return Images(findings=[finding("damaged world", f"no image was looked at: {error.message}")])
+            return Images(findings=[finding("damaged world", f"no image was checked: {error.message}")])
         check_assets(dataset.world.manifest["request"].get("assets"))
         check = PixelCheck(vocabulary)
         findings = [finding("wrong word", sentence) for sentence in check.misnamed()]
@@ -100,7 +99,7 @@ def _rows(dataset: Dataset, drawn: set[str]) -> Iterator[dict[str, Any]]:
 
 
 def _row_faults(dataset: Dataset, row: Mapping[str, Any], check: PixelCheck) -> Iterator[Finding]:
-    """Faults of one image; none where the judge has found that it is damaged."""
+    """Faults of one image. A damaged image is one finding and is not compared with its record."""
     where, path, size = f"scene {row['scene_id']}", f"images/{row['scene_id']}.png", (row["width"], row["height"])
     try:
         fault = image_fault(dataset.world.read(path), path, size)
@@ -130,7 +129,7 @@ def _facts(compared: Compared) -> dict[str, Any]:
 
 def _said(compared: Compared) -> str:
     if not compared.others:
-        return f"all {compared.identical:,} are the same bytes"
+        return f"all {compared.identical:,} are byte-identical"
     n = len(compared.others)
     return (
         f"{n:,} of {compared.identical + n:,} differ from a new render, by at most {compared.largest:.1f} of 255 in a "
@@ -141,8 +140,8 @@ def _said(compared: Compared) -> str:
 def sample_scenes(splits: Mapping[str, tuple[str, ...]], number: int, seed: int) -> list[str]:
     """Sorted ids of `number` scenes, or of all if there are fewer.
 
-    `splits`: by scene_id, the split in every benchmark. Scenes with the same splits are a stratum; the strata give one
-    scene each in turn, so that none is left out while another gives two more than it.
+    `splits`: by scene_id, its split in every benchmark. Scenes with the same splits are a stratum. Scenes are drawn
+    from the strata in turn (round-robin).
     """
     strata = defaultdict[tuple[str, ...], list[str]](list)
     for scene_id in sorted(splits):

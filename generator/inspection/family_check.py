@@ -1,4 +1,4 @@
-"""All findings of `gen vocab check` about a family: mistakes of its declarations, words, colours and outlines."""
+"""Implements `gen vocab check`: finds mistakes in the declarations, words, colours, textures and outlines of a family."""
 
 import json
 import logging
@@ -32,9 +32,9 @@ logger = logging.getLogger(__name__)
 class Finding:
     """A finding about a family.
 
-    `level` is "error" where the family cannot be used, "note" about how large its images have to be, else "warning".
-    `names` are the values or objects it is about. `measure` is a CIEDE2000 colour difference, the share (0..1) that two
-    masks have in common, the contrast of a texture, or a least size in pixels.
+    `level`: "error" if the family cannot be used, "note" about the image size that it needs, else "warning". `names`:
+    the values or objects that the finding is about. `measure`: a CIEDE2000 colour difference, the overlap (0..1) of two
+    masks, the contrast of a texture, or a minimum size in pixels.
     """
 
     level: str
@@ -45,11 +45,11 @@ class Finding:
 
 
 def check_family(family: str) -> list[Finding]:
-    """The findings about the family of that name or at that path.
+    """Check the family of that name or at that path.
 
-    These are all mistakes of its declarations or, where there are none, what the checks of words, colours, outlines and
-    textures find; textures are rendered, if Blender is installed. Raises UserError where there is no such family, or
-    where its file is not TOML.
+    Returns all mistakes of its declarations; if there are none, the findings about words, colours, textures, places,
+    legibility and outlines. Textures and photographed places are rendered, if Blender is installed. Raises UserError if
+    there is no such family, or if its file is not TOML.
     """
     text = vocabulary_text(family)
     try:
@@ -90,16 +90,16 @@ _SWATCH = 64  # pixels, at draft quality
 
 
 def _places(vocabulary: Vocabulary) -> Iterator[Finding]:
-    """Values that are nearer to the colour of another one in the light of a photographed place.
+    """Values that look more like another value's colour in the light of a photographed place.
 
-    A ball of each value, or the first object, is rendered in the middle of each sector.
+    Renders each value on a sphere (or on the first object, if there is no sphere) in the middle of each sector.
     """
     colors = Colors(vocabulary)
     photos = {name: place.photo for name, place in vocabulary.environments.items() if place.photo}
     if not photos or colors.kind is None:
         return
     if find_spec("bpy") is None:
-        logger.warning("Blender is not installed, so nobody has looked at the colours in the light of the photographs.")
+        logger.warning("Blender is not installed, so colours in the light of the photographs were not checked.")
         return
     usual = {each: vocabulary.values(each)[0] for each in vocabulary.attributes}
     model = "sphere" if "sphere" in vocabulary.objects else next(iter(vocabulary.objects))
@@ -124,7 +124,7 @@ def _places(vocabulary: Vocabulary) -> Iterator[Finding]:
 def _textures(vocabulary: Vocabulary) -> Iterator[Finding]:
     textured = any(value.texture for values in vocabulary.attributes.values() for value in values.values())
     if textured and find_spec("bpy") is None:
-        logger.warning("Blender is not installed, so nobody has looked whether textures can be seen.")
+        logger.warning("Blender is not installed, so the contrast of textures was not checked.")
         return
     shipped = [read_vocabulary(each) for each in shipped_families() if each != vocabulary.name] if textured else []
     known = [each for each in shipped if stage_of(each) == stage_of(vocabulary)]
@@ -139,7 +139,7 @@ def _textures(vocabulary: Vocabulary) -> Iterator[Finding]:
 
 
 def _legibility(vocabulary: Vocabulary) -> Iterator[Finding]:
-    """What a small network named on too few images of the shipped family that has it too."""
+    """Names of the family that a small network recognised in too few images of a shipped family with the same name."""
     for each in illegible(vocabulary):
         worst = next(side for side in reversed(SIDES) if each.at(side) < LEGIBLE)
         read = f"'{each.name}' of {each.kind} is named on {int(each.at(worst))}% of images of {worst} pixels"
@@ -164,11 +164,11 @@ _SOUNDS_OTHERWISE = {
     "a": ("eu", "ewe", "one", "uni", "us", "ufo", "ute", "uke"),
     "an": ("heir", "honest", "honor", "honour", "hour"),
 }
-_BUT = ("unin", "unim", "unid", "unit ", "ush")  # "an uninteresting …" after all
+_BUT = ("unin", "unim", "unid", "unit ", "ush")  # exceptions that _SOUNDS_OTHERWISE must not match
 
 
 def misspelt(vocabulary: Vocabulary) -> Iterator[str]:
-    """A sentence for each plural or article that English forms differently from the captions."""
+    """A sentence for each plural or article that captions would form wrongly."""
     for name, spec in vocabulary.objects.items():
         *before, last = name.split(" ")
         plural = " ".join([*before, _IRREGULAR.get(last, plural_of(last))])
@@ -183,7 +183,7 @@ def misspelt(vocabulary: Vocabulary) -> Iterator[str]:
 
 
 def _article(word: str) -> str | None:
-    """The article that a word needs by its sound, where its first letter misleads; else None."""
+    """The article that a word needs by its sound, if its first letter suggests another; else None."""
     if word.startswith(_BUT):
         return None
     return next((article for article, starts in _SOUNDS_OTHERWISE.items() if word.startswith(starts)), None)
@@ -192,7 +192,7 @@ def _article(word: str) -> str | None:
 def unreadable(vocabulary: Vocabulary, text: str) -> Iterator[str]:
     """A sentence for each caption that the judge cannot read back with the lexicon of the family's TOML `text`.
 
-    There is one caption for each object, value, relation and environment.
+    Tries two captions for each object (singular and plural), and one for each value, relation and environment.
     """
     grammar, lexicon = Grammar(vocabulary), Lexicon.of(text)
     for form, template in _forms(vocabulary):

@@ -1,4 +1,4 @@
-"""What a small network could name on images of the shipped families: `scenes/legibility.csv` (bench/legibility.py)."""
+"""Reads `scenes/legibility.csv` (bench/legibility.py): how often a small network recognises names in images by size."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,10 +22,10 @@ COLUMNS = {**_ABOUT, **dict.fromkeys(SETTINGS, pa.float64())}
 
 @dataclass(frozen=True)
 class Legibility:
-    """How well objects of a name were named on images of a family: `objects` of them at each size and quality.
+    """How often a network recognised a name in images of a family, over `objects` objects at each size and quality.
 
-    `family` has the attribute kind `tested` as its paint. `kind`: an attribute kind, or the category of the objects.
-    `percent`: of the objects, those that were named rightly, by "SIDE QUALITY" (SETTINGS).
+    `tested`: the attribute kind that the family's objects are painted with. `kind`: the attribute kind of the name, or
+    the vocabulary's category word. `percent`: percent of the objects named correctly, by "SIDE QUALITY" (SETTINGS).
     """
 
     family: str
@@ -36,19 +36,19 @@ class Legibility:
     percent: dict[str, float]
 
     def at(self, side: int) -> float:
-        """The least percent at a size, of all qualities."""
+        """The smallest percent of all qualities at a size."""
         return min(self.percent[f"{side} {quality}"] for quality in QUALITIES)
 
     @property
     def enough(self) -> int | None:
-        """The least size, pixels a side, from which on the name is legible; None where none is large enough."""
+        """The smallest side, in pixels, from which on the name is legible; None if no measured side is enough."""
         small = [side for side in SIDES if self.at(side) < LEGIBLE]
         return next((side for side in SIDES if side > max(small, default=0)), None)
 
 
 @cache
 def measured() -> tuple[Legibility, ...]:
-    """What was measured, in the order of the file."""
+    """All rows of the table, in file order."""
     return tuple(
         Legibility(**{name: row[name] for name in _ABOUT}, percent={each: row[each] for each in SETTINGS})
         for row in read_csv(TABLE, COLUMNS).to_pylist()
@@ -56,7 +56,7 @@ def measured() -> tuple[Legibility, ...]:
 
 
 def illegible(vocabulary: Vocabulary) -> Iterator[Legibility]:
-    """What a family has from a shipped one, on the same stage, and what is not legible there at every size."""
+    """The names that a family shares with a shipped family on the same stage and that are not legible at every size."""
     for each in measured():
         if each.tested != vocabulary.tested or each.enough == SIDES[0]:
             continue
@@ -71,6 +71,6 @@ def illegible(vocabulary: Vocabulary) -> Iterator[Legibility]:
 
 
 def stage_of(vocabulary: Vocabulary) -> tuple[Any, ...]:
-    """What decides how large and how bright everything is in an image, but for the places."""
+    """The settings that decide how large and bright objects are in an image, without the environments."""
     stage = vocabulary.model_dump(include={"camera", "lamps", "sky", "placement", "floor", "assets"})
     return stage, sorted(vocabulary.scales)

@@ -1,5 +1,5 @@
-"""Sheets of single objects: each value of each attribute kind of a family on one object, each object, and each texture
-on each object; and the meshes of an asset set from eight sides."""
+"""Draws sheets of a family's single objects (each attribute value, each object, each texture on each object), of a
+panorama with its angles, and of the meshes of an asset set from eight sides."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,8 +29,8 @@ _Row = tuple[str, list[tuple[str, Scene]]]
 def draw_swatches(family: str, out: Path, workers: int) -> Path:
     """Render the swatches of a family into the PNG file `out`; returns `out`.
 
-    Camera and lamps are the family's, without jitter. The tested kind is shown in every environment, all others in the
-    first. Raises UserError when there is no such family, or when Blender cannot render it.
+    Camera and lamps are the family's, without jitter. The tested kind is shown in every environment, the other kinds
+    in the first. Raises UserError when there is no such family, or when Blender cannot render it.
     """
     whole = parse_vocabulary(vocabulary_text(family), family)
     sheets = []
@@ -42,14 +42,14 @@ def draw_swatches(family: str, out: Path, workers: int) -> Path:
 
 
 _WIDE, _MARGIN, _EVERY = 1440, 24, 15  # pixels, pixels, degrees
-_BRIGHTNESS = 0.4  # of the median, after a curve that keeps windows from being white
+_BRIGHTNESS = 0.4  # of the median, before the tone curve that keeps windows from being white
 
 
 def draw_panorama(name: str, out: Path) -> Path:
     """Draw the panorama SET/NAME with its angles into the PNG file `out`; returns `out`.
 
-    Angles are those of `sectors` (docs/worlds.md), degrees to the right of the left edge. Raises UserError where it is
-    missing.
+    Angles are as in `sectors` (docs/worlds.md): degrees to the right of the left edge. Raises UserError if the panorama
+    is missing.
     """
     import OpenEXR  # of the extra render
 
@@ -69,9 +69,9 @@ _VIEWS = ("faces right", "", "faces away", "", "faces left", "", "faces you", ""
 
 
 def draw_meshes(names: Sequence[str], assets: str, out: Path) -> Path:
-    """Render meshes of an asset set from eight sides, a row each, into the PNG file `out`; returns `out`.
+    """Render meshes of an asset set from eight sides, a row per mesh, into the PNG file `out`; returns `out`.
 
-    Raises UserError where the set has no such mesh, or when Blender cannot render it.
+    Raises UserError if the set has no such mesh, or if Blender cannot render it.
     """
     family = read_vocabulary("clevr")
     meshes = {f"mesh {name}": ObjectSpec(mesh=f"{assets}/{name}", shows="side") for name in names}
@@ -88,7 +88,7 @@ def draw_meshes(names: Sequence[str], assets: str, out: Path) -> Path:
 
 
 def _rows(vocabulary: Vocabulary, tested: str, everything: bool) -> Iterator[_Row]:
-    """The rows of a family: those of the tested kind, and with `everything` those of other kinds and of the objects."""
+    """The rows of a family: the tested kind and all textures; with `everything` also the other kinds and the objects."""
     usual = {kind: vocabulary.values(kind)[0] for kind in vocabulary.attributes}
     model = "sphere" if "sphere" in vocabulary.objects else next(iter(vocabulary.objects))
     first, *others = vocabulary.environments
@@ -113,7 +113,7 @@ def _rows(vocabulary: Vocabulary, tested: str, everything: bool) -> Iterator[_Ro
 def _with_images(
     rows: list[_Row], vocabulary: Vocabulary, workers: int
 ) -> list[tuple[str, list[tuple[Image.Image, list[str]]]]]:
-    """The rows with images in place of scenes, cut after twelve."""
+    """The rows with rendered images in place of scenes, wrapped after twelve."""
     images = rendered([scene for _, swatches in rows for _, scene in swatches], vocabulary, workers, _SIDE)
     found = []
     for heading, swatches in rows:
@@ -122,7 +122,7 @@ def _with_images(
     return found
 
 
-_ROOM = 1.45  # half the width of a close view, radii of the largest object
+_ROOM = 1.45  # half the width of a close view, in radii of the largest object
 
 
 def single_scene(
@@ -133,10 +133,10 @@ def single_scene(
     close: bool = True,
     sector: int = 0,
 ) -> Scene:
-    """An object at the origin at the middle of its headings; camera and lamps without jitter.
+    """A scene of one object at the origin, at the middle of its headings; camera and lamps without jitter.
 
-    `close`: whether the largest object would fill the view; else the view is that of the family's scenes. `sector`: of
-    a photographed place, whose middle is seen.
+    `close`: move the view so close that the largest object would fill it; otherwise use the family's camera. `sector`:
+    number of the sector of a photographed place; the camera looks at its middle.
     """
     spec, size = vocabulary.camera, max(vocabulary.radii)
     camera = Camera(spec.position, spec.target, spec.lens, spec.sensor)
@@ -157,9 +157,9 @@ def single_scene(
 def rendered(
     scenes: Sequence[Scene], vocabulary: Vocabulary, workers: int, side: int = 128, quality: str = "standard"
 ) -> Iterator[Image.Image]:
-    """The images of scenes, `side` pixels wide and high, rendered by the same worker processes as a world.
+    """Render scenes, `side` pixels wide and high, in the same worker processes as a world; yields their images.
 
-    Raises UserError if Blender cannot render one.
+    Raises UserError if Blender cannot render a scene.
     """
     jobs = [Recorded(f"{i:06d}", scene.to_json()) for i, scene in enumerate(scenes)]
     with TemporaryDirectory() as folder:

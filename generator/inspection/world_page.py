@@ -1,4 +1,4 @@
-"""A page that shows a dataset: what is held out, and every image with its texts, boxes and masks."""
+"""Writes an HTML page that shows a dataset: its holdout, and every image with its texts, boxes and masks."""
 
 import base64
 import io
@@ -22,16 +22,16 @@ from generator.vocabulary.schema import parse_vocabulary
 
 _MASK_SIDE = 192
 _MASK_COLORS = [0, 0, 0, 230, 159, 0, 86, 180, 233, 0, 158, 115, 240, 228, 66, 0, 114, 178, 213, 94, 0, 204, 121, 167]
-"""Okabe and Ito's colours, which the colour-blind tell apart; further objects begin again."""
+"""Okabe and Ito's palette, which colour-blind people can tell apart; it repeats for further objects."""
 
 
 def write_world_page(
     root: Path, benchmark: str | None, splits: tuple[str, ...], number: int | None, seed: int, out: Path
 ) -> Path:
-    """Write the page `out`, which needs no other file; returns `out`.
+    """Write the self-contained page `out`; returns `out`.
 
-    splits: those to show, all by default. number: how many images of each, chosen by seed; all by default. Raises
-    UserError when there is no such dataset, benchmark or split.
+    `splits`: the splits to show; all if empty. `number`: how many images per split, chosen by `seed`; None for all.
+    Raises UserError when there is no such dataset, benchmark or split.
     """
     dataset = Dataset.open(root)
     chosen = dataset.benchmark(benchmark)
@@ -67,7 +67,7 @@ def _finding(benchmark: Benchmark, images: int) -> str:
 
 
 def _block(world: World, benchmark: Benchmark) -> dict[str, Any]:
-    """The table of all values on all objects; empty where nothing is held out of them."""
+    """Template variables of the table of values × objects; empty if no bindings are held out."""
     if not (benchmark.holdout and benchmark.holdout.get("bindings")):
         return {}
     holdout = Holdout.from_dict(benchmark.holdout)
@@ -90,7 +90,7 @@ def _block(world: World, benchmark: Benchmark) -> dict[str, Any]:
 
 
 def _items(world: World, benchmark: Benchmark, scenes: Sequence[str], splits: Sequence[str]) -> dict[str, Any]:
-    """The images as the gallery (generator.base.pages) reads them: an item without runs for each."""
+    """The data of the images for the gallery (generator.base.pages): an item without runs for each image."""
     wanted = {scene: i for i, scene in enumerate(scenes)}
     rows = {row["scene_id"]: row for row in world.scenes.to_pylist() if row["scene_id"] in wanted}
     objects = [rows[scene]["objects"] for scene in scenes]
@@ -126,7 +126,7 @@ def _items(world: World, benchmark: Benchmark, scenes: Sequence[str], splits: Se
 
 
 def _said(benchmark: Benchmark, wanted: dict[str, int]) -> list[tuple[int, int, str, str]]:
-    """Scene by number, whether a text is false of it, the text, and the protocols that ask it; true ones first."""
+    """(scene index, whether the text is false of it, text_id, protocols that ask it), by scene, true texts first."""
     protocols = dict(zip(*(benchmark.items[name].to_pylist() for name in ("item_id", "protocol")), strict=True))
     columns = (benchmark.candidates[name].to_pylist() for name in ("scene_id", "truth", "text_id", "item_id"))
     found = sorted(
@@ -150,7 +150,7 @@ def _box(thing: dict[str, Any], row: dict[str, Any]) -> list[Any]:
 
 
 def _mask(mask: np.ndarray) -> str:
-    """A mask as a data URL of PNG, one colour for each object, transparent elsewhere."""
+    """A mask as a PNG data URL: a colour for each object, transparent elsewhere."""
     colors = len(_MASK_COLORS) // 3 - 1
     image = Image.fromarray(np.where(mask, (mask - 1) % colors + 1, 0).astype(np.uint8), "P")
     image.putpalette(_MASK_COLORS)

@@ -44,7 +44,7 @@ def test_a_nearer_object_hides_a_farther_one() -> None:
 def test_an_object_behind_the_camera_cannot_be_drawn() -> None:
     eye = CLEVR.camera.position
     of = scene(thing("cube", "red", 2 * eye[0], 2 * eye[1], 2 * eye[2]))
-    with pytest.raises(ValueError, match="not before the camera"):
+    with pytest.raises(ValueError, match="not in front of the camera"):
         outline(of.objects[0], of.camera, CLEVR, SIZE)
 
 
