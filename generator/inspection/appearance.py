@@ -1,9 +1,9 @@
-"""Values and objects of a family that people could confuse by their looks: colours, outlines, textures.
+"""Finds values and objects of a family that people could confuse: similar colours or outlines, faint textures.
 
 Colours use a simple model instead of a render: a matt ball in the middle of the floor, lit by the family's sky and
 lamps in Blender's units, without shadows and without light from the floor. Outlines are compared from the family's
-camera, over the headings that objects may have. Each texture is rendered on each object and divided by a render of the
-same object without it, which leaves the colours of the surface without light and shade.
+camera, over the headings that objects may have. Each texture is rendered on each object; dividing by a render of the
+same object without the texture removes light and shade and leaves the colours of the surface.
 """
 
 import math
@@ -27,12 +27,12 @@ from generator.vocabulary.materials import AttributeValue
 from generator.vocabulary.schema import Vocabulary
 
 TOO_CLOSE = 10.0
-"""Colours are too close where their difference (CIEDE2000) is smaller; 1 is about what a trained eye can just see."""
+"""Colours are too close if their CIEDE2000 difference is smaller. A trained eye can just see a difference of about 1."""
 _ALONG = 12  # normals of the ball in each direction
 
 
 class Close(NamedTuple):
-    """Two values of a kind whose colours are too close, where they are closest, and their CIEDE2000 there."""
+    """Two values of a kind with too close colours, the environment where they are closest, and their CIEDE2000 there."""
 
     kind: str
     one: str
@@ -63,7 +63,7 @@ def too_close(vocabulary: Vocabulary) -> Iterator[Close]:
 def light_on_ball(vocabulary: Vocabulary, environment: str) -> NDArray[np.float64]:
     """The linear light (n, 3) that a white matt ball reflects at n points of its visible side; 1 is white.
 
-    A photographed place counts as even white light: `family_check` renders its own.
+    A photographed place counts as even white light: `family_check` checks colours there on renders.
     """
     normals = _visible_normals(vocabulary)
     where = vocabulary.environments[environment]
@@ -106,24 +106,25 @@ def _mean_shown(inputs: Mapping[str, Any], lights: NDArray[np.float64]) -> NDArr
 
 
 def _rest(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The inputs of a value that are not its colour."""
+    """The inputs of a value without its colour."""
     return {name: value for name, value in inputs.items() if name not in ("linear", "albedo")}
 
 
 SIDE = 64
 HEADINGS = 8
 ALIKE = 0.95
-"""Two objects look alike where the shares that their masks have in common (intersection over union) are larger."""
-_SPACING = 1.2 / SIDE  # of the points on a surface, units of its mesh: less than a pixel of a mask
+"""Two objects look alike if the intersection over union of their masks is larger."""
+_SPACING = 1.2 / SIDE  # distance of points on a surface, in units of its mesh: less than a pixel of a mask
 _R2 = (0.7548776662466927, 0.5698402909980532)
 
 
 def alike(vocabulary: Vocabulary) -> Iterator[tuple[str, str, float]]:
-    """Pairs of objects that look alike, with the share (0..1) that their masks have in common.
+    """Pairs of objects that look alike, with the overlap of their masks (0..1).
 
-    Each object stands at the origin at eight headings of those it may have. Its mask has 64 x 64 pixels, which its
-    bounding box fills. The share of a pair is the mean over one object's headings of the best match among the
-    other's, and of both directions the larger. Raises UserError where a mesh is not installed.
+    Each object stands at the origin, at eight of its possible headings. Its bounding box is scaled to fill a mask of
+    64 x 64 pixels. For each heading of one object, takes the largest intersection over union among the other's
+    headings. The overlap is the mean over the headings, the larger of both directions. Raises UserError if a mesh is
+    not installed.
     """
     names = list(vocabulary.objects)
     points: dict[str, NDArray[np.float32]] = {}
@@ -141,7 +142,7 @@ def alike(vocabulary: Vocabulary) -> Iterator[tuple[str, str, float]]:
 
 
 def _masks_of(vocabulary: Vocabulary, name: str, points: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Masks (HEADINGS, SIDE, SIDE) of an object at headings spread over those that it may have."""
+    """Masks (HEADINGS, SIDE, SIDE) of an object at headings spread over its possible range."""
     turn, camera = vocabulary.objects[name].turn, vocabulary.camera
     sized = points * np.float32(sum(vocabulary.scales) / len(vocabulary.scales))
     towards = vocabulary.facing(name, camera.position)
@@ -172,8 +173,8 @@ def mask(points: NDArray[np.float32], heading: float, camera: Camera) -> NDArray
 def surface_points(mesh: UnitMesh) -> NDArray[np.float32]:
     """Points (n, 3) spread evenly over the surface of a mesh, in units of the mesh.
 
-    They are its vertices, and in each triangle as many points as its area needs, from a sequence of low discrepancy
-    (Roberts' R2).
+    They are its vertices, and in each triangle a number of points in proportion to its area, from a low-discrepancy
+    sequence (Roberts' R2).
     """
     vertices = np.asarray(mesh.vertices, np.float32)
     corners = vertices[_triangles(mesh.faces)]
@@ -199,13 +200,13 @@ def _triangles(faces: Iterable[list[int]]) -> NDArray[np.int64]:
 
 
 LEAST_CONTRAST = 3.5
-"""Least contrast of a texture on an object: how far the surface's colours are spread about each pixel (root mean square
-distance in CIELAB, in a window of a seventh of the object), over all but the plainest fifth of the object."""
-_TEXTURE_SIDE = 128  # pixels, at draft quality: the smallest images that are usual
+"""Minimum contrast of a texture on an object. Contrast is the 20% quantile, over the object's pixels, of the local
+spread of colours: root mean square distance in CIELAB in a window of about a seventh of the object."""
+_TEXTURE_SIDE = 128  # pixels, at draft quality: the smallest usual image size
 _GRAY = 0.5  # linear light of the surface that textures are compared with
 _WINDOW = 0.15  # standard deviation of the window, over the root of the object's area
-_PART = 0.2  # of the object may be plain, as between two marks
-_PLAIN = "plain surface"  # no word of a family
+_PART = 0.2  # share of the object that may be plain, as between two marks
+_PLAIN = "plain surface"  # no family uses this name
 
 
 def contrasts(
@@ -213,7 +214,7 @@ def contrasts(
 ) -> Iterator[tuple[str, str, str, float]]:
     """Kind, category, value and contrast of each texture on each object, at the middle of its headings.
 
-    known: families whose textures on their objects are left out. Raises UserError if Blender cannot render them.
+    `known`: families whose textures on their objects are skipped. Raises UserError if Blender cannot render the images.
     """
     for kind, values in vocabulary.attributes.items():
         textured = [name for name, value in values.items() if value.texture is not None]
@@ -240,13 +241,13 @@ def contrasts(
 
 
 def _has(known: Vocabulary, vocabulary: Vocabulary, kind: str, category: str, value: str) -> bool:
-    """Whether a family has the object and the value of another one."""
+    """Whether the family `known` has the same object and value as `vocabulary`."""
     same_object = known.objects.get(category) == vocabulary.objects[category]
     return same_object and known.attributes.get(kind, {}).get(value) == vocabulary.attributes[kind][value]
 
 
 def contrast_of(textured: NDArray[np.float64], plain: NDArray[np.float64], mask: Mask) -> float:
-    """The contrast within a mask [h, w] of two images [h, w, 3] in linear light, with a texture and without."""
+    """The contrast of a texture within a mask [h, w]. The images [h, w, 3], with and without it, are in linear light."""
     within = ndimage.binary_erosion(mask) if ndimage.binary_erosion(mask).any() else mask
     if not within.any():
         return 0.0
@@ -257,7 +258,7 @@ def contrast_of(textured: NDArray[np.float64], plain: NDArray[np.float64], mask:
     weight = np.maximum(ndimage.gaussian_filter(within.astype(float), near), 1e-6)
 
     def around(values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Mean about each pixel of the object."""
+        """Local mean at each pixel of the object."""
         return np.asarray(ndimage.gaussian_filter(values, (near, near, 0)) / weight[..., None])
 
     spread = np.sqrt(np.clip(around(lab**2) - around(lab) ** 2, 0, None).sum(-1))
@@ -269,7 +270,7 @@ def _light(image: Image.Image) -> NDArray[np.float64]:
 
 
 def _with_plain(vocabulary: Vocabulary, kind: str) -> Vocabulary:
-    """The family with one more value of a kind: gray without a texture, or without one in the object's own colour."""
+    """The family with one more value of a kind, without texture: gray if textures set colours, else the object's own."""
     values = vocabulary.attributes[kind]
     covering = any(value.texture and value.texture.colors for value in values.values())
     first = next(value for value in values.values() if value.texture is not None)

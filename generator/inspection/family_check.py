@@ -1,4 +1,4 @@
-"""Implements `gen vocab check`: finds mistakes in the declarations, words, colours, textures and outlines of a family."""
+"""Implements `gen vocab check`: finds mistakes in a family's declarations, words, colours, textures and outlines."""
 
 import json
 import logging
@@ -90,7 +90,7 @@ _SWATCH = 64  # pixels, at draft quality
 
 
 def _places(vocabulary: Vocabulary) -> Iterator[Finding]:
-    """Values that look more like another value's colour in the light of a photographed place.
+    """Values whose colour in the light of a photographed place is nearer to another value's colour.
 
     Renders each value on a sphere (or on the first object, if there is no sphere) in the middle of each sector.
     """

@@ -1,9 +1,9 @@
-"""Compares an image with the record of its scene: the colour, outline and box of every object, and a bare floor around
-them with the floors of other scenes. Renders nothing.
+"""Checks images against the records of their scenes without rendering: the colour, outline and box of every object, and
+bare floors against the floors of other scenes.
 
-A lit surface shows its colour brighter or darker, so each declared colour is compared at many brightnesses, and the
-nearest by CIEDE2000 counts. Of 538 objects in draft renders of the built-in families at 32 to 128 pixels, each was
-nearer to the colour of its record than to any other, by 5.8 at least.
+Light changes the brightness of a colour, so each declared colour is compared at many brightnesses, and the smallest
+CIEDE2000 counts. In draft renders of the built-in families at 32 to 128 pixels, each of 538 objects was nearer to its
+recorded colour than to any other colour, by at least 5.8.
 """
 
 from collections import Counter, defaultdict
@@ -26,34 +26,32 @@ from generator.vocabulary.materials import linear_of
 from generator.vocabulary.schema import Vocabulary
 
 LEAST_OVERLAP = 0.5
-"""On a bare floor. In draft renders of 32 to 128 pixels, objects where they are recorded have 0.62 and more, at the
-median 0.9; outlines put where nothing is have 0.3 at the median."""
+"""Minimum `overlap` on a bare floor. In draft renders of 32 to 128 pixels, true outlines have at least 0.62 (median
+0.9); outlines placed where no object is have a median of 0.3."""
 LEAST_OVERLAP_IN_SCENERY = 0.35
-"""Before scenery, where the same measure is 0.45 and more."""
-_ALIKE = 10.0  # CIEDE2000 within which scenery may be taken for the object
+"""Minimum `overlap` in front of scenery, where true outlines have at least 0.45."""
+_ALIKE = 10.0  # CIEDE2000 below which scenery may be mistaken for the object
 _BOX = 2  # pixels by which a recorded box may differ; it is measured on the curved mesh
 
 
 _TINT = 20.0
-"""Difference of hue and saturation in CIELAB between a pixel of a bare floor, far from objects, and the middle of that
-floor. In 108 draft renders of four families it is 10 at most, and 64 where a red object stands."""
+"""Maximum difference in a* and b* (CIELAB) between a pixel of a bare floor, far from objects, and that floor's median.
+In 108 draft renders of four families it is at most 10; where a red object stands it is 64."""
 _EDGE = 12.0
-"""Difference of lightness between such a pixel and those around it: 6 at most there; letters have 17 and more."""
-_FLOOR = np.array(
-    [8.0, 3.0, 3.0]
-)  # of CIELAB, by which middles of floors differ in one stage: 2, 1 and 1 at most there
+"""Maximum difference of lightness between such a pixel and its surroundings: at most 6 there; letters have 17 or more."""
+_FLOOR = np.array([8.0, 3.0, 3.0])  # maximum CIELAB difference of a floor from the usual floor: 2, 1 and 1 there
 _FEWEST_FLOORS = 5
-_LEAST = 12  # pixels of which something is told
-_SOLID = 24  # pixels well within an outline that tell its colour
-_NOISE = 4.0  # variance of a channel of CIELAB that a Gaussian has at least
+_LEAST = 12  # minimum number of pixels for a comparison
+_SOLID = 24  # minimum number of pixels that show a colour
+_NOISE = 4.0  # variance that is added to each CIELAB channel of a Gaussian
 
 
 class Window(NamedTuple):
     """The part of an image around an object.
 
-    `at`: rows and columns of the image. `inside`: well within the outline. `around`: well outside of it, and of other
-    objects. `shape`: the outline. `known`: where no other object is. All are masks of the part. `solid`: whether enough
-    pixels are well within the outline, and not at its edge, where two colours mix.
+    `at`: rows and columns of the image. Masks of the part: `inside`: well within the outline; `around`: well outside
+    it and other objects; `shape`: the outline; `known`: where no other object is. `solid`: whether enough pixels for a
+    colour are well within the outline, away from its edge, where colours mix.
     """
 
     at: tuple[slice, slice]
@@ -65,10 +63,10 @@ class Window(NamedTuple):
 
 
 def window(outline: Mask, others: Mask) -> Window | None:
-    """The window around an outline, a third wider and higher than it; None if the object or its surroundings show too
-    little.
+    """The window around an outline, with a margin of a third of its size; None if the object or its surroundings show
+    too few pixels.
 
-    `others`: where other objects are seen.
+    `others`: mask of the visible parts of other objects.
     """
     if not outline.any():
         return None
@@ -90,8 +88,8 @@ def overlap(lab: NDArray[np.float64], seen: Window) -> float:
     """Intersection over union, 0..1, of the outline and the pixels that look like its inside rather than its
     surroundings.
 
-    `lab`: the window's pixels [h, w, 3] in CIELAB. A Gaussian of the pixels inside and one of those around tell them
-    apart.
+    `lab`: the window's pixels [h, w, 3] in CIELAB. They are classified by two Gaussians, fitted to the pixels inside
+    and around.
     """
     own = (_likelihood(lab, lab[seen.inside]) > _likelihood(lab, lab[seen.around])) & seen.known
     shape = seen.shape & seen.known
@@ -99,7 +97,7 @@ def overlap(lab: NDArray[np.float64], seen: Window) -> float:
 
 
 def _likelihood(lab: NDArray[np.float64], like: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Logarithm of the density of each pixel under a Gaussian fitted to some; a constant is left out."""
+    """Twice the log density of each pixel under a Gaussian fitted to the pixels `like`, without the constant term."""
     spread = np.cov(like.T) + _NOISE * np.eye(3)
     off = lab - like.mean(0)
     found: NDArray[np.float64] = (
@@ -110,12 +108,12 @@ def _likelihood(lab: NDArray[np.float64], like: NDArray[np.float64]) -> NDArray[
 
 Pixels = NDArray[np.float64]
 CLEARLY = 3.0
-"""CIEDE2000 by which another colour has to be nearer before a record counts as wrong."""
+"""A record counts as wrong if another colour is nearer by more than this, in CIEDE2000."""
 IN_PHOTOGRAPHS = 8.0
-"""The same in the coloured light of a photographed place: of 392 true records at 96x72 the worst came to 5.3, of 2,744
-false ones 98% were beyond 8."""
-_LIGHTS = np.geomspace(0.15, 2.5, 15)[:, None, None]  # brightness over that of a white wall in full light
-_MOST = 100  # pixels of an object that are compared; more decide nothing
+"""The same in the coloured light of photographed places. At 96x72, 392 true records had at most 5.3; 98% of 2,744 false
+records had more than 8."""
+_LIGHTS = np.geomspace(0.15, 2.5, 15)[:, None, None]  # brightness relative to a white wall in full light
+_MOST = 100  # maximum number of an object's pixels that are compared; more do not change the result
 
 # The colours that people most often call by these names: Munroe's survey of 222,500 people (xkcd.com/color/rgb, CC0).
 _NAMED = {
@@ -136,7 +134,7 @@ _NAMED = {
 
 
 def distances(pixels: Pixels, colors: Pixels) -> Pixels:
-    """CIEDE2000 [n, v] of each pixel from each colour in the light in which it comes nearest.
+    """CIEDE2000 [n, v] of each pixel from each colour, at the brightness where the colour is nearest.
 
     `pixels`: sRGB [n, 3], 0..1. `colors`: linear light [v, 3], 0..1.
     """
@@ -148,7 +146,7 @@ def distances(pixels: Pixels, colors: Pixels) -> Pixels:
 class Colors:
     """The colours that a family declares.
 
-    `kind`: the attribute kind that sets an object's colour; None if none does, as where textures bring their own.
+    `kind`: the attribute kind that sets an object's colour; None if there is none, e.g. if textures have own colours.
     """
 
     def __init__(self, vocabulary: Vocabulary):
@@ -176,22 +174,23 @@ class Colors:
         return np.array([self._declared[attributes[self.kind]]]) if self.kind else np.zeros((0, 3))
 
     def other_than(self, recorded: str, pixels: Pixels, clearly: float = CLEARLY) -> tuple[str, float, float] | None:
-        """The value that pixels [n, 3] show, if it is clearly another than the recorded one, and CIEDE2000 of both.
+        """The nearest value to pixels [n, 3], and CIEDE2000 of it and of the recorded value; None if it is not clearly
+        nearer.
 
-        clearly: how much nearer it must be.
+        `clearly`: how much nearer it must be, in CIEDE2000.
         """
         shown = self.nearest(recorded, pixels)
         return shown if shown[2] - shown[1] > clearly else None
 
     def nearest(self, recorded: str, pixels: Pixels) -> tuple[str, float, float]:
-        """The value that pixels [n, 3] are nearest to, and CIEDE2000 of it and of the recorded one."""
+        """The value that pixels [n, 3] are nearest to, and CIEDE2000 of it and of the recorded value."""
         some = pixels[np.linspace(0, len(pixels) - 1, min(len(pixels), _MOST)).astype(int)]
         off = np.median(distances(some, np.array(list(self._declared.values()))), axis=0)
         names = list(self._declared)
         return names[off.argmin()], float(off.min()), float(off[names.index(recorded)])
 
     def misnamed(self) -> Iterator[str]:
-        """A sentence for each value called by the common name of a colour that is clearly another value's."""
+        """A sentence for each value whose colour people would clearly call by another value's name."""
         names = [name for name in self._declared if name in _NAMED]
         if len(names) < 2:
             return
@@ -211,7 +210,7 @@ def _clearly_other(names: Sequence[str], off: Pixels, own: str) -> tuple[str, fl
 
 
 class PixelCheck:
-    """Compares images with records; `judged` counts objects, and those whose colour and outline could be told."""
+    """Compares images with records. `judged` counts objects, and how many colours, outlines and floors were checked."""
 
     def __init__(self, vocabulary: Vocabulary):
         self._vocabulary, self._colors = vocabulary, Colors(vocabulary)
@@ -219,12 +218,12 @@ class PixelCheck:
         self._floors = defaultdict[str, dict[str, NDArray[np.float64]]](dict)
 
     def misnamed(self) -> Iterator[str]:
-        """A sentence for each value of the family that is called by the name of another value's colour."""
+        """A sentence for each value of the family whose colour people would call by another value's name."""
         return self._colors.misnamed()
 
     def faults(self, where: str, image: NDArray[np.uint8], scene: Scene, boxes: Sequence[Box]) -> Iterator[Finding]:
-        """What image [h, w, 3] and record say differently. `where` names the scene; `boxes`: recorded, one for each
-        object.
+        """Differences between an image [h, w, 3] and its record. `where` names the scene; `boxes`: the recorded box of
+        each object.
 
         Raises UserError if a mesh is not installed; ValueError or KeyError if the record cannot be drawn.
         """
@@ -262,12 +261,12 @@ class PixelCheck:
             if (share := overlap(rgb2lab(part), seen)) < least:
                 yield finding(
                     "wrong outline",
-                    f"{name}: what differs from its surroundings overlaps its recorded outline by {share:.2f}, "
-                    f"expected {least} or more",
+                    f"{name}: the pixels that differ from its surroundings overlap its recorded outline by "
+                    f"{share:.2f}, expected {least} or more",
                 )
 
     def floor_faults(self) -> Iterator[Finding]:
-        """Images whose floor has another colour than the floors of all that were looked at in the same stage."""
+        """Images whose floor differs in colour from the median of the checked floors in the same environment."""
         for floors in self._floors.values():
             usual = np.median(list(floors.values()), axis=0)
             for where, floor in floors.items():
@@ -281,9 +280,9 @@ class PixelCheck:
     def _floor_faults(
         self, where: str, lab: NDArray[np.float64], everything: Mask, environment: str
     ) -> Iterator[Finding]:
-        """What stands on a bare floor where no object is recorded: a hue, or an edge.
+        """Finds signs of an unrecorded object on a bare floor: a hue, or an edge.
 
-        `everything`: where objects and the shadows of a sun are. Shadows of other lamps have neither.
+        `everything`: mask of objects and of the shadows of suns. Shadows of other lamps have neither hue nor edge.
         """
         far = ndimage.distance_transform_edt(~everything) > max(3, lab.shape[1] // 16)
         if far.sum() < _SOLID:
@@ -302,7 +301,7 @@ class PixelCheck:
             )
 
     def _hidden_in_scenery(self, part: NDArray[np.float64], seen: Window, attributes: dict[str, str]) -> bool:
-        """Whether much around an object has its colours, so that nothing can be told from their difference."""
+        """Whether over a third of an object's surroundings has its colours, so its outline cannot be checked."""
         palette = self._colors.palette(attributes)
         around = part[seen.around][:: max(1, int(seen.around.sum()) // 100)]
         return len(palette) > 0 and bool((distances(around, palette).min(1) < _ALIKE).mean() > 1 / 3)

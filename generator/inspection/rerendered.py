@@ -25,23 +25,26 @@ from generator.render.settings import find_device, qualities
 from generator.scene.planned import Recorded
 
 LEAST_DECIBELS = 38.0
-"""Least PSNR of an image that was rendered elsewhere, on the whole and in the box of every object."""
+"""Minimum PSNR between renders of a scene on different machines, in the whole image and in the box of every object."""
 _BOX = 1  # pixels by which a recorded box may differ
 _VISIBLE = 0.05  # by which a recorded visible fraction may differ
-_SAME = 0.99  # least share of an output's numbers that are the same wherever it is made
+_SAME = 0.99  # minimum share of an output's numbers that agree between machines
 _BLOCK = 8
 LARGEST = 12.0
-"""Mean difference of an 8x8 block, 0..255, above which an image that was rendered elsewhere is another one."""
-_COMMON = 0.2  # more correlation of differences within a split than between splits
-_FEWEST = 4  # images of which correlations tell something
-_NEAR = 0.01  # metres of depth, or lengths of a normal, that count as the same
+"""Maximum mean difference of an 8x8 block, 0..255, between renders of a scene on different machines."""
+_COMMON = 0.2  # maximum of: correlation of differences within a split minus correlation between splits
+_FEWEST = 4  # minimum number of images for a correlation
+_NEAR = 0.01  # tolerance in metres of depth, or in components of a unit normal
 
 
 @dataclass
 class Compared:
-    """How images compare: `identical` to the byte; the scenes of `others`, their least PSNR in decibels on the whole or
-    in a box, and the `largest` mean difference of an 8x8 block, 0..255. `marks`: of each split, the sum of the
-    differences of its images as unit vectors, and of how many. `faulty`: scenes that findings name already."""
+    """Results of comparing new renders with recorded images.
+
+    `identical`: number of byte-identical images. `others`: scenes of the other images; `least`: their minimum PSNR in
+    decibels, in whole images and boxes; `largest`: their maximum mean difference of an 8x8 block, 0..255. `marks`: by
+    split, the sum of its images' differences as unit vectors, and their number. `faulty`: scenes with a finding.
+    """
 
     identical: int = 0
     others: list[str] = field(default_factory=list)
@@ -51,7 +54,7 @@ class Compared:
     faulty: set[str] = field(default_factory=set)
 
     def add(self, scene_id: str, split: Any, off: NDArray[np.float64]) -> None:
-        """An image that differs: `off` is the new one minus the recorded one, [h, w, 3]."""
+        """Add an image that differs. `off`: the new image minus the recorded image, [h, w, 3]."""
         self.others.append(scene_id)
         self.largest = max(self.largest, _largest_block(np.abs(off)))
         if length := float(np.linalg.norm(off)):
@@ -60,37 +63,36 @@ class Compared:
                 self.marks[split] = sums + off / length, n + 1
 
     def findings(self) -> Iterator[Finding]:
-        """What the images of a world show together.
+        """Findings over all images of a world.
 
-        One kind of processor and version of Blender renders the same bytes: where some images are, all have to be.
-        Elsewhere no difference is common to the images of one split.
+        The same processor type and Blender version render the same bytes: if some images are identical, all must be.
+        Otherwise the images of one split must not differ from their new renders in the same way.
         """
         if self.identical:
             for scene_id in (each for each in self.others if each not in self.faulty):
                 yield finding(
                     "not the same render",
-                    f"scene {scene_id}: rendered again, its image has other bytes, and those of {self.identical:,} "
-                    f"other scenes have the same",
+                    f"scene {scene_id}: rendered again, its image has other bytes, while the images of "
+                    f"{self.identical:,} other scenes are identical",
                 )
             return
         for split, common in _common(self.marks).items():
             if common > _COMMON:
                 yield finding(
                     "not the same render",
-                    f"what differs from a new render is the same in images of the split {'/'.join(split)}: their mean "
-                    f"correlation is {common:.2f} more than that with images of other splits, expected at most "
-                    f"{_COMMON}",
+                    f"images of the split {'/'.join(split)} differ from new renders in the same way: the mean "
+                    f"correlation of their differences is {common:.2f} higher than with images of other splits, "
+                    f"expected at most {_COMMON}",
                 )
 
 
 def _largest_block(off: NDArray[np.float64]) -> float:
-    """The largest mean over a block of 8x8 pixels, at any place."""
+    """The largest mean over any block of 8x8 pixels."""
     return float(ndimage.uniform_filter(off.mean(-1), _BLOCK, mode="constant").max())
 
 
 def _common(marks: Mapping[Any, tuple[NDArray[np.float64], int]]) -> dict[Any, float]:
-    """By split of enough images: how much more their differences correlate with each other than with those of other
-    splits."""
+    """Mean correlation of differences within a split minus that with other splits, by split with enough images."""
     found = {}
     for split, (own, n) in marks.items():
         others = [(sums, m) for name, (sums, m) in marks.items() if name != split and sums.shape == own.shape]
@@ -111,10 +113,10 @@ def render_again(
     progress: Progress = SILENT,
     splits: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
 ) -> Iterator[Finding]:
-    """Render scenes of a world as its manifest says, and yield what differs from its files and records.
+    """Render scenes of a world with its manifest's settings, and yield differences from its files and records.
 
-    `rows`: rows of scenes.parquet. `compared` counts. `splits`: of each scene in every benchmark. Raises UserError if
-    Blender cannot render here.
+    `rows`: rows of scenes.parquet. `compared`: is updated. `splits`: by scene_id, its split in every benchmark. Raises
+    UserError if Blender cannot render here.
     """
     world = dataset.world
     if fault := _strange_quality(world.manifest["request"]["quality"]):
@@ -146,7 +148,7 @@ def render_again(
 
 
 def _strange_quality(recorded: Mapping[str, Any]) -> str | None:
-    """Why a recorded quality is none that can be asked for: a manifest may ask for samples without end."""
+    """An error message if a recorded quality is not a declared quality, else None: it might ask for endless samples."""
     declared = qualities().get(recorded["name"])
     settings = {} if declared is None else declared.model_dump(exclude={"microseconds"})
     if {"name": recorded["name"], **settings} != recorded or declared is None:
@@ -155,7 +157,7 @@ def _strange_quality(recorded: Mapping[str, Any]) -> str | None:
 
 
 def _device(request: Mapping[str, Any]) -> str:
-    """The recorded kind of device if it is here."""
+    """The recorded kind of device if it is available, else `auto`."""
     try:
         return find_device(request["device"])
     except UserError:
@@ -174,13 +176,13 @@ def _box_faults(row: Mapping[str, Any], made: Mapping[str, Any]) -> Iterator[Fin
         if not abs(listed["visible_fraction"] - share) <= _VISIBLE:
             yield finding(
                 "wrong box",
-                f"scene {row['scene_id']}: of object {i} {listed['visible_fraction']:.2f} is listed as "
-                f"visible, rendered again {share:.2f}",
+                f"scene {row['scene_id']}: object {i} has the visible fraction {listed['visible_fraction']:.2f}, "
+                f"rendered again {share:.2f}",
             )
 
 
 def near(one: Sequence[int], other: Sequence[int]) -> bool:
-    """Whether two boxes are the same, up to a pixel."""
+    """Whether two boxes differ by at most 1 pixel per coordinate."""
     return len(one) == len(other) and all(abs(a - b) <= _BOX for a, b in zip(one, other, strict=True))
 
 
@@ -217,12 +219,11 @@ def _file_faults(
                 f"the box of an object, expected {LEAST_DECIBELS:.0f} or more",
             )
     elif not same_output(folder, recorded, again.read_bytes()):
-        yield finding("not the same render", f"scene {scene_id}: rendered again, it has other {folder}")
+        yield finding("not the same render", f"scene {scene_id}: rendered again, its {folder} differ")
 
 
 def decibels(one: Image.Image, other: Image.Image, boxes: Sequence[Box]) -> tuple[float, float]:
-    """PSNR of two images of one size on the whole, and the least in any of the boxes; infinite where they are the
-    same."""
+    """PSNR of two images: of the whole image, and the minimum over the boxes. Infinite if equal, 0 if sizes differ."""
     a, b = (np.asarray(image.convert("RGB")) for image in (one, other))
     if a.shape != b.shape:
         return 0.0, 0.0
@@ -237,8 +238,7 @@ def _psnr(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> float:
 
 
 def same_output(name: str, one: bytes, other: bytes) -> bool:
-    """Whether two files of an output (generator.dataset.outputs) say the same, but for what processors round
-    differently."""
+    """Whether two files of an output (generator.dataset.outputs) agree up to rounding differences of processors."""
     try:
         a, b = decode(name, one), decode(name, other)
         if name == "boxes":

@@ -1,4 +1,4 @@
-"""Sheets of images that show a dataset: examples of every split with captions, and a grid of combinations."""
+"""Draws sheets of a dataset's images: captioned examples of every split, and a grid of values × objects."""
 
 import math
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ def draw_preview(root: Path, benchmark: str | None, splits: tuple[str, ...], num
 
 
 def save_sheet(sheet: Image.Image, out: Path) -> Path:
-    """Write a sheet into the PNG file `out`, whole or not at all; returns `out`."""
+    """Write a sheet atomically into the PNG file `out`; returns `out`."""
     out.parent.mkdir(parents=True, exist_ok=True)
     with draft_of(out) as draft:
         sheet.save(draft, "PNG")
@@ -51,7 +51,7 @@ def save_sheet(sheet: Image.Image, out: Path) -> Path:
 
 
 def scenes_of(benchmark: Benchmark, splits: tuple[str, ...], number: int | None, seed: int) -> dict[str, list[str]]:
-    """Scenes by split: `number` of each, chosen by seed, or all; of all splits where none are given.
+    """Scene ids by split: `number` per split, chosen by `seed`; None for all. Empty `splits` means every split.
 
     Raises UserError when the benchmark has no scene of a split.
     """
@@ -70,7 +70,7 @@ def scenes_of(benchmark: Benchmark, splits: tuple[str, ...], number: int | None,
 
 
 def _examples(benchmark: Benchmark, scenes: Sequence[str]) -> list[tuple[str, str, str]]:
-    """(scene_id, true caption, foil) of some scenes; the foil is empty where the scene has none."""
+    """(scene_id, true caption, foil) of each scene; a missing text is empty."""
     wanted = set(scenes)
     texts: dict[str, dict[str, str]] = {scene: {"c": "", "n": ""} for scene in scenes}
     columns = (benchmark.candidates[name].to_pylist() for name in ("scene_id", "text_id", "slot"))
@@ -78,7 +78,7 @@ def _examples(benchmark: Benchmark, scenes: Sequence[str]) -> list[tuple[str, st
     held = benchmark.holdout or {}
     if held.get("triples") and not held.get("bindings"):
         relations = dict(zip(*(benchmark.texts[name].to_pylist() for name in ("text_id", "n_relations")), strict=True))
-        rows.sort(key=lambda row: not relations[row[1]])  # what is held out comes first
+        rows.sort(key=lambda row: not relations[row[1]])  # texts with relations first: triples are held out
     for scene, text_id, slot in rows:
         if slot in texts[scene]:
             texts[scene][slot] = texts[scene][slot] or benchmark.text_of[text_id]
@@ -90,10 +90,10 @@ _Group = tuple[str, Sequence[tuple[Image.Image, Sequence[str]]]]
 
 
 def contact_sheet(rows: Sequence[_Group], width: int, title: str) -> Image.Image:
-    """Groups of images, each with a heading; beneath each image its texts, all but the first one faint.
+    """Draw groups of images, each with a heading; beneath each image are its texts, all but the first in a faint colour.
 
-    `width`: of an image, pixels; a smaller one is enlarged by a whole number. All images have one shape, and as many
-    texts. Groups share a row where there is room.
+    `width`: width of an image, pixels; smaller images are enlarged by an integer factor. All images have the same shape
+    and number of texts. Groups share a row if there is room.
     """
     bold = ImageFont.load_default(20)
     sample, _ = rows[0][1][0]
@@ -123,7 +123,7 @@ _BLANK = Image.new("RGB", (1, 1), _PAPER)
 
 
 def _strip(groups: Sequence[_Group], shown: tuple[int, int], width: int, bold: _Font) -> Image.Image:
-    """A row of a contact sheet; `shown` is the size of an image in it."""
+    """Draw a row of a contact sheet. `shown`: width and height of an image in it, pixels."""
     font = ImageFont.load_default(14)
     captions = [[[_wrapped(text, font, shown[0]) for text in texts] for _, texts in images] for _, images in groups]
     deepest = [max(len(lines) for lines in each) for each in zip_longest(*chain.from_iterable(captions), fillvalue=())]
@@ -145,7 +145,7 @@ def _strip(groups: Sequence[_Group], shown: tuple[int, int], width: int, bold: _
 
 
 def _wrapped(text: str, font: _Font, width: int) -> list[str]:
-    """Text in lines of at most a width in pixels, unless a word is longer."""
+    """Break a text into lines of at most `width` pixels; a longer word is not broken."""
     lines = [""]
     for word in text.split():
         longer = f"{lines[-1]} {word}".strip()
@@ -178,8 +178,8 @@ class Shown:
 def draw_grid(root: Path, benchmark: str | None, out: Path) -> Path:
     """Draw every value of the held-out kind on every object into the PNG file `out`; returns `out`.
 
-    Each combination is cut out of the image that shows it largest. Combinations that the benchmark holds out are
-    framed, those that no image shows are hatched. Raises UserError when there is no such dataset or benchmark.
+    Each combination is cut out of the image that shows it largest. Held-out combinations are framed; combinations that
+    no image shows are hatched. Raises UserError when there is no such dataset or benchmark.
     """
     dataset = Dataset.open(root)
     holdout = Holdout.from_dict(dataset.block(benchmark))
@@ -208,7 +208,7 @@ def draw_grid(root: Path, benchmark: str | None, out: Path) -> Path:
 
 
 def clearest(world: World, kind: str) -> dict[Binding, Shown]:
-    """For each combination the object with the largest visible area; of several the first scene's."""
+    """For each combination, the object with the largest visible area; on ties, the object of the first scene."""
     best: dict[Binding, Shown] = {}
     for batch in world.batches("scenes", ("scene_id", "status", "objects")):
         for row in batch.to_pylist():

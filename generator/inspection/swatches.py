@@ -88,7 +88,7 @@ def draw_meshes(names: Sequence[str], assets: str, out: Path) -> Path:
 
 
 def _rows(vocabulary: Vocabulary, tested: str, everything: bool) -> Iterator[_Row]:
-    """The rows of a family: the tested kind and all textures; with `everything` also the other kinds and the objects."""
+    """The rows of a family: the tested kind and all textures; with `everything` also the other kinds and objects."""
     usual = {kind: vocabulary.values(kind)[0] for kind in vocabulary.attributes}
     model = "sphere" if "sphere" in vocabulary.objects else next(iter(vocabulary.objects))
     first, *others = vocabulary.environments
