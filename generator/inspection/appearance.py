@@ -27,12 +27,12 @@ from generator.vocabulary.materials import AttributeValue
 from generator.vocabulary.schema import Vocabulary
 
 TOO_CLOSE = 10.0
-"""Colours are too close if their CIEDE2000 difference is smaller. A trained eye can just see a difference of about 1."""
+"""Colours are too close if their CIEDE2000 difference is smaller. A trained eye can just see about 1."""
 _ALONG = 12  # normals of the ball in each direction
 
 
 class Close(NamedTuple):
-    """Two values of a kind with too close colours, the environment where they are closest, and their CIEDE2000 there."""
+    """Two values of a kind with too close colours, the environment where they are closest, and CIEDE2000 there."""
 
     kind: str
     one: str
@@ -247,7 +247,7 @@ def _has(known: Vocabulary, vocabulary: Vocabulary, kind: str, category: str, va
 
 
 def contrast_of(textured: NDArray[np.float64], plain: NDArray[np.float64], mask: Mask) -> float:
-    """The contrast of a texture within a mask [h, w]. The images [h, w, 3], with and without it, are in linear light."""
+    """The contrast of a texture within a mask [h, w]. The images [h, w, 3], with and without it, are linear light."""
     within = ndimage.binary_erosion(mask) if ndimage.binary_erosion(mask).any() else mask
     if not within.any():
         return 0.0
@@ -270,7 +270,7 @@ def _light(image: Image.Image) -> NDArray[np.float64]:
 
 
 def _with_plain(vocabulary: Vocabulary, kind: str) -> Vocabulary:
-    """The family with one more value of a kind, without texture: gray if textures set colours, else the object's own."""
+    """The family with an extra value of a kind, without texture: gray if textures set colours, else the object's own."""
     values = vocabulary.attributes[kind]
     covering = any(value.texture and value.texture.colors for value in values.values())
     first = next(value for value in values.values() if value.texture is not None)

@@ -1,8 +1,8 @@
-"""Make a dataset again from its requests and compare the bytes: all but images and poses, which are taken as given.
+"""Makes a dataset again from its recorded requests and compares the bytes. Images and poses are taken as given.
 
-Plans, recorded relations, texts, items, manifests, sums and cards are functions of what was asked for. They are written
-into a temporary folder by the code that wrote them first, and every file must be the same. A component that another
-version of the code wrote, or other code, is left to the judge alone.
+Plans, recorded relations, texts, items, manifests, sums and cards are deterministic functions of the request. The code
+that wrote them writes them again into a temporary folder, and every file must be identical. A component that another
+version or other code wrote is skipped: only the judge checks it.
 """
 
 import json
@@ -48,22 +48,22 @@ _FAULT = "not reproduced"
 _FAILURES = (*DAMAGE, AssertionError)  # describing asserts the truth of every text that it writes
 _MOST_SHOWN = 120  # characters of a value in a finding
 _MOST_FILE = 1 << 30
-_APART = "apart"  # where the world is made: only in an empty folder, and benchmarks may come first
-_LARGE = 1 << 18  # bytes of scenes.parquet, of a thousand scenes or two
+_APART = "apart"  # the folder of the new world: it must start empty, and benchmarks may be made first
+_LARGE = 1 << 18  # bytes of scenes.parquet, for one or two thousand scenes
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """Makes benchmarks and their world again, as `generator.judge.certificate.Reproduce`.
+    """Makes benchmarks and their world again. Implements `generator.judge.certificate.Reproduce`.
 
-    Components of large datasets are made by processes of their own, while the judge judges.
+    The components of a large dataset are made in parallel processes while the judge runs.
     """
 
     progress: Progress = field(default=SILENT)
 
     def __call__(self, root: Path, names: Sequence[str]) -> Callable[[], dict[str, Reproduced]]:
-        """Begin to make again the world and the benchmarks `names` of a dataset; the function that is returned waits,
-        and gives what differs, by benchmark."""
+        """Start to make the world and the benchmarks `names` of a dataset again. Returns a function that waits for the
+        result and returns the differences by benchmark."""
         table = root / "world" / "scenes.parquet"
         if not table.exists() or table.stat().st_size < _LARGE:
             return lambda: _made_again(root, names, self.progress)
@@ -74,7 +74,7 @@ class Reproduction:
 
 
 def _made_again(root: Path, names: Sequence[str], progress: Progress | None) -> dict[str, Reproduced]:
-    """What differs, by benchmark. Without `progress`, each component has a process of its own."""
+    """The differences by benchmark. Without `progress`, each component is made in a separate process."""
     with tempfile.TemporaryDirectory(prefix="jackalope-") as folder:
         again, parts = Path(folder) / "dataset", (None, *names)
         again.mkdir()
@@ -94,11 +94,11 @@ def _result(made: Future[Reproduced]) -> Reproduced:
     try:
         return made.result()
     except BrokenProcessPool:  # as when memory ran out
-        return Reproduced(False, (), "a process that made it was ended")
+        return Reproduced(False, (), "its process ended early")
 
 
 def _component(root: Path, again: Path, name: str | None, progress: Progress = SILENT) -> Reproduced:
-    """Make the world, or the benchmark `name`, of a dataset again."""
+    """Make the benchmark `name` of a dataset again, or its world if `name` is None."""
     if name is None:
         apart = again.with_name(_APART)
         return _attempt(lambda: _world(root, apart, progress), root / "world", apart / "world")
@@ -107,7 +107,7 @@ def _component(root: Path, again: Path, name: str | None, progress: Progress = S
 
 
 def _world(root: Path, again: Path, progress: Progress) -> str | None:
-    """Write the world of `root` into `again`. Returns why it cannot be made again; None where it was."""
+    """Make the world of `root` again in `again`. Returns None, or the reason why it cannot be made again."""
     source = Dataset.open(root).world
     if reason := _other_maker(source.manifest):
         return reason
@@ -124,7 +124,7 @@ def _world(root: Path, again: Path, progress: Progress) -> str | None:
 
 
 def _benchmark(root: Path, again: Path, name: str, progress: Progress) -> str | None:
-    """Write a benchmark over the given world into `again`, as `_world`."""
+    """Make a benchmark again in `again`, over the given world. Returns as `_world` does."""
     dataset = Dataset.open(root)
     source, world = dataset.benchmark(name), dataset.world
     if "request" not in source.manifest:
@@ -142,7 +142,7 @@ def _benchmark(root: Path, again: Path, name: str, progress: Progress) -> str | 
 
 
 def _attempt(make: Any, given: Path, made: Path) -> Reproduced:
-    """What making a component says. Where it was not made again, the one that is given stands in its place."""
+    """Run `make` for a component and compare the files. If it fails, copies the given component in its place."""
     try:
         reason = make()
         if reason is None:
@@ -158,7 +158,7 @@ def _attempt(make: Any, given: Path, made: Path) -> Reproduced:
 
 
 def _adopt_encoding(given: Path, made: Path) -> None:
-    """Take the given file for each table that was made again with the same rows, and its digest into sums and manifest.
+    """Replace each new table with the given file if their rows are equal, and update sums and manifest.
 
     Other versions of pyarrow encode the same rows in other bytes.
     """
@@ -183,7 +183,7 @@ def _other_maker(manifest: Mapping[str, Any]) -> str | None:
 
 
 def _stand_in(given: Path, made: Path) -> None:
-    """Copy the small files of a component, so that what follows from it can be made."""
+    """Copy the small files of a component, so that components that depend on it can be made."""
     shutil.rmtree(made, ignore_errors=True)
     made.mkdir(parents=True)
     for path in given.iterdir():
@@ -198,7 +198,7 @@ def _stand_in(given: Path, made: Path) -> None:
 def prepared_by(request: Mapping[str, Any], n_scenes: int) -> Prepared:
     """The job that a world's manifest records, prepared with the recorded vocabulary.
 
-    Raises UserError where it asks for many more scenes than the world has, or for larger ones than can be asked for.
+    Raises UserError if it asks for many more scenes than the world has, or for an invalid number of objects.
     """
     size = request
     while "from" in size:  # scenes are placed for the size at which they were first rendered
@@ -236,8 +236,8 @@ def prepared_by(request: Mapping[str, Any], n_scenes: int) -> Prepared:
 
 
 def _records(world: World, scenes: ShardScenes, vocabulary: Vocabulary) -> Iterator[dict[str, Any]]:
-    """What a worker answers for each planned scene, from its recorded poses. Raises UserError for another row than
-    planned."""
+    """A worker's answer for each planned scene, built from its recorded poses. Raises UserError if a row does not match
+    the plan."""
     rows = (row for batch in world.batches("scenes", SCENES.names) for row in batch.to_pylist())
     base: Scene | None = None
     for planned, row in zip_longest(scenes, rows):
@@ -257,7 +257,7 @@ def _records(world: World, scenes: ShardScenes, vocabulary: Vocabulary) -> Itera
 
 
 def _placed(planned: Planned, recorded: Scene, base: Scene | None) -> Scene:
-    """The planned content at the recorded poses; a twin is its scene, `base`, after the exchange."""
+    """The planned content at the recorded poses. A twin is its scene `base` with the exchange applied."""
     if base is not None and planned.exchange is not None:
         return exchanged(base, planned.exchange)
     poses = recorded.objects
@@ -275,7 +275,7 @@ def _placed(planned: Planned, recorded: Scene, base: Scene | None) -> Scene:
 
 
 class _Repacker(Packer):
-    """Packs the given files of scenes into tars again, and keeps of each tar only its digest."""
+    """Packs the given files of scenes into tars again, and keeps only the digest of each tar."""
 
     def __init__(self, source: World, folder: Path, size: int, journal: Journal):
         super().__init__(folder, size, journal)
@@ -298,9 +298,9 @@ class _Repacker(Packer):
 def _assigned(
     source: Benchmark, root: Path, asked: Mapping[str, Any], holdouts: Sequence[Any] | None
 ) -> Mapping[str, Assigned] | None:
-    """The splits that scenes were made for: those of the plan, or those that the benchmark keeps from another one.
+    """The assigned splits of scenes, from the plan or kept from another benchmark; None if none were assigned.
 
-    `holdouts`: of the world, for the benchmarks that were made with it. The manifest has a digest of the splits.
+    `holdouts`: the world's holdouts, for a benchmark that was made with it. The manifest has a digest of the splits.
     """
     if asked.get("splits") is None:
         return None
@@ -328,7 +328,7 @@ def _of_cards(root: Path, again: Path) -> Iterator[Finding]:
 
 
 def _differences(given: Path, made: Path) -> Iterator[Finding]:
-    """Files that differ. Files of scenes are in the sums, which are compared, and bytes with these by the judge."""
+    """Files that differ. Scene files are compared by their digests in the sums; the judge checks their bytes."""
     names = {path.name for folder in (given, made) for path in folder.iterdir() if path.is_file()} - {"verify.json"}
     for name in sorted(names):
         yield from _difference(given / name, made / name)
@@ -360,7 +360,7 @@ def _lines(given: Path, made: Path) -> Iterator[tuple[str, str]]:
 
 
 def _rows(given: Path, made: Path) -> Iterator[tuple[str, str]]:
-    """The first value of a table that differs, with the first column of its row; or other columns."""
+    """The first value that differs between two tables, with the first column of its row, or a difference of schemas."""
     schemas = [read_schema(path) for path in (given, made)]
     if not schemas[0].equals(schemas[1], check_metadata=True):
         yield "other columns, types or metadata", "those of the format and the request"

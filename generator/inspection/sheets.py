@@ -90,7 +90,7 @@ _Group = tuple[str, Sequence[tuple[Image.Image, Sequence[str]]]]
 
 
 def contact_sheet(rows: Sequence[_Group], width: int, title: str) -> Image.Image:
-    """Draw groups of images, each with a heading; beneath each image are its texts, all but the first in a faint colour.
+    """Draw groups of images, each with a heading; beneath each image are its texts, all but the first in faint ink.
 
     `width`: width of an image, pixels; smaller images are enlarged by an integer factor. All images have the same shape
     and number of texts. Groups share a row if there is room.

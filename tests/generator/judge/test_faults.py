@@ -1153,7 +1153,7 @@ def test_a_process_that_is_ended_leaves_the_verdict_of_the_judge(
     while len(processes := multiprocessing.active_children()) < 2:
         time.sleep(0.01)
     processes[0].kill()
-    assert making() == {"all": Reproduced(False, (), "a process that made it was ended")}
+    assert making() == {"all": Reproduced(False, (), "its process ended early")}
 
 
 def test_benchmarks_may_be_made_before_their_world(datasets: Callable[[str], Path], tmp_path: Path) -> None:
