@@ -270,7 +270,7 @@ def _light(image: Image.Image) -> NDArray[np.float64]:
 
 
 def _with_plain(vocabulary: Vocabulary, kind: str) -> Vocabulary:
-    """The family with an extra value of a kind, without texture: gray if textures set colours, else the object's own."""
+    """The family with one more value of a kind, without texture: gray if textures set colours, else as the object."""
     values = vocabulary.attributes[kind]
     covering = any(value.texture and value.texture.colors for value in values.values())
     first = next(value for value in values.values() if value.texture is not None)

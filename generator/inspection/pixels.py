@@ -38,7 +38,7 @@ _TINT = 20.0
 """Maximum difference in a* and b* (CIELAB) between a pixel of a bare floor, far from objects, and that floor's median.
 In 108 draft renders of four families it is at most 10; where a red object stands it is 64."""
 _EDGE = 12.0
-"""Maximum difference of lightness between such a pixel and its surroundings: at most 6 there; letters have over 16."""
+"""Maximum difference of lightness between such a pixel and its surroundings: at most 6 there; letters have ≥ 17."""
 _FLOOR = np.array([8.0, 3.0, 3.0])  # maximum CIELAB difference of a floor from the usual floor: at most 2, 1, 1 there
 _FEWEST_FLOORS = 5
 _LEAST = 12  # minimum number of pixels for a comparison

@@ -219,7 +219,7 @@ def _file_faults(
                 f"the box of an object, expected {LEAST_DECIBELS:.0f} or more",
             )
     elif not same_output(folder, recorded, again.read_bytes()):
-        yield finding("not the same render", f"scene {scene_id}: rendered again, its {folder} differ")
+        yield finding("not the same render", f"scene {scene_id}: rendered again, its output {folder} differs")
 
 
 def decibels(one: Image.Image, other: Image.Image, boxes: Sequence[Box]) -> tuple[float, float]:
