@@ -1,1 +1,1 @@
-"""An independent judge of datasets. It reads only files and shares no code with what wrote them."""
+"""Verifies datasets independently: reads only their files and shares no code with the code that made them."""

@@ -40,7 +40,7 @@ class Candidates:
 
 @dataclass
 class Benchmark:
-    """The tables of a benchmark and what follows from them, computed when first needed.
+    """The tables of a benchmark and the results that follow from them, computed when first needed.
 
     Texts and items are named by their row in their tables, scenes by their index in `scene_ids`.
     """
@@ -83,7 +83,7 @@ class Benchmark:
 
     @cached_property
     def trains(self) -> np.ndarray:
-        """bool per item: whether anything that reads training data would read it, by its protocol or by its split."""
+        """bool per item: whether it is training data by its protocol or by its split."""
         return (self.protocols == TRAIN) | (self.item_split == TRAIN)
 
     @cached_property
@@ -117,8 +117,7 @@ class Benchmark:
 
     @cached_property
     def familiarity(self) -> np.ndarray:
-        """int64 per text: equal numbers for texts that name equally much held-out content; 0 for none, -1 if
-        unreadable."""
+        """int64 per text: equal for texts that name the same amount of held-out content; 0 for none, -1 if unreadable."""
         numbers: dict[Named | None, int] = {None: -1, Named(): 0}
         for named in self.named:
             numbers.setdefault(named, len(numbers) - 1)

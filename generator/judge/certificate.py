@@ -1,4 +1,5 @@
-"""What checks find wrong, and the certificate of a benchmark: its status, the sentence to quote, and what was done."""
+"""Collects the findings of checks and makes a benchmark's certificate: its status, a sentence to quote, and the
+extent of the checks."""
 
 import logging
 import tarfile
@@ -31,7 +32,7 @@ DAMAGE = (
     pa.ArrowException,
     tarfile.TarError,
 )
-"""What reading a file raises when it holds other data than its format has."""
+"""Exceptions that reading a file raises if its data do not fit its format."""
 
 Finding = dict[str, str]
 """`fault`: the kind of fault. `what`: which rows or files show it."""
@@ -43,17 +44,15 @@ def finding(fault: str, what: str) -> Finding:
 
 
 def guarded(found: Iterable[Finding], what: str) -> Iterator[Finding]:
-    """What a check finds. A check that ends over what the files hold proves nothing, so that is a finding too.
+    """Yields the findings of a check. If damaged data stop the check, this is a finding too: nothing is proved.
 
-    `what`: names what is checked.
+    `what`: the name of the check, for that finding.
     """
     try:
         yield from found
     except DAMAGE as error:
         logger.debug(f"the check of {what} ended", exc_info=True)
-        yield finding(
-            "unjudged", f"{what} cannot be judged, since a file holds other data than its format has: {error!r}"
-        )
+        yield finding("unjudged", f"{what} cannot be judged, since the data of a file do not fit its format: {error!r}")
 
 
 class Findings:
@@ -75,7 +74,7 @@ class Findings:
             self.append(found)
 
     def listed(self) -> Iterator[Finding]:
-        """The first findings of each fault, and one more that says how many were not listed."""
+        """The first findings of each fault, then a finding with the number of the unlisted ones."""
         for fault, n in sorted(self.counts.items()):
             yield from self._first[fault]
             if n > _LISTED:
@@ -84,10 +83,10 @@ class Findings:
 
 @dataclass(frozen=True)
 class Images:
-    """What a look at the images of a world found.
+    """The result of checking the images of a world.
 
-    `level`: how many were looked at. `facts`: numbers for the certificate, by name. `sentence`: what was compared,
-    for its sentence; empty at the level of records.
+    `level`: how and how many were checked. `facts`: numbers for the certificate, by name. `sentence`: the comparisons
+    made, for the certificate's sentence; empty at the level of records.
     """
 
     level: Level = Level.RECORDS
@@ -98,21 +97,22 @@ class Images:
 
 @dataclass(frozen=True)
 class Reproduced:
-    """What came of making a benchmark and its world again, to compare the bytes of their files.
+    """The result of making a benchmark and its world again and comparing the bytes of their files.
 
-    `done`: whether both were made again. `reason`: why not.
+    `done`: whether both were made again. `reason`: why they were not.
     """
 
     done: bool = False
     findings: Sequence[Finding] = ()
-    reason: str = "nobody asked for it"
+    reason: str = "it was not requested"
 
 
 Examine = Callable[[Path, Mapping[str, tuple[str, ...]]], Images]
-"""Looks at images of the dataset in a folder. The scenes are given by id, each with its split in every benchmark."""
+"""Checks images of the dataset in a folder. The mapping gives each scene's split in every benchmark, by scene_id."""
 
 Reproduce = Callable[[Path, Sequence[str]], Callable[[], Mapping[str, Reproduced]]]
-"""Begins to make some benchmarks of the dataset in a folder again, and their world; what it returns waits for them."""
+"""Starts to make benchmarks of the dataset in a folder again, and their world. Returns a function that waits for the
+results."""
 
 
 def certificate(
@@ -125,11 +125,11 @@ def certificate(
     manifests: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The certificate, ready for JSON: `status` (one of STATUSES), `level`, `reproduced`, `sentence`, `findings`
-    ({fault, what}), `faults` (numbers by fault), `declared_leaks`, `counts`, `images` (what the look at images
-    counted), and the digests `world` and `benchmark`.
+    ({fault, what}), `faults` (numbers by fault), `declared_leaks`, `counts`, `images` (the numbers of `Images.facts`),
+    and the digests `world` and `benchmark`.
 
-    `tables`: those that could be read. `world`: digest of the world that was judged. `manifests`: SHA-256 of the
-    manifests of world and benchmark, whose claims no other digest covers.
+    `tables`: the readable tables. `world`: digest of the judged world. `manifests`: SHA-256 of the manifests of world
+    and benchmark, whose claims no other digest covers.
 
     """
     declared = [str(leak) for leak in manifest.get("declared_leaks", [])]
@@ -165,7 +165,7 @@ def _proven(manifest: Mapping[str, Any], declared: list[str], counts: Mapping[st
     exposed = "training negatives may name what is held out, " if manifest.get("exposed_negatives") else ""
     but = " but in asymmetric splits" if {*ASYMMETRIC} & {*manifest.get("scenes", ())} else ""
     symmetric = "" if manifest.get("equal_familiarity") is False else f"familiarity symmetric{but}, "
-    strange = f"the design '{manifest.get('design')}' in its author's words, "
+    strange = f"the design '{manifest.get('design')}' as its author describes it, "
     return (
         f"{counts['scenes']:,} scenes, {counts['texts']:,} texts and {counts['items']:,} items have {leak}; every "
         "positive is true, every negative false, "

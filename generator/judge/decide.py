@@ -6,10 +6,10 @@ from generator.judge.geometry import Decided, SceneGeometry
 from generator.judge.meaning import Link, Meaning
 
 Tie = tuple[tuple[int, ...], list, list]
-"""A relation between two mentions: their places, the objects that fit the second for each first, and vice versa.
-Between three: the objects that fit the third for each first and each second, and nothing more."""
+"""A relation between mentions: (indices of the mentions, fitting second objects by first, fitting first objects by
+second). With three mentions: (indices, fitting third objects by first and second, an empty list)."""
 Partners = list[list[tuple[int, list]]]
-"""For each mention the others of its relations of two, and the objects that these may have for each of its own."""
+"""For each mention and each of its relations of two: the other mention, and its possible objects by own object."""
 
 
 def decide(meaning: Meaning, shown: SceneGeometry) -> bool | None:
@@ -48,7 +48,7 @@ def _stated(meaning: Meaning, shown: SceneGeometry) -> bool | None:
 
 
 def _counted(found: int, count: int) -> bool | None:
-    """Rule 5: "no cube" or "two cubes" when `found` objects fit. More than a count of two or more is undecided."""
+    """Rule 5: "no cube" or "two cubes" when `found` objects fit. Undecided if count ≥ 2 and found > count."""
     if found == count:
         return True
     return None if count and found > count else False
@@ -125,7 +125,7 @@ def _bits(mask: int) -> Iterator[int]:
 
 
 def _matching(domains: list[int]) -> bool:
-    """Whether each mention can have a different object of its domain (augmenting paths)."""
+    """Whether the mentions can be assigned distinct objects of their domains (augmenting paths)."""
     if len(domains) == 2:
         first, second = domains
         return bool(first and second and (first | second).bit_count() > 1)
@@ -134,7 +134,7 @@ def _matching(domains: list[int]) -> bool:
 
 
 def _placed(domains: list[int], owner: dict[int, int], mention: int, tried: list[int]) -> bool:
-    """Whether a mention can have an object of its own; those that have one already move if that makes room."""
+    """Whether a mention can be assigned an object that no other has. Earlier mentions are reassigned if needed."""
     for i in _bits(domains[mention]):
         if not tried[0] >> i & 1:
             tried[0] |= 1 << i
@@ -145,7 +145,7 @@ def _placed(domains: list[int], owner: dict[int, int], mention: int, tried: list
 
 
 def _possible(domains: list[int], ties: list[Tie]) -> bool:
-    """Whether each mention can have a different object of its domain so that every relation fits."""
+    """Whether the mentions can be assigned distinct objects of their domains such that every relation fits."""
     if not _matching(domains):
         return False
     if len(domains) == 2 and len(ties) == 1:
@@ -161,9 +161,9 @@ def _possible(domains: list[int], ties: list[Tie]) -> bool:
 
 
 def _search(domains: list[int], left: set[int], partners: Partners, of_three: list[Tie]) -> bool:
-    """Assign the remaining mentions, the one with the fewest objects first. Each choice narrows the other domains.
+    """Assign the remaining mentions, the smallest domain first. Each choice narrows the other domains.
 
-    Relations of three are decided when all is assigned.
+    Relations of three are decided after all mentions are assigned.
     """
     if not left:
         chosen = [mask.bit_length() - 1 for mask in domains]

@@ -5,15 +5,15 @@ from typing import Any, NamedTuple
 
 Pair = tuple[str, str]
 Link = tuple[Any, ...]
-"""A relation: index of the subject's mention, name, index of the object's, whether it is asserted (not denied); then
-the index of the third, for a relation of three objects."""
+"""A relation (subject, name, object, asserted); with three objects, the third comes last. Objects are indices of
+mentions; `asserted` is False if the relation is denied."""
 
 
 class Thing(NamedTuple):
     """A mentioned object.
 
-    `category`: None for "object". `attributes`: (kind, value) in order of kind. `without`: a (kind, value) that is
-    denied of it. `number`: how many of them, 0 for "no cube".
+    `category`: None for "object". `attributes`: (kind, value) in order of kind. `without`: a (kind, value) that the
+    text denies of it. `number`: the count, 0 for "no cube".
     """
 
     category: str | None
@@ -25,7 +25,7 @@ class Thing(NamedTuple):
 class Meaning(NamedTuple):
     """What a text asserts: mentioned objects in order of first mention, relations in order.
 
-    `denied`: whether the whole is denied ("It is not true that …"). `environment`: its name, if the text names one.
+    `denied`: whether the whole text is denied ("It is not true that …"). `environment`: its name, if the text has one.
     """
 
     things: tuple[Thing, ...]

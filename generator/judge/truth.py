@@ -1,5 +1,5 @@
-"""Checks that texts can be read, the truth of every candidate from its words and the recorded poses, and retrieval
-pools: the texts of a pool that are true of an item's scene are those that are listed."""
+"""Checks that texts can be read, that each candidate's truth follows from its words and the recorded poses, and that
+each retrieval item lists exactly the texts of its pool that are true of its scene."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ def text_findings(benchmark: Benchmark) -> Iterator[Finding]:
 
 
 def truth_findings(benchmark: Benchmark) -> Iterator[Finding]:
-    """True texts that are false of their scene, false texts that are true of it, and undecided ones."""
+    """Texts listed as true that are false of their scene, texts listed as false that are true, and undecided texts."""
     rows, verdicts = benchmark.candidates, benchmark.verdicts
     right = (verdicts == np.where(rows.truth, TRUE, FALSE)) | (verdicts == UNREADABLE)
     missing = (rows.item < 0) | (rows.scene < 0) | (rows.text < 0)
@@ -83,7 +83,7 @@ def pool_findings(benchmark: Benchmark) -> Iterator[Finding]:
 
 
 def _listed(benchmark: Benchmark, items: np.ndarray) -> tuple[dict[int, int], dict[int, set[int]]]:
-    """The scene of each item, and the texts that are listed as true."""
+    """The scene of each item, and the texts that are listed as true of it."""
     rows = benchmark.candidates
     scenes: dict[int, int] = {}
     listed: dict[int, set[int]] = defaultdict(set)
@@ -110,7 +110,7 @@ def _item_findings(
 
 
 class Pool:
-    """The texts of a pool. Texts that assert an object that a scene lacks are false, and are skipped quickly."""
+    """The texts of a pool. A text that asserts an object that the scene lacks is false and is skipped quickly."""
 
     def __init__(self, texts: list[tuple[int, Meaning]]):
         self.texts = texts
@@ -123,7 +123,7 @@ class Pool:
             self.needed[row, : len(things)] = [number[thing] for thing in things]
 
     def decided(self, shown: SceneGeometry) -> tuple[set[int], set[int]]:
-        """The texts that are true of a scene, and the undecided ones."""
+        """The texts that are true of a scene, and the undecided texts."""
         there = np.array([*(shown.fitting(thing) > 0 for thing in self.things), True])
         true: set[int] = set()
         undecided: set[int] = set()

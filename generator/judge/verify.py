@@ -1,7 +1,7 @@
 """Verify a dataset from its files alone and write certificates.
 
-A check takes a Benchmark and yields what it finds wrong; to add one, add it to CHECKS. Nothing here imports the code
-that plans, splits or writes captions (a contract in pyproject.toml).
+A check takes a Benchmark and yields findings; to add a check, add it to CHECKS. Nothing here imports the code that
+plans, splits or writes captions (a contract in pyproject.toml).
 """
 
 import gc
@@ -60,16 +60,16 @@ CHECKS: tuple[Callable[[Benchmark], Iterator[Finding]], ...] = (
     text_findings,  # every text has one reading
     split_findings,  # scenes are in the splits that the holdout gives them
     image_findings,  # an image shows one scene
-    class_findings,  # class lists (design gzsl): labels are of the list of their split
+    class_findings,  # class lists (design gzsl): scenes show labels of their split's list
     item_findings,  # items are in their scenes' split and have a true text
-    training_findings,  # training data are those of split train, by every reading
+    training_findings,  # protocol, split and scenes agree on the training data
     leak_findings,  # training neither shows nor names what is held out
     undeclared_findings,  # deviations from a clean benchmark are declared
     truth_findings,  # true texts are true, false texts are false
-    compound_findings,  # captions of unseen compounds name one
-    word_findings,  # foils name what training shows, where that is said
+    compound_findings,  # captions of unseen compounds name held-out content
+    word_findings,  # foils name only words that training shows, if the manifest declares it
     symmetry_findings,  # true and false texts of an item are equally familiar
-    asymmetry_findings,  # in asymmetric splits one of them names what is held out, the other nothing
+    asymmetry_findings,  # in asymmetric splits either the true or the false texts name held-out content
     pool_findings,  # pools list all their true texts
 )
 
@@ -83,10 +83,10 @@ def verify_dataset(
 ) -> dict[str, dict[str, Any]]:
     """Verify the benchmark `name`, or all of them, and write each certificate to its benchmark's verify.json.
 
-    `examine`: looks at images; None stays at the level of records. `reproduce`: makes everything but images again;
-    None leaves it to the judge alone. Returns the certificates by benchmark name (certificate.py); where the folder or
-    its URL cannot be written, they are returned all the same. Raises UserError if there is no dataset, no finished
-    world or no benchmark, and if a file of it is a link, a pipe or a device.
+    `examine`: checks images; None stays at the level of records. `reproduce`: makes everything except images again;
+    None skips this. Returns the certificates by benchmark name (certificate.py), even if the folder or its URL cannot
+    be written. Raises UserError if there is no dataset, no finished world or no benchmark, or if one of its files is a
+    link, a pipe or a device.
     """
     check_own_files(root)
     fetch(root)
@@ -128,7 +128,7 @@ def verify_dataset(
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Without the collector of cycles: the meanings of a million texts have none, and it would walk them often."""
+    """Disable cyclic garbage collection: the meanings of a million texts have no cycles, and scans of them are slow."""
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -139,7 +139,7 @@ def _uncollected() -> Iterator[None]:
 
 
 def _write(root: Path, name: str, data: dict[str, Any]) -> None:
-    """Write a certificate, or warn where the folder or its URL cannot be written: the verdict counts without it."""
+    """Write a certificate. Only warns if the folder or its URL cannot be written: the verdict is valid without it."""
     try:
         write_json(root / "benchmarks" / name / "verify.json", data)
         publish(root)
@@ -150,14 +150,14 @@ def _write(root: Path, name: str, data: dict[str, Any]) -> None:
 
 
 def _splits(world: World, benchmarks: list[Benchmark | None]) -> dict[str, tuple[str, ...]]:
-    """The split of every readable scene in each of the benchmarks, empty where it is in none."""
+    """The split of every readable scene in each of the benchmarks; empty if it is in no split."""
     of = [one.split_of if one else {} for one in benchmarks]
     return {scene_id: tuple(each.get(scene_id) or "" for each in of) for scene_id in world.shown}
 
 
 def _opened(world: World, folder: Path) -> tuple[Findings, dict[str, Any], dict[str, pa.Table], Benchmark | None]:
-    """What is wrong with the files of a benchmark, its manifest, the tables that can be read, and the benchmark if it
-    can be judged."""
+    """Open a benchmark. Returns the findings about its files, its manifest, its readable tables, and the Benchmark, or
+    None if it cannot be judged."""
     manifest, findings = read_json(folder / "manifest.json", BenchmarkManifest), Findings()
     findings.add(file_faults(folder, manifest.get("sums"), images=False, progress=world.progress))
     tables: dict[str, pa.Table] = {}

@@ -1,4 +1,4 @@
-"""The world that a judged benchmark lies over: its files and its scenes, each judged once."""
+"""Judges the world of a benchmark: its files and its scenes, each once."""
 
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -26,7 +26,7 @@ from generator.judge.held_out import facts
 class World:
     """A world and its findings. Several benchmarks over it share one World.
 
-    `shown`: the scenes that could be read, by scene_id. `vocabulary`: TOML. `digest`: as the manifest has it.
+    `shown`: the readable scenes, by scene_id. `vocabulary`: TOML. `digest`: of SHA256SUMS, from the manifest.
     """
 
     def __init__(self, folder: Path, progress: Progress = SILENT):
@@ -55,7 +55,7 @@ class World:
 
     @cached_property
     def _packed(self) -> dict[str, str]:
-        """SHA-256 of the files in tars, by path; none where packed.parquet is missing, or cannot be read."""
+        """SHA-256 of the files in tars, by path; empty if packed.parquet is missing or cannot be read."""
         try:
             table = read_table(self.folder / "packed.parquet", columns=["path", "sha256"])
             return dict(zip(table["path"].to_pylist(), table["sha256"].to_pylist(), strict=True))
@@ -64,14 +64,14 @@ class World:
 
     @cached_property
     def image_digests(self) -> dict[str, str]:
-        """SHA-256 of the image of each scene, as SHA256SUMS or packed.parquet has it."""
+        """SHA-256 of the image of each scene, from SHA256SUMS or packed.parquet."""
         sums = read_sums(self.folder) if (self.folder / SUMS).exists() else {}
         digests = {**sums, **self._packed}
         paths = {scene_id: f"images/{scene_id}.png" for scene_id in self.shown}
         return {scene_id: digests[path] for scene_id, path in paths.items() if path in digests}
 
     def _read(self, table: pa.Table) -> Iterator[Finding]:
-        """Read some rows of the scenes table. Yields what is wrong with their records."""
+        """Read some rows of the scenes table. Yields the faults of their records."""
         ids = table["scene_id"].to_pylist()
         for row in table.select(["scene_id", "scene", "objects", "relations"]).to_pylist():
             scene_id, record = row["scene_id"], row["scene"]
@@ -94,7 +94,7 @@ class World:
 
 
 def _packed_faults(folder: Path, packed: dict[str, str], size: Size | None) -> Iterator[Finding]:
-    """Files in tars that are not where packed.parquet says, and images that are not as they should be."""
+    """Files in tars that do not match packed.parquet, and images in tars that are damaged."""
     files = Files(folder) if packed else None
     for path in packed:
         try:
@@ -115,17 +115,17 @@ def _record_faults(shown: SceneGeometry) -> Iterator[str]:
 
 
 def _column_faults(shown: SceneGeometry, row: Mapping[str, Any]) -> Iterator[str]:
-    """Columns that do not say what the record says."""
+    """Columns that contradict the record."""
     listed = [(each["category"], sorted(each["attributes"])) for each in row["objects"]]
     if listed != [(category, sorted(values.items())) for category, values in shown.objects]:
-        yield "the column objects lists others than its record"
+        yield "the column objects differs from its record"
     related = sorted((each["subject"], each["relation"], each["object"]) for each in row["relations"])
     if related != sorted(facts(shown)):
-        yield "the column relations lists others than those that hold by its record"
+        yield "the column relations differs from the relations that hold by its record"
 
 
 def _measure_faults(table: pa.Table) -> Iterator[tuple[int, str]]:
-    """Objects with a box outside the image, or a visible share outside 0 to 1, as (row, what)."""
+    """Objects with a box outside the image, or a visible share outside 0 to 1, as (row, fault)."""
     lists = table["objects"].combine_chunks()
     rows, fields = pc.list_parent_indices(lists).to_pylist(), pc.list_flatten(lists)
     widths, heights = (np.array(table[name].to_pylist(), float)[rows] for name in ("width", "height"))
@@ -133,14 +133,14 @@ def _measure_faults(table: pa.Table) -> Iterator[tuple[int, str]]:
     left, top, right, bottom = boxes.T
     inside = (left >= 0) & (top >= 0) & (left < right) & (top < bottom) & (right <= widths) & (bottom <= heights)
     for n in np.flatnonzero(~inside).tolist():
-        yield rows[n], f"an object has the box {boxes[n].astype(int).tolist()}, which is none within the image"
+        yield rows[n], f"an object has the box {boxes[n].astype(int).tolist()}, which is not a box within the image"
     shares = np.array(pc.struct_field(fields, "visible_fraction").to_pylist(), float)
     for n in np.flatnonzero(~((shares >= 0) & (shares <= 1))).tolist():
-        yield rows[n], f"an object is listed as visible by {shares[n]}, not by a share from 0 to 1"
+        yield rows[n], f"an object has the visible fraction {shares[n]}, expected 0 to 1"
 
 
 def _terms(vocabulary: str) -> Terms:
-    """The terms of a vocabulary. Raises UserError if it is of another form: nothing can be judged then."""
+    """The terms of a vocabulary. Raises UserError if it is malformed: then nothing can be judged."""
     try:
         return Terms.of(vocabulary)
     except UserError:

@@ -91,7 +91,7 @@ def test_what_all_images_of_a_split_share_is_found() -> None:
         counts.add(str(i), split, noise + pattern * (split == ("unseen",)))
     assert list(honest.findings()) == []
     (found,) = counts.findings()
-    assert "the same in images of the split unseen" in found["what"]
+    assert "images of the split unseen differ from new renders in the same way" in found["what"]
 
 
 @pytest.mark.parametrize("changed", [{"samples": 10**9}, {"samples": 1, "denoise": ""}, {"name": "best"}])

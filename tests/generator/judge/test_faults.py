@@ -607,14 +607,14 @@ def an_object_with_a_flat_top_has_no_size(data: Planted) -> Fault:
 def the_table_lists_other_objects(data: Planted) -> Fault:
     row = data.scenes[0]
     data.choose(row["objects"])["attributes"] = [("color", "red")]
-    return "wrong record", f"scene {row['scene_id']}: the column objects lists others than its record"
+    return "wrong record", f"scene {row['scene_id']}: the column objects differs from its record"
 
 
 @fault(RELATIONS)
 def the_table_lists_no_relations(data: Planted) -> Fault:
     row = data.scenes[0]
     row["relations"] = []
-    return "wrong record", f"scene {row['scene_id']}: the column relations lists others than those that hold"
+    return "wrong record", f"scene {row['scene_id']}: the column relations differs from the relations that hold"
 
 
 @fault()
@@ -847,10 +847,10 @@ ALWAYS: dict[tuple[tuple[str, str], str, str], Changes] = {
     (ALL, "undeclared leak", "training negatives may name what is held out"): {
         "exposed negatives are allowed and not declared": lambda data: data.manifest.update(exposed_negatives=True),
     },
-    (ALL, "wrong record", "an object has the box [0, 0, 640, 48], which is none within the image"): {
+    (ALL, "wrong record", "an object has the box [0, 0, 640, 48], which is not a box within the image"): {
         "a box lies outside the image": lambda data: data.scenes[0]["objects"][0].update(amodal_box=[0, 0, 640, 48]),
     },
-    (ALL, "wrong record", "an object is listed as visible by 1.5"): {
+    (ALL, "wrong record", "an object has the visible fraction 1.5, expected 0 to 1"): {
         "more is visible than there is": lambda data: data.scenes[0]["objects"][0].update(visible_fraction=1.5),
     },
     **{

@@ -92,7 +92,7 @@ def test_a_check_that_ends_over_the_files_is_a_finding_and_keeps_what_it_found()
         finding("leak", "a"),
         finding(
             "unjudged",
-            "pools cannot be judged, since a file holds other data than its format has: KeyError('category')",
+            "pools cannot be judged, since the data of a file do not fit its format: KeyError('category')",
         ),
     ]
 
@@ -110,11 +110,11 @@ TABLES = {"splits": pa.table({"split": ["train", None]}), "items": pa.table({"pr
             "as declared",
             "training negatives may name what is held out",
         ),
-        ({"design": "mine"}, "clean", "the design 'mine' in its author's words"),
+        ({"design": "mine"}, "clean", "the design 'mine' as its author describes it"),
         (
             {},
             "clean",
-            "every file whole; not made again, since nobody asked for it; at the level of records: no pixel was "
+            "every file whole; not made again, since it was not requested; at the level of records: no pixel was "
             "compared.",
         ),
     ],
