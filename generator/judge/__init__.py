@@ -1,1 +1,1 @@
-"""Verifies datasets independently: reads only their files and shares no code with the code that made them."""
+"""Verifies datasets independently: reads only their files, without the code that plans, splits or writes captions."""

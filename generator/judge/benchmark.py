@@ -117,7 +117,7 @@ class Benchmark:
 
     @cached_property
     def familiarity(self) -> np.ndarray:
-        """int64 per text: equal for texts that name the same amount of held-out content; 0 for none, -1 if unreadable."""
+        """int64 per text: equal for texts that name equally much held-out content; 0 for none, -1 if unreadable."""
         numbers: dict[Named | None, int] = {None: -1, Named(): 0}
         for named in self.named:
             numbers.setdefault(named, len(numbers) - 1)

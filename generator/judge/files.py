@@ -1,6 +1,6 @@
-"""Checks that files are whole and reads tables as far as possible.
+"""Checks that files are whole, and reads tables as far as possible.
 
-The header of an image is read before anything is decompressed, so that a file of a few bytes cannot fill the memory.
+The header of an image is read before decompression, so that a tiny file cannot fill the memory.
 """
 
 import io
@@ -28,7 +28,7 @@ _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _MODES = {"images": (2, "RGB"), "masks": (0, "grayscale")}  # PNG's colour type, and its name
 _PIXELS = b"IHDR", b"IDAT", b"IEND"
 
-# Columns of tables: optional ones, ones that may not be empty, and all that are read.
+# Columns of tables: optional columns, columns without empty cells, and all columns that are read.
 _OPTIONAL = frozenset({"kind"})
 _FILLED = frozenset({"scene_id", "text_id", "text", "item_id", "slot", "truth"})
 _JUDGED = _FILLED | {
@@ -48,15 +48,14 @@ _JUDGED = _FILLED | {
 def file_faults(
     folder: Path, digest: str | None, images: bool, progress: Progress = SILENT, size: Size | None = None
 ) -> Iterator[Finding]:
-    """Files of a component that are missing, changed or not listed in SHA256SUMS, and images that are not as they
-    should be.
+    """Files of a component that are missing, changed or not listed in SHA256SUMS, and damaged images.
 
-    `digest`: of SHA256SUMS, as the manifest has it. `images`: whether PNG files are decoded too. `size`: width and
+    `digest`: of SHA256SUMS, from the manifest. `images`: whether to decode PNG files too. `size`: expected width and
     height of the images, if known.
 
     """
     if not (folder / SUMS).exists() or sha256(folder / SUMS) != digest:
-        yield finding("damaged file", f"{folder.name}/{SUMS} is not the one that the manifest names")
+        yield finding("damaged file", f"{folder.name}/{SUMS} does not match its digest in the manifest")
     sums = read_sums(folder) if (folder / SUMS).exists() else {}
     for name, expected in progress.each(sums.items(), f"files of {folder.name}", len(sums)):
         try:
@@ -94,8 +93,8 @@ def readable_table(path: Path, schema: pa.Schema, report: Report) -> pa.Table | 
 def _parts(path: Path, schema: pa.Schema, rows: int) -> Iterator[pa.Table]:
     """The judged columns of a table, `rows` rows at a time; the first part is empty.
 
-    Raises one of DAMAGE if the table cannot be read, lacks a column or has another one, or has an empty cell where
-    none is allowed.
+    Raises one of DAMAGE if the table cannot be read, lacks a column, or has an unknown column or a forbidden empty
+    cell.
     """
     there = read_schema(path)
     if there.metadata or any(field.metadata for field in there):
@@ -119,7 +118,7 @@ def _parts(path: Path, schema: pa.Schema, rows: int) -> Iterator[pa.Table]:
 
 
 def readable_parts(path: Path, schema: pa.Schema, rows: int, report: Report) -> Iterator[pa.Table]:
-    """The judged columns of a table, `rows` rows at a time; reports a finding where it cannot be read further."""
+    """The judged columns of a table, `rows` rows at a time; reports a finding and stops if it cannot be read further."""
     try:
         yield from _parts(path, schema, rows)
     except DAMAGE as error:
@@ -162,10 +161,10 @@ def readable_toml(path: Path) -> str:
 
 
 def image_fault(data: bytes, path: str = "", size: Size | None = None) -> str | None:
-    """What is wrong with the bytes of a PNG file; None if nothing is.
+    """The fault of the bytes of a PNG file; None if there is none.
 
-    `path`: within the world, such as images/000017.png; images are 8-bit RGB, masks 8-bit grayscale. `size`:
-    expected width and height in pixels. Neither is checked where it is not given.
+    `path`: within the world, such as images/000017.png; images must be 8-bit RGB, masks 8-bit grayscale. `size`:
+    expected width and height in pixels. Each is checked only if it is given.
     """
     try:
         parts, chunks = list(_chunks(data)), dict[bytes, bytes]()
@@ -178,7 +177,7 @@ def image_fault(data: bytes, path: str = "", size: Size | None = None) -> str | 
 
 
 def _chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Name and content of each chunk. Raises ValueError if the file is cut short, or goes on after its end."""
+    """Name and content of each chunk. Raises ValueError if the file is cut short, or continues after its end."""
     if not data.startswith(_SIGNATURE):
         raise ValueError("it is no PNG file")
     at = len(_SIGNATURE)
@@ -212,15 +211,15 @@ def _metadata(chunks: dict[bytes, bytes]) -> str | None:
 
 
 def _cuts_fault(parts: Sequence[tuple[bytes, bytes]]) -> str | None:
-    """Pixels cut into parts of sizes that say something: writers fill a buffer, and the last part has the rest."""
+    """Sizes of pixel chunks that could hide a message. Writers fill a buffer: all chunks but the last are equal."""
     sizes = [len(content) for name, content in parts if name == b"IDAT"]
     if 0 in sizes or len(set(sizes[:-1])) > 1 or sizes[-1] > sizes[0]:
-        return "has its pixels in parts of strange sizes"
+        return "has its pixels in chunks of unusual sizes"
     return None
 
 
 def _pixels_fault(data: bytes, chunks: dict[bytes, bytes]) -> str | None:
-    """Pixels that do not decode, other bytes hidden behind them, or filters of rows that Pillow would not choose."""
+    """Pixels that do not decode, bytes hidden behind them, or row filters that Pillow would not choose."""
     image = read_png(data)
     bits = image.width * len(image.getbands()) * chunks[b"IHDR"][8]
     rows = image.height * (1 + (bits + 7) // 8)  # each row follows a byte that names its filter
@@ -231,5 +230,5 @@ def _pixels_fault(data: bytes, chunks: dict[bytes, bytes]) -> str | None:
     again = io.BytesIO()
     image.save(again, "PNG", compress_level=1)
     if zlib.decompress(b"".join(content for name, content in _chunks(again.getvalue()) if name == b"IDAT")) != pixels:
-        return "has rows with filters that nobody chose for their pixels"
+        return "has row filters that Pillow would not choose for these pixels"
     return None

@@ -17,15 +17,15 @@ from generator.judge.meaning import Pair, Thing
 CONTACT = 0.001
 """Largest gap in metres between an object's foot and the flat top on which it rests."""
 Masks = list[int]
-"""For each object of a scene, a set of its objects as bits."""
+"""For each object of a scene, a set of the scene's objects as bits."""
 
 
 class Decided(NamedTuple):
     """Whether a relation, or its denial, holds between the objects of a scene.
 
     `sure[i]`: the objects j for which "i is REL j" is true. `open[i]`: those for which it is not false. `sure_of[j]`,
-    `open_of[j]`: the same, by the second object. For a relation of three objects `sure[i][j]` and `open[i][j]` are the
-    third ones, and the other two are empty.
+    `open_of[j]`: the same, by the second object. For a relation of three objects, `sure[i][j]` and `open[i][j]` are the
+    sets of third objects, and `sure_of` and `open_of` are empty.
     """
 
     sure: list
@@ -45,9 +45,9 @@ class Relation(NamedTuple):
 class Terms:
     """What a vocabulary says about scenes.
 
-    `category`: its word for categories. `relations`: by name, each one of `RULES`. `tops`: (height, radius) of the
-    flat top of a category; `scales`: of a (kind, value); their products are metres. `met`: objects seen so far, so
-    that equal ones are held in memory once.
+    `category`: its word for categories. `relations`: by name, all in `RULES`. `tops`: by category, (height, radius) of
+    its flat top before scaling. `scales`: by (kind, value). A top times a scale is in metres. `met`: cache of the
+    objects seen so far, so that equal objects share memory.
     """
 
     category: str
@@ -90,7 +90,7 @@ class Terms:
         height, radius = self.tops[category]
         scale = next((self.scales[pair] for pair in values.items() if pair in self.scales), None)
         if scale is None:
-            raise ValueError(f"its {category} has no scale that the vocabulary has")
+            raise ValueError(f"its {category} has no value with a scale")
         return height * scale, radius * scale
 
 
@@ -127,7 +127,7 @@ class SceneGeometry:
         return (1 << len(self.objects)) - 1
 
     def fitting(self, thing: Thing) -> int:
-        """The objects that fit a mention, whatever its number, as bits."""
+        """The objects that fit a mention, as bits. Ignores the mention's count."""
         found = self._fitting.get(thing)
         if found is None:
             having = self._traits()
@@ -148,7 +148,7 @@ class SceneGeometry:
         return self._having
 
     def decided(self, relation: str, holds: bool) -> Decided:
-        """Where a relation holds, or its denial if `holds` is false."""
+        """Between which objects a relation holds, or its denial if `holds` is false."""
         found = self._decided.get((relation, holds))
         if found is None:
             found = self._decided[relation, holds] = self._relation(relation) if holds else self._denial(relation)
@@ -176,8 +176,8 @@ class SceneGeometry:
         return Decided((sure * bits).sum(2).tolist(), (open_ * bits).sum(2).tolist(), [], [])
 
     def margins(self, name: str) -> list:
-        """Signed margins of a relation in metres, to the micrometre (docs/vocabularies.md), by the first object, the
-        second and, where it has one, the third."""
+        """Signed margins of a relation in metres, rounded to micrometres (docs/vocabularies.md), by first, second and,
+        if there is one, third object."""
         rule, relation = RULES[name], self.terms.relations[name]
         if rule.arity not in self._grids:
             columns, axes = np.array(self.stands()).reshape(-1, 5).T, np.eye(rule.arity, dtype=int)
@@ -187,8 +187,8 @@ class SceneGeometry:
         return margins
 
     def resting(self, upper: int, lower: int) -> float:
-        """How far inside the rim of the lower object's flat top the upper one stands, in metres; at most 0 if it does
-        not."""
+        """How far inside the rim of the lower object's flat top the upper object stands, in metres; ≤ 0 if it does not
+        rest there."""
         stands = self.stands()
         return float(_resting(stands[upper], stands[lower]))
 
@@ -231,11 +231,11 @@ def _resting(upper: Stand, lower: Stand) -> Any:
 
 
 class Rule(NamedTuple):
-    """What decides a relation (docs/vocabularies.md, "Rules of space").
+    """The rule that decides a relation (docs/vocabularies.md, "Rules of space").
 
-    `margin`: the signed metres by which it holds of as many objects as its `arity`, 2 or 3; its last argument is the
-    relation's distance. `opposite`: what cannot hold together with it. `converse`: what the second object is to the
-    first.
+    `margin`: a function of `arity` (2 or 3) objects and the relation's distance that returns the signed margin in
+    metres. `opposite`: the relation that cannot hold together with this relation. `converse`: the same relation seen
+    from the second object.
     """
 
     margin: Callable[..., Any]
@@ -276,9 +276,9 @@ def read_scene(record: str, terms: Terms) -> SceneGeometry:
 
 
 def _sight(camera: dict[str, Any]) -> tuple[float, float]:
-    """The unit vector on the ground in which a camera looks."""
+    """The viewing direction of a camera on the ground, a unit vector."""
     (x, y, _), (target_x, target_y, _) = camera["position"], camera["target"]
     length = math.hypot(target_x - x, target_y - y)
     if not (0.0 < length < math.inf):
-        raise ValueError("its camera looks straight down, so that left and front mean nothing")
+        raise ValueError("its camera looks straight down, so left and front are undefined")
     return (target_x - x) / length, (target_y - y) / length

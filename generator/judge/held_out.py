@@ -1,4 +1,4 @@
-"""The holdout of a benchmark, read from holdout.json: what a scene shows of it and what a text names of it."""
+"""Reads a benchmark's holdout (holdout.json), and finds the held-out content that scenes show and texts name."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -17,14 +17,14 @@ Fact = tuple[int, str, int]
 CLASSES = "gzsl"
 """The design that holds out class lists."""
 ASYMMETRIC = ("asymmetric_seen", "asymmetric_unseen")
-"""The splits that share groups: in one the true texts name nothing held out, in the other the false ones."""
+"""Splits that share groups: in the first the true texts name nothing held out, in the second the false texts."""
 DESIGNS = ("bindsplit", "coverage", "systematicity", CLASSES)
-"""The designs that the judge knows. Benchmarks of others, which users may add, are judged by what they hold out."""
+"""The designs that the judge knows. Benchmarks of user-defined designs are judged by their held-out content."""
 
 
 class Named(NamedTuple):
-    """How much held-out content a text names: mentions of held-out bindings, held-out triples, and whether any absent
-    atom."""
+    """How much held-out content a text names: numbers of held-out bindings and triples; `absent`: whether it names an
+    atom that training lacks."""
 
     bindings: int = 0
     triples: int = 0
@@ -36,10 +36,10 @@ class HeldOut:
     """A holdout.
 
     `kind`, `category`: the tested attribute kind and the vocabulary's word for categories. `bindings`: held-out (value,
-    object) pairs. `listed`: held-out (subject, relation, object) triples as listed; `triples`: these and all that the
-    vocabulary makes equivalent. `values`, `objects`: atoms that training lacks altogether. `labels`: class lists of the
-    design gzsl, by list. `converses`: of each relation. `asymmetric`: whether there are splits in which a true text
-    names something held out and its foil nothing, or the reverse.
+    object) pairs. `listed`: held-out (subject, relation, object) triples as listed; `triples`: their closure under
+    converses and opposites. `values`, `objects`: atoms that training lacks entirely. `labels`: class lists of the
+    design gzsl, by name of the list. `converses`: the converse of each relation. `asymmetric`: whether there are splits
+    in which either only the true text or only its foil names something held out.
     """
 
     kind: str
@@ -94,8 +94,8 @@ class HeldOut:
         return [(values[self.kind], category) for category, values in shown.objects if self.kind in values]
 
     def uneven(self, shown: SceneGeometry) -> bool:
-        """Whether two objects could exchange their values so that of them and the two that this makes, only one pair
-        shows something held out."""
+        """Whether exchanging the values of some two objects decides whether the two show a held-out binding: they do
+        either before or after, not both."""
         for (value, thing), (other_value, other) in combinations(self.bindings_of(shown), 2):
             own = not {(value, thing), (other_value, other)}.isdisjoint(self.bindings)
             if own == {(other_value, thing), (value, other)}.isdisjoint(self.bindings):
@@ -174,7 +174,7 @@ def facts(shown: SceneGeometry) -> list[Fact]:
 
 
 def _closed(listed: frozenset[Triple], converses: Mapping[str, str], opposites: Mapping[str, str]) -> frozenset[Triple]:
-    """The triples, their converses, and the same for opposite relations, until nothing new follows."""
+    """The closure of the triples under converse and opposite relations."""
     found: set[Triple] = set()
     waiting = sorted(listed)
     while waiting:

@@ -1,5 +1,5 @@
-"""Checks what is named of what is held out: training shows and names nothing of it, or the manifest declares it; the
-true and the false texts of an evaluation item name equally much."""
+"""Checks leaks and familiarity: training neither shows nor names held-out content unless the manifest declares it, and
+the true and the false texts of an evaluation item name equally much of it."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ def leak_findings(benchmark: Benchmark) -> Iterator[Finding]:
     triple without its converse. Arrangements that the manifest declares to be in two class lists are excepted."""
     held_out = benchmark.held_out
     for triple in sorted(held_out.triples - held_out.listed):
-        yield finding("open holdout", f"holdout.json lacks {' '.join(triple)}, which is held out with what it lists")
+        yield finding("open holdout", f"holdout.json lacks {' '.join(triple)}, which follows from a triple it lists")
     excepted = shared_triples(benchmark)
     for scene_id, split in benchmark.split_of.items():
         if split == "train" and scene_id in benchmark.world.shown:
@@ -70,8 +70,8 @@ def undeclared_findings(benchmark: Benchmark) -> Iterator[Finding]:
 
 
 def compound_findings(benchmark: Benchmark) -> Iterator[Finding]:
-    """Captions of systematicity in `unseen` that name nothing held out, which training shows alike (CREPE, appendix
-    A.5)."""
+    """Captions of the protocol systematicity in split `unseen` that name nothing held out, so training may show them
+    too (CREPE, appendix A.5)."""
     rows = benchmark.candidates
     asked = (benchmark.protocols == "systematicity") & (benchmark.item_split == "unseen")
     if not asked.any():
@@ -88,8 +88,8 @@ def compound_findings(benchmark: Benchmark) -> Iterator[Finding]:
 
 
 def word_findings(benchmark: Benchmark) -> Iterator[Finding]:
-    """Foils with a value or category that neither a training scene shows nor their true texts name, where the manifest
-    says that there are none."""
+    """Foils with a value or category that no training scene shows and no true text of their item names. Checked only if
+    the manifest's request has `known_words`."""
     if not (benchmark.manifest.get("request") or {}).get("known_words"):
         return
     held_out, world, rows = benchmark.held_out, benchmark.world, benchmark.candidates
@@ -120,8 +120,8 @@ def symmetry_findings(benchmark: Benchmark) -> Iterator[Finding]:
     """Items, or questions of an item, with unequally familiar texts; none if the manifest says `"equal_familiarity":
     false`.
 
-    Texts are equally familiar if they name as many held-out bindings, as many held-out triples, and both or neither
-    an atom that training lacks.
+    Two texts are equally familiar if they name equal numbers of held-out bindings and of held-out triples, and both or
+    neither name an atom that training lacks.
     """
     if benchmark.manifest.get("equal_familiarity") is False:
         return
@@ -138,7 +138,8 @@ def symmetry_findings(benchmark: Benchmark) -> Iterator[Finding]:
 
 
 def asymmetry_findings(benchmark: Benchmark) -> Iterator[Finding]:
-    """Items of asymmetric splits whose true texts name what the split's true texts shall not, or its false ones."""
+    """Texts that break the rule of asymmetric splits: in asymmetric_seen exactly the false texts name held-out content,
+    in asymmetric_unseen exactly the true texts."""
     rows = benchmark.candidates
     for split, familiar in zip(ASYMMETRIC, (True, False), strict=True):
         judged = np.flatnonzero((rows.item >= 0) & (rows.text >= 0))

@@ -1,4 +1,4 @@
-"""The words of a vocabulary, each with its class and meaning, and the division of a text into words."""
+"""Maps the words of a vocabulary to their classes and meanings, and splits texts into words."""
 
 import re
 import tomllib
@@ -28,7 +28,7 @@ _GRAMMAR = {
     "stop": (".",),
 }
 _VALUE = "{value}"  # stands for the value in the phrase of a kind
-_JOINT = "\u00a0"  # joins the parts of a word of several words while a text is divided
+_JOINT = "\u00a0"  # joins the parts of a multi-word term while a text is split
 
 
 class UnreadableError(Exception):
@@ -38,9 +38,9 @@ class UnreadableError(Exception):
 Word = tuple[str, Any]
 """The class of a word in the grammar of text_reader.py, and its meaning.
 
-The meaning of a `noun` or `plural` is a category (None for "object"), of a `value` and of an `after` (a value that
-follows the noun, such as "made of wood") a (kind, value), of a `number`, a `none` and an `ordinal` an integer, of a
-relation and an `environment` its name.
+Meanings by class: `noun` and `plural`: a category (None for "object"). `value` and `after` (a value that follows the
+noun, such as "made of wood"): (kind, value). `number`, `none` and `ordinal`: an integer. Relations and `environment`:
+its name.
 """
 
 
@@ -48,9 +48,9 @@ relation and an `environment` its name.
 class Lexicon:
     """The words of a vocabulary and of the grammar.
 
-    A word with two meanings, or of several words that are words too, is left out, so texts with it cannot be read.
-    `category`: the vocabulary's word for categories. `longer`: matches words of several words. `things`: objects that
-    texts mentioned, by their words.
+    Ambiguous words are left out, so texts with them cannot be read: words with two meanings, and multi-word terms that
+    can be split into other terms. `category`: the vocabulary's word for categories. `longer`: matches multi-word terms.
+    `things`: cache of mentioned objects, by their words.
     """
 
     words: dict[str, Word]
@@ -78,7 +78,10 @@ class Lexicon:
         )
 
     def divided(self, text: str) -> tuple[list[str], list[Word]]:
-        """The words of a text, the longest first, and what each is. Raises UnreadableError for unknown words."""
+        """Split a text into words, longest match first. Returns the words and their classes and meanings.
+
+        Raises UnreadableError for unknown words.
+        """
         words = self.longer.sub(lambda found: found[0].replace(" ", _JOINT), _spaced(text)).split(" ")
         known = self.words
         try:
@@ -100,13 +103,13 @@ class Lexicon:
         return known
 
     def same(self, thing: Thing) -> Thing:
-        """An object that equals another is that one, which saves memory over a million texts."""
+        """Return one shared instance for equal objects, which saves memory over a million texts."""
         return self.things.setdefault(thing, thing)
 
     def described(self, thing: Thing, pairs: list[Pair], without: Pair | None) -> Thing:
-        """The object with further values, or one that it lacks."""
+        """The object with further values `pairs`, or with the denied value `without`."""
         if thing.number != 1 or (without and thing.without):
-            raise UnreadableError("expected one denial of an object that is not counted")
+            raise UnreadableError("expected at most one denial, of an object without a count")
         given = _of_different_kinds([*thing.attributes, *pairs])
         return self.same(Thing(thing.category, given, without or thing.without))
 
@@ -122,7 +125,7 @@ def _spaced(text: str) -> str:
 
 
 def _is_divisible(word: str, words: Container[str]) -> bool:
-    """Whether a word of several words can also be read as several words.
+    """Whether a multi-word term can also be split into other terms.
 
     >>> words = {"dark red", "red car", "car", "dark", "red", "dark red car", "big red"}
     >>> sorted(word for word in words if _is_divisible(word, words))
@@ -147,7 +150,7 @@ def _grammar() -> Iterator[Entry]:
 
 
 def _also_as_opening(word: str, name: str, meaning: Any) -> Iterator[Entry]:
-    """The word, and as a sentence begins with it."""
+    """The word, and the same word capitalised for the start of a sentence."""
     yield word, name, meaning
     yield word[:1].upper() + word[1:], name, meaning
 

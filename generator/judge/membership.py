@@ -1,5 +1,5 @@
-"""Checks what belongs where: scenes and groups to splits, labels to class lists, images to one scene, items to the
-split of their scenes."""
+"""Checks assignments: scenes and groups to splits, labels to class lists, images to one scene, items to the split of
+their scenes."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -14,23 +14,23 @@ from generator.judge.geometry import SceneGeometry
 from generator.judge.held_out import ASYMMETRIC, CLASSES, Binding, HeldOut, Triple, facts
 
 _FAMILIAR = ("val", "seen", "partial", *ASYMMETRIC)
-"""The splits of which training shows all that is not held out."""
+"""The splits whose bindings training must show unless they are held out."""
 _ALL = "all"
 """The split of every scene where nothing is held out."""
 _CLAIMS = ("seen", "unseen", "id_test", "ood_test", _ALL)
-"""The splits whose accuracies or difference a benchmark is made for."""
+"""The splits whose accuracies, or their difference, a benchmark measures."""
 
 
 def world_findings(benchmark: Benchmark) -> Iterator[Finding]:
-    """A world whose files are not those that the benchmark was made over."""
+    """A world that is not the world that the benchmark was made over."""
     if benchmark.manifest.get("world") != benchmark.world.digest:
         yield finding("another world", "the benchmark was made over a world with other files; run `gen split` again")
 
 
 def split_findings(benchmark: Benchmark) -> Iterator[Finding]:
-    """Scenes listed twice or in the wrong split, and groups and images that are in two splits.
+    """Scenes listed twice, not rendered, in the wrong split or with untrained bindings, and groups in two splits.
 
-    Splits of class lists (design gzsl) are not checked by held-out facts: class_lists.py checks their labels.
+    Splits of class lists (design gzsl) are not checked by held-out facts: `class_findings` checks their labels.
     """
     clusters: dict[str, set[str]] = defaultdict(set)
     for scene_id in repeated(benchmark.tables["splits"]["scene_id"]):
@@ -72,7 +72,7 @@ def _untrained(benchmark: Benchmark) -> Iterator[Finding]:
 
 
 def image_findings(benchmark: Benchmark) -> Iterator[Finding]:
-    """Images that are those of two scenes."""
+    """Images that belong to two scenes."""
     scenes: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for scene_id, digest in benchmark.world.image_digests.items():
         if split := benchmark.split_of.get(scene_id):
@@ -117,7 +117,7 @@ def _misplaced(scene_id: str, split: str, shown: SceneGeometry, held_out: HeldOu
 
 
 def item_findings(benchmark: Benchmark) -> Iterator[Finding]:
-    """Items that occur twice, have no true text, or ask over scenes of another split."""
+    """Items that occur twice, have no true text, or ask about scenes of another split; splits without questions."""
     items, rows = benchmark.tables["items"], benchmark.candidates
     for item_id in repeated(items["item_id"]):
         yield finding("repeated item", f"item {item_id} is in items.parquet more than once")
@@ -139,8 +139,8 @@ def item_findings(benchmark: Benchmark) -> Iterator[Finding]:
 
 
 def training_findings(benchmark: Benchmark) -> Iterator[Finding]:
-    """Items of protocol train outside split train, items of other protocols inside it, and their candidates over scenes
-    of another split. What reads training data may then go by protocol, by split or by scene, and reads the same."""
+    """Items of protocol train outside split train, items of other protocols inside it, and candidates of training items
+    over scenes of another split. If there are none, selecting training data by protocol, split or scene is the same."""
     protocols = benchmark.protocols
     by_protocol, by_split = protocols == TRAIN, benchmark.item_split == TRAIN
     for item in np.flatnonzero(by_protocol != by_split).tolist():
@@ -185,7 +185,7 @@ def class_findings(benchmark: Benchmark) -> Iterator[Finding]:
 
 
 def shared_arrangements(held_out: HeldOut) -> Iterator[tuple[str, str, frozenset[Triple]]]:
-    """Arrangements that are labels of two lists: two ways to describe the pair, and its triples in both phrasings."""
+    """Arrangements that are labels of two lists: the two labels as a sentence, in both orders, and their triples."""
     listed = [
         (name, (label[0], label[1], label[2]))
         for name, each in held_out.labels.items()

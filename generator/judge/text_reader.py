@@ -1,7 +1,7 @@
 """Reads the meaning of a text from its words. Independent of the grammar that writes texts (docs/language.md).
 
-The grammar declared here allows more than the templates do: it asks that a text has one meaning, not that it is well
-put. It sees only the classes of words, so texts of one shape are parsed once.
+The grammar declared here allows more than the templates do: a text must have one meaning, but need not be good English.
+It sees only the classes of words, so texts with the same sequence of classes are parsed once.
 """
 
 import re
@@ -40,12 +40,12 @@ TEXT       = LISTED | SPARE | SENTENCES | DENIED
 """
 """Classes of words in lower case, other rules in capitals, joined by the operators of regular expressions.
 
-In STEPS no relation that holds follows one that is denied, and only the last object may have "that is not …": other
-texts have two readings.
+In STEPS no asserted relation follows a denied relation, and only the last object may have "that is not …": other texts
+have two readings.
 """
 _VALUES = ("value", "after")
 _MARKS = (*_VALUES, "ordinal")
-"""Classes of words that tell an object from others of its category."""
+"""Classes of words that distinguish an object from other objects of its category."""
 _PARTS = {
     "lacking": "(that_is | is) not TRAIT",
     "given": "GIVEN",
@@ -55,7 +55,7 @@ _PARTS = {
     "it": "it",
     "environment": "environment",
 }
-"""What a text is read by, from left to right. All other words only hold it together."""
+"""The parts that carry the meaning of a text, read from left to right. All other words are ignored."""
 
 
 def _rules() -> dict[str, str]:
@@ -78,7 +78,7 @@ _PART = re.compile("|".join(f"(?P<{name}>{_expression(body, _RULES)})" for name,
 
 
 class _Part(NamedTuple):
-    """A part of a text: which of `_PARTS` it is, and the words from `start` to before `end`."""
+    """A part of a text: its name in `_PARTS`, and its words [start, end)."""
 
     name: str
     start: int
@@ -87,7 +87,7 @@ class _Part(NamedTuple):
 
 @lru_cache(1 << 17)
 def _parts(shape: str) -> tuple[_Part, ...]:
-    """The parts of texts whose words have these classes, each followed by a space; none if they are no text."""
+    """The parts of texts whose words have these classes, each followed by a space; empty if the grammar forbids them."""
     if not _TEXT.fullmatch(shape):
         return ()
     return tuple(
@@ -111,8 +111,8 @@ def read_text(text: str, lexicon: Lexicon) -> Meaning:
 
 
 class _Definite(NamedTuple):
-    """A definite phrase: a category, the value or the number that tells it from others of that category, and how many
-    objects were mentioned before."""
+    """A definite phrase: a category, the value or ordinal that distinguishes it within the category, and the number of
+    objects mentioned before."""
 
     category: str | None
     mark: Pair | int | None
@@ -124,8 +124,8 @@ _Reference = int | _Definite
 
 
 class _Reading:
-    """A text that is being read from its parts: mentions, relations with their ends, and what definite phrases tell
-    of mentions: values, and one that is lacking."""
+    """The state while a text is read from its parts: mentions, relations with their ends, and `told`: further values
+    or a denied value of mentions."""
 
     def __init__(self, lexicon: Lexicon, said: list[str], words: list[Word]):
         self.lexicon, self.said, self.words = lexicon, said, words
@@ -137,7 +137,7 @@ class _Reading:
     def read(self, parts: tuple[_Part, ...]) -> Meaning:
         """The meaning of the parts, which is not denied as a whole."""
         subject: _Reference = 0
-        missing = 0  # ends of the last relation
+        missing = 0  # ends that the last relation still lacks
         for name, start, end in parts:
             if name == "relation":
                 kind, relation = self.words[end - 1]
@@ -161,7 +161,7 @@ class _Reading:
         return Meaning(tuple(self.things), links, False, self.environment)
 
     def _end(self, name: str, start: int, end: int) -> _Reference:
-        """The object that a part means: a new mention, one that was mentioned, or the object of the relation before."""
+        """The object that a part means: a new mention, a mentioned object, or for "it" the previous relation's object."""
         if name == "it":
             return self.links[-2][2][1]
         if name == "mention":
@@ -178,17 +178,17 @@ class _Reading:
         if kind != "noun":
             return meaning
         if meaning is None:
-            raise UnreadableError("expected a category that is denied, got the word for all of them")
+            raise UnreadableError("expected a denied category, got the word for all categories")
         return self.lexicon.category, meaning
 
     def _link(self, relation: str, holds: bool, ends: list[_Reference]) -> Link:
         subject, thing, *also = places = [self._place(end) for end in ends]
         if len(set(places)) < len(places) or any(self.things[place].number != 1 for place in places):
-            raise UnreadableError("expected a relation of different objects that are not counted")
+            raise UnreadableError("expected a relation between different objects without counts")
         return subject, relation, thing, holds, *also
 
     def _place(self, reference: _Reference) -> int:
-        """The place of the mention that a reference means. Call it when all mentions are read."""
+        """The index of the mention that a reference means. Call it after all mentions are read."""
         if isinstance(reference, int):
             return reference
         category, mark, known = reference

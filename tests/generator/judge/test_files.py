@@ -175,7 +175,7 @@ def idat(data: bytes) -> bytes:
 def test_a_label_in_the_sizes_of_chunks_is_found() -> None:
     assert image_fault(parts_of(png()), PATH, SIZE) is None
     for sizes in ((0,), (3, 0), (3, 5, 4), (1,)):
-        assert "in parts of strange sizes" in str(image_fault(parts_of(png(), *sizes), PATH, SIZE))
+        assert "in chunks of unusual sizes" in str(image_fault(parts_of(png(), *sizes), PATH, SIZE))
 
 
 def test_a_label_in_the_filters_of_rows_is_found() -> None:
@@ -183,7 +183,7 @@ def test_a_label_in_the_filters_of_rows_is_found() -> None:
     for filters in (b"\1\0\0\0\0", b"\0\0\4\0\0", b"\2\2\2\2\2"):
         rows = b"".join(bytes([each]) + bytes(3 * 7) for each in filters)
         said = str(image_fault(repacked(zlib.compress(rows)), PATH, SIZE))
-        assert "has rows with filters that nobody chose" in said
+        assert "has row filters that Pillow would not choose" in said
 
 
 def test_a_label_in_the_metadata_of_a_table_is_found(copied: Path, benchmark: Path) -> None:
