@@ -118,7 +118,7 @@ def _parts(path: Path, schema: pa.Schema, rows: int) -> Iterator[pa.Table]:
 
 
 def readable_parts(path: Path, schema: pa.Schema, rows: int, report: Report) -> Iterator[pa.Table]:
-    """The judged columns of a table, `rows` rows at a time; reports a finding and stops if it cannot be read further."""
+    """The judged columns of a table, `rows` rows at a time; stops with a finding if it cannot be read further."""
     try:
         yield from _parts(path, schema, rows)
     except DAMAGE as error:

@@ -70,8 +70,8 @@ def undeclared_findings(benchmark: Benchmark) -> Iterator[Finding]:
 
 
 def compound_findings(benchmark: Benchmark) -> Iterator[Finding]:
-    """Captions of the protocol systematicity in split `unseen` that name nothing held out, so training may show them
-    too (CREPE, appendix A.5)."""
+    """Captions of the protocol systematicity in split `unseen` that name nothing held out, so training shows their
+    content too (CREPE, appendix A.5)."""
     rows = benchmark.candidates
     asked = (benchmark.protocols == "systematicity") & (benchmark.item_split == "unseen")
     if not asked.any():

@@ -55,7 +55,7 @@ _PARTS = {
     "it": "it",
     "environment": "environment",
 }
-"""The parts that carry the meaning of a text, read from left to right. All other words are ignored."""
+"""The parts that carry the meaning of a text, read from left to right. Other words matter only to the grammar."""
 
 
 def _rules() -> dict[str, str]:
@@ -87,7 +87,7 @@ class _Part(NamedTuple):
 
 @lru_cache(1 << 17)
 def _parts(shape: str) -> tuple[_Part, ...]:
-    """The parts of texts whose words have these classes, each followed by a space; empty if the grammar forbids them."""
+    """The parts of texts whose words have these classes, each followed by a space; empty if they match no rule."""
     if not _TEXT.fullmatch(shape):
         return ()
     return tuple(
@@ -161,7 +161,7 @@ class _Reading:
         return Meaning(tuple(self.things), links, False, self.environment)
 
     def _end(self, name: str, start: int, end: int) -> _Reference:
-        """The object that a part means: a new mention, a mentioned object, or for "it" the previous relation's object."""
+        """The object that a part means: a new mention, a mentioned object, or for "it" the last relation's object."""
         if name == "it":
             return self.links[-2][2][1]
         if name == "mention":

@@ -1,4 +1,4 @@
-"""Checks splits made by others for leaks, true negatives, and positions of objects that tell what they are."""
+"""Checks splits made by others for leaks, true negatives and positional shortcuts."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ def arrangement_leaks(task: Task) -> Iterator[Finding]:
 
 
 def _side(task: Task, split: str) -> str | None:
-    """Equal for splits that may show the same arrangements."""
+    """A key that is equal for splits that may show the same arrangements: None for training and familiar splits."""
     return None if split in task.training | task.familiar else split
 
 
@@ -60,14 +60,14 @@ def true_negatives(task: Task) -> Iterator[Finding]:
     for label, negative, row in pairs:
         count = counts.pop((label, negative), 0)  # the first row of each pair
         if count and follows(negative.shown, label.shown):
-            often = f", and {count - 1} more of these" if count > 1 else ""
+            often = f" and of {count - 1} more rows" if count > 1 else ""
             yield finding(
                 "true negative", f'"{negative.words}" is a negative of {row.quoted(label)}{often}, and true of it'
             )
 
 
 def follows(meaning: Meaning, shown: Meaning) -> bool:
-    """Whether a label is true of every scene that shows an arrangement: its objects and relations are part of it.
+    """Whether the label `meaning` is true of every scene that shows `shown`, i.e. is a part of it.
 
     Both are in the normal form of `arrangement`.
     """
@@ -93,10 +93,10 @@ def _holds(subject: int, name: str, thing: int, holds: bool, links: set[tuple[in
 
 
 LEVEL = 0.01
-"""Largest probability of a false report in a file without shortcuts."""
+"""Maximum probability of a false report in a file without shortcuts."""
 
 SHARE = 0.75
-"""Smallest share of one place that is reported as a shortcut."""
+"""Minimum share of one place for a shortcut."""
 
 Code = tuple[str, str]
 """The names of two places that are compared."""
@@ -104,9 +104,9 @@ Code = tuple[str, str]
 
 @dataclass(frozen=True)
 class PlacePreference:
-    """How often a value or category is at `place` rather than `other`: in `there` of `arrangements`.
+    """How often a value or category is at `place` and not at `other`: in `there` of `arrangements` arrangements.
 
-    `p`: the probability of a count at least as uneven by chance (exact two-sided sign test, exchanging the two
+    `p`: the probability of a count at least this uneven by chance (exact two-sided sign test, exchanging the two
     objects of each arrangement at random).
     """
 
@@ -163,7 +163,7 @@ def _preferences(task: Task) -> Iterator[PlacePreference]:
 
 
 def _ends(label: Label) -> Iterator[tuple[Code, tuple[Pair, ...], tuple[Pair, ...]]]:
-    """Pairs of places of a label with the (kind, value) pairs at each: by mention, ends of a relation, or position."""
+    """Pairs of places in a label, by mention, relation or position, each with the (kind, value) pairs at both places."""
     if len(label.meaning.things) != 2:
         return
     first, second = map(_traits, label.meaning.things)

@@ -1,5 +1,5 @@
-"""Reads labels made by others: objects, their values and their relations; and finds characters that make two labels
-look equal and differ."""
+"""Reads labels made by others: objects, their values and their relations; and finds characters that make different
+labels look equal."""
 
 import re
 import unicodedata
@@ -23,7 +23,7 @@ _EMPTY = frozenset({"a", "an", "the", "is", "are", "that", "which", "one", "ther
 
 
 _HELD = 1 << 16  # size of caches of phrases and objects
-_ORDERS = 720  # most orders of equal objects that are tried: all orders of six
+_ORDERS = 720  # maximum number of orders to try if objects are equal: all orders of six
 
 
 class UnreadableLabelError(ValueError):
@@ -68,8 +68,8 @@ def read_label(text: str) -> Meaning:
 
 @lru_cache(_HELD)
 def _read_clause(clause: str) -> tuple[tuple[Thing, ...], tuple[str, ...]]:
-    """Read "OBJECT [RELATION OBJECT]…": the objects, and each one's relation to the next. A relation at the end is a
-    position."""
+    """Read "OBJECT [RELATION OBJECT]…": the objects, and the relation of each object to the next. A relation at the end
+    is a position."""
     phrases = PHRASE.split(clause)
     relations = [relation_name(found) for found in PHRASE.findall(clause)]
     ends = bool(relations) and not phrases[-1].strip()
@@ -166,7 +166,7 @@ _PHRASES = {
     "shorter": "shorter than",
 }
 _ALONE = "inside, in, within, outside, around, against, holding, wearing, covering, facing, through, across, along"
-"""Relations without a converse or another word for them."""
+"""Relations without a converse and without synonyms."""
 _PAIRS = (
     ("left", "right"),
     ("front", "behind"),
@@ -190,7 +190,7 @@ PHRASE = re.compile(rf"\b(?:{'|'.join(sorted(_NAMES, key=len, reverse=True))})\b
 
 
 def relation_name(words: str) -> str:
-    """The name of a relation. Unknown words name a relation of their own, without a converse.
+    """The name of a relation. Unknown words are a relation with this name and without a converse.
 
     >>> relation_name("to the left of"), relation_name("orbiting")
     ('left', 'orbiting')
@@ -201,18 +201,18 @@ def relation_name(words: str) -> str:
 
 _KEPT = "\t\n\r"
 _INVISIBLE = {"Cf", "Co", "Cs", "Cn", "Cc"}  # format, private, surrogate, unassigned and control characters
-# Letters, marks and signs that are drawn as nothing (Unicode's Default_Ignorable_Code_Point, and blanks).
+# Invisible letters, marks and signs (Unicode's Default_Ignorable_Code_Point, and blanks).
 _DRAWN_AS_NOTHING = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-# Latin letters that no orthography of labels needs and that look like others: phonetic ones, dotless i and j.
+# Latin letters that look like others and that labels do not need: phonetic letters, dotless i and j.
 _PHONETIC = re.compile("[\u0131\u0237\u0250-\u02af\u1d00-\u1dbf\u2c60-\u2c7f\ua720-\ua7ff\uab30-\uab6f]")
 _EAST_ASIAN = frozenset({"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "HANGUL", "BOPOMOFO", "IDEOGRAPHIC"})
 _QUOTES = dict.fromkeys(map(ord, "\u2018\u2019\u201b\u02bc\u2032\u00b4`"), "'")
 
 
 def normal(text: str) -> str:
-    """The text in one way of writing (NFKC), without invisible characters, with plain hyphens and apostrophes.
+    """The text normalised (NFKC), without invisible characters, with plain hyphens and apostrophes.
 
     >>> normal("re\\u200bd\\u00a0cube"), normal("cafe\\u0301") == normal("caf\\u00e9")
     ('red cube', True)
@@ -227,7 +227,7 @@ def normal(text: str) -> str:
 def character_findings(texts: Collection[str]) -> Iterator[Finding]:
     """Labels and splits with invisible characters, with look-alikes of Latin letters, or in another script than most.
 
-    Labels are compared as `normal` writes them. What that cannot make equal is found here.
+    Labels are compared after `normal`, which cannot make look-alikes equal.
     """
     for text in texts:
         if not text.isascii() and (hidden := [c for c in text if _invisible(c)]):
@@ -247,7 +247,7 @@ def _mixed_scripts(texts: Collection[str]) -> Iterator[Finding]:
 
 
 def _script(letter: str) -> str:
-    """The script of a letter, by the first word of its name; look-alikes of Latin letters are a script of their own."""
+    """The script of a letter, by the first word of its name; look-alikes of Latin letters count as a separate script."""
     if letter.isascii():
         return "LATIN"
     if _PHONETIC.match(letter):

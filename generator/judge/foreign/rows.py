@@ -39,11 +39,11 @@ _ROLES = [*_ALIASES, *PLACES[:2], "first.KIND", "second.KIND"]
 _TRAINING = ("train", "training")
 
 Located = tuple[str, Mapping[str, Any]]
-"""Where a row is in its split or file, and its cells by column: texts; a listed label may be a list of texts."""
+"""(location of a row in its split or file, cells by column). A cell is a text; a listed label may be a list of texts."""
 
 
 class Label:
-    """A label: its words, what it means, and the `shown` arrangement, which is equal for labels that show the same."""
+    """A label: its words, its meaning, and the arrangement `shown`, which is equal for labels that show the same."""
 
     def __init__(self, meaning: Meaning, words: str):
         self.meaning, self.words = meaning, words
@@ -56,8 +56,8 @@ class Label:
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """A row: `where` to find it, its split (None for none), label and negatives (None for those that cannot be read),
-    and image. Rows with the same words have the same label."""
+    """A row: its location `where`, its split (None if it has none), label and negatives (None if unreadable), and
+    image. Rows with the same words have the same label."""
 
     where: str
     split: str | None
@@ -74,9 +74,8 @@ class Row:
 class Task:
     """The rows of a file, or of one task in it.
 
-    `training`, `familiar`: the splits that train, and those that may show the same arrangements. `unreadable`: a
-    sentence for each label that cannot be read. `texts`: the distinct texts of the file as they stand there, but for
-    images.
+    `training`: the training splits. `familiar`: splits that may show the same arrangements. `unreadable`: a sentence
+    for each label that cannot be read. `texts`: the distinct texts of the file, unchanged, without images.
     """
 
     name: str
@@ -100,13 +99,14 @@ class Task:
 
 @dataclass(frozen=True)
 class SplitRoles:
-    """Which splits train (None: those called train or training), and which may show the same arrangements."""
+    """`training`: the training splits; None for splits called train or training. `familiar`: splits that may show the
+    same arrangements."""
 
     training: tuple[str, ...] | None = None
     familiar: tuple[str, ...] = ()
 
     def of(self, splits: list[str], where: str) -> tuple[frozenset[str], frozenset[str]]:
-        """The training and the familiar splits among `splits`. Raises UserError if a named one is not there."""
+        """The training and the familiar splits among `splits`. Raises UserError if a named split is not in `splits`."""
         for option, names in (("--train", self.training or ()), ("--familiar", self.familiar)):
             for name in names:
                 if name not in splits:
@@ -116,7 +116,7 @@ class SplitRoles:
 
 
 def read_tasks(path: Path, columns: Sequence[str], task: str | None, roles: SplitRoles) -> list[Task]:
-    """The tasks of a file: one for a CSV file or a list of rows; one per key for JSON that holds labels by split.
+    """The tasks of a file: one for a CSV file, a list of rows or labels by split; else one per key of the JSON object.
 
     Raises UserError if the file cannot be read, holds no labels, or lacks the task or a column.
     """
@@ -128,7 +128,7 @@ def read_tasks(path: Path, columns: Sequence[str], task: str | None, roles: Spli
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}; give a CSV or JSON file of labels.") from None
     except (csv.Error, ValueError) as error:
-        raise UserError(f"{path} is not {kind} in UTF-8 with one meaning: {error}; mend it, or give {other}.") from None
+        raise UserError(f"{path} is not {kind} in UTF-8, or is ambiguous: {error}; mend it, or give {other}.") from None
     if task is not None:
         if task not in tasks:
             raise UserError(f"{path} has no task '{task}'; {did_you_mean(task, list(tasks))}")
@@ -196,18 +196,18 @@ def _json_rows(data: list[Any], path: Path) -> Iterator[Located]:
 
 
 def _refuse_doubled(names: Iterable[str]) -> None:
-    """Raise ValueError for a name that looks as one before it does."""
+    """Raise ValueError if two names look the same."""
     found: set[str] = set()
     for name in names:
         if normal(name) in found:
-            raise ValueError(f"it has the name '{normal(name)}' twice, perhaps in characters that nothing shows")
+            raise ValueError(f"it has the name '{normal(name)}' twice, perhaps with invisible characters")
         found.add(normal(name))
 
 
 def _task(name: str, found: list[Located], path: Path, named: Sequence[tuple[str, str]], roles: SplitRoles) -> Task:
     listed = found[0][0].startswith("label") if found else False
     if listed and named:
-        raise UserError(f"--columns names columns, and {path} has labels by split without any; leave it out.")
+        raise UserError(f"--columns names columns, but {path} has labels by split and no columns; leave it out.")
     fields = list(dict.fromkeys(field for _, cells in found for field in cells))
     columns = choose_columns(named, fields, str(path))
     texts = dict.fromkeys(text for _, cells in found for column in columns.judged for text in _texts(cells.get(column)))
@@ -228,7 +228,7 @@ def _texts(cell: Any) -> list[str]:
 
 
 def _normal(cell: Any) -> Any:
-    """A cell as it is compared; None if it is empty."""
+    """A cell normalised for comparison; None if it is empty."""
     if isinstance(cell, list):
         return tuple(map(normal, cell))
     return None if cell is None or cell == "" else _kept_normal(str(cell))
@@ -238,7 +238,7 @@ _kept_normal = lru_cache(1 << 16)(normal)
 
 
 def _are_triples(labels: list[Any]) -> bool:
-    """Whether all lists are object, relation, object: no middle ever occurs at an end."""
+    """Whether all lists are (object, relation, object): no middle text occurs at an end of a list."""
     lists = [label for label in labels if isinstance(label, list)]
     if not lists or any(len(label) != 3 for label in lists):
         return False
@@ -247,7 +247,7 @@ def _are_triples(labels: list[Any]) -> bool:
 
 
 class _Reader:
-    """Reads labels, equal ones once. `linked`: whether lists of texts are object, relation, object."""
+    """Reads labels; equal labels are read once. `linked`: whether lists of texts are (object, relation, object)."""
 
     def __init__(self, columns: "Columns", linked: bool):
         self.columns, self.linked = columns, linked
@@ -342,7 +342,7 @@ def parse_columns(option: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def choose_columns(named: Sequence[tuple[str, str]], there: Sequence[str], where: str) -> Columns:
-    """Choose the columns of a table: named ones, and ones called like their role.
+    """Choose the columns of a table: the named columns, and for other roles the columns with the role's name.
 
     `named`: (role, column) pairs. `there`: all columns. Raises UserError, which lists the columns, if one is missing.
     """
@@ -374,7 +374,7 @@ def choose_columns(named: Sequence[tuple[str, str]], there: Sequence[str], where
 
 
 def _things(role_of: dict[str, str], where: str) -> list[tuple[str, tuple[tuple[str, str], ...]]]:
-    """For each object the column of its category, and those of its values with their kinds."""
+    """For each object: the column of its category, and the (kind, column) pairs of its values."""
     values: dict[str, list[tuple[str, str]]] = {}
     for role, column in role_of.items():
         place, _, kind = role.partition(".")
@@ -385,7 +385,7 @@ def _things(role_of: dict[str, str], where: str) -> list[tuple[str, tuple[tuple[
     for place in PLACES[: last + 1]:
         if place not in role_of:
             raise UserError(
-                f"{where}: --columns names a column of the {PLACES[last]} object, and none names the {place} object; "
+                f"{where}: --columns names a column of the {PLACES[last]} object, but none names the {place} object; "
                 f"add {place}=COLUMN."
             )
     return [(role_of[place], tuple(sorted(values[place]))) for place in PLACES[: last + 1]]

@@ -1,4 +1,4 @@
-"""Verify the splits of a file of labels made by others, task by task; and whether its labels and negatives are equally
+"""Verifies the splits of a file of labels made by others, task by task, and whether labels and negatives are equally
 familiar."""
 
 from collections import Counter
@@ -23,7 +23,10 @@ Triple = tuple[str | None, str, str | None]
 
 
 class Familiarity:
-    """What no training label shows. `known`: whether any split trains. `kinds`: the attribute kinds of all labels."""
+    """Finds bindings and relations that no training label shows.
+
+    `known`: whether there are training labels. `kinds`: the attribute kinds of all labels; empty if not `known`.
+    """
 
     def __init__(self, task: Task):
         self.task = task
@@ -48,7 +51,7 @@ class Familiarity:
                         yield finding("exposed binding", words)
 
     def asymmetric(self) -> Iterator[Finding]:
-        """Evaluation rows whose label and negative name unequally many facts that training never shows."""
+        """Evaluation rows whose label and negative name different numbers of facts that training never shows."""
         found: set[tuple[Label, Label, str | None]] = set()
         for row, label in self._evaluated() if self.known else ():
             for negative in row.negatives:
@@ -71,11 +74,11 @@ class Familiarity:
         return [(row, label) for row, split, label in self.task.labelled if split not in self.task.training]
 
     def table(self, kind: str) -> list[dict[str, Any]]:
-        """Numbers of rows by how many of their bindings of a kind training never shows: one entry per split, no split,
-        all.
+        """Counts rows by how many of their bindings of a kind training never shows: an entry for each split, for "no
+        split" and for "all".
 
-        `seen`: none; `partial`: some; `unseen`: all. `seen_unequal` and so on count those of them whose swap (the
-        values of their two objects exchanged) has another number. Rows without such a binding are not counted.
+        `seen`: none; `partial`: some; `unseen`: all. `seen_unequal` etc. count the rows whose number changes if their
+        two objects exchange values. Rows without a binding of the kind are not counted.
         """
         counts: dict[str, Counter[str]] = {name: Counter() for name in (*self.task.splits, "no split", "all")}
         for row in self.task.rows:
@@ -112,7 +115,7 @@ def _bindings(label: Label) -> list[Binding]:
 
 
 def _triples(label: Label) -> list[Triple]:
-    """The triples of a label; a relation and its converse give the same."""
+    """The triples of a label; a relation and its converse give the same triple."""
     if not label.meaning.links:
         return []
     bare = tuple(thing._replace(attributes=()) for thing in label.meaning.things)
@@ -161,28 +164,28 @@ def judge(task: Task) -> dict[str, Any]:
 
 
 def _notes(task: Task, familiarity: Familiarity) -> Iterator[str]:
-    """What the reader of the findings should know, and what could not be judged."""
+    """Notes for the reader of the findings, including what could not be judged."""
     if task.unreadable:
         yield f"{len(task.unreadable)} labels cannot be read and are not judged, the first: {task.unreadable[0]}."
     if missing := sum(row.split is None for row in task.rows):
-        yield f"{missing:,} rows are in no split; they are counted and in no comparison."
+        yield f"{missing:,} rows are in no split; they are counted but not compared."
     unknown = sorted({name for label in task.labels for _, name, _, _ in label.meaning.links} - set(CONVERSE))
     if unknown:
         yield f"Relations without a known converse, compared in their own words only: {', '.join(unknown)}."
     if len(task.splits) == 1:
         yield (
-            f"There is one split ({task.splits[0]}), so that nothing can be shared between splits; name its column "
-            "with --columns split=COLUMN."
+            f"There is only one split ({task.splits[0]}), so nothing can be shared between splits; name the column of "
+            "splits with --columns split=COLUMN."
         )
     elif not familiarity.known:
         yield (
-            f"No split trains (there are {', '.join(task.splits)}), so that familiarity is not judged; name it with "
-            "--train."
+            f"No split is a training split (there are {', '.join(task.splits)}), so familiarity is not judged; name the "
+            "training split with --train."
         )
 
 
 def _sentence(task: Task, data: dict[str, Any], known: bool) -> str:
-    """One sentence to quote. It states only what was judged."""
+    """A sentence to quote, which states only what was judged."""
     faults = data["faults"]
     if faults:
         return "failed: " + ", ".join(f"{n:,} x {fault}" for fault, n in faults.items()) + "."
@@ -193,7 +196,7 @@ def _sentence(task: Task, data: dict[str, Any], known: bool) -> str:
             f"no arrangement{images} is in two splits, in any order of mention or by the converse of a relation"
         )
     if data["places"]:
-        proven.append("no value is told by its place")
+        proven.append("no positional shortcut")
     if any(row.negatives for row in task.rows):
         proven.append("no negative is true" + (" or differs from its label in familiarity" if known else ""))
     rows, arrangements = data["rows"], data["arrangements"]

@@ -166,7 +166,7 @@ ANIMALS = "animal,fold\nfox,train\n"
         ("a.json", "{", [], "is not JSON"),
         ("a.json", "[]", [], "holds no labels; expected a list of rows, or labels by split"),
         ("a.json", '{"train": [3]}', [], "expected every label to be a text such as"),
-        ("a.json", '{"train": ["fox"]}', ["label=x"], "labels by split without any; leave it out"),
+        ("a.json", '{"train": ["fox"]}', ["label=x"], "labels by split and no columns; leave it out"),
         ("a.json", '["fox"]', [], "expected every row to be an object with fields"),
         ("a.json", '[{"label": ["fox"]}]', [], "expected a text in the field 'label'"),
         ("b.csv", None, [], "b.csv cannot be read: "),
