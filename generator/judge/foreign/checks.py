@@ -163,7 +163,7 @@ def _preferences(task: Task) -> Iterator[PlacePreference]:
 
 
 def _ends(label: Label) -> Iterator[tuple[Code, tuple[Pair, ...], tuple[Pair, ...]]]:
-    """Pairs of places in a label, by mention, relation or position, each with the (kind, value) pairs at both places."""
+    """Pairs of places in a label, by mention, relation or position, with the (kind, value) pairs at both places."""
     if len(label.meaning.things) != 2:
         return
     first, second = map(_traits, label.meaning.things)

@@ -247,7 +247,7 @@ def _mixed_scripts(texts: Collection[str]) -> Iterator[Finding]:
 
 
 def _script(letter: str) -> str:
-    """The script of a letter, by the first word of its name; look-alikes of Latin letters count as a separate script."""
+    """The script of a letter, by the first word of its name; look-alikes of Latin letters are a separate script."""
     if letter.isascii():
         return "LATIN"
     if _PHONETIC.match(letter):

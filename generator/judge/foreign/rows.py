@@ -39,7 +39,7 @@ _ROLES = [*_ALIASES, *PLACES[:2], "first.KIND", "second.KIND"]
 _TRAINING = ("train", "training")
 
 Located = tuple[str, Mapping[str, Any]]
-"""(location of a row in its split or file, cells by column). A cell is a text; a listed label may be a list of texts."""
+"""Location of a row in its split or file, and its cells by column: texts; a listed label may be a list of texts."""
 
 
 class Label:

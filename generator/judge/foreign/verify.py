@@ -174,13 +174,13 @@ def _notes(task: Task, familiarity: Familiarity) -> Iterator[str]:
         yield f"Relations without a known converse, compared in their own words only: {', '.join(unknown)}."
     if len(task.splits) == 1:
         yield (
-            f"There is only one split ({task.splits[0]}), so nothing can be shared between splits; name the column of "
-            "splits with --columns split=COLUMN."
+            f"There is one split ({task.splits[0]}), so nothing can be shared between splits; name the column of splits "
+            "with --columns split=COLUMN."
         )
     elif not familiarity.known:
         yield (
-            f"No split is a training split (there are {', '.join(task.splits)}), so familiarity is not judged; name the "
-            "training split with --train."
+            f"No split trains (there are {', '.join(task.splits)}), so familiarity is not judged; name the training "
+            "split with --train."
         )
 
 

@@ -161,7 +161,7 @@ ANIMALS = "animal,fold\nfox,train\n"
             "a.csv",
             "label,split\nfox,train,3\n",
             [],
-            "one meaning: line 2 has 3 cells, the first has 2",
+            "or is ambiguous: line 2 has 3 cells, the first has 2",
         ),
         ("a.json", "{", [], "is not JSON"),
         ("a.json", "[]", [], "holds no labels; expected a list of rows, or labels by split"),
