@@ -174,7 +174,7 @@ def _notes(task: Task, familiarity: Familiarity) -> Iterator[str]:
         yield f"Relations without a known converse, compared in their own words only: {', '.join(unknown)}."
     if len(task.splits) == 1:
         yield (
-            f"There is one split ({task.splits[0]}), so nothing can be shared between splits; name the column of splits "
+            f"There is one split ({task.splits[0]}), so nothing can be shared between splits; name the split column "
             "with --columns split=COLUMN."
         )
     elif not familiarity.known:
