@@ -38,7 +38,7 @@ _BOUNDS = Bounds(8 << 30, 600.0)
 _LEADING_ELSEWHERE = (".blend", ".fbx")  # Blender also reads the files that such a file refers to
 _MOST_LIGHT = 32000.0  # maximum of a panorama's channel; half precision can hold it
 _MERGE_DIGITS = 5  # vertices that agree to this many decimals, in units of a unit mesh, are merged
-_LEAST_AREA = 1e-4  # of a mesh of unit size
+_LEAST_AREA = 1e-4  # minimum area of a mesh of unit size
 _SHARP_ANGLE = math.radians(60)  # edges bent more than this stay sharp
 
 Array = NDArray[np.float64]
@@ -113,7 +113,7 @@ def _read_apart(file: Path, reader: str, names: tuple[str, ...]) -> list[np.ndar
 
 def write_panorama(folder: Path, name: str, pixels: np.ndarray, notes: dict[str, Any]) -> None:
     """Write a panorama [h, w, 3] of linear light and its notes; overwrites an asset of that name."""
-    import OpenEXR  # of the extra render
+    import OpenEXR  # installed with the extra render
 
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.npz").unlink(missing_ok=True)

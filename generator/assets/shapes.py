@@ -235,7 +235,7 @@ def _arch() -> Outline:
 def _crescent() -> Outline:
     """A disc minus a smaller disc, with round tips; it opens to the upper right."""
     inner, shift, tip, lean = 0.72, 0.44, 0.1, cmath.rect(1, math.radians(25))
-    # The arc of a tip touches the outer circle from within and the inner one from without.
+    # The arc of a tip touches the outer circle from inside and the inner circle from outside.
     x = ((1 - tip) ** 2 - (inner + tip) ** 2 + shift**2) / (2 * shift)
     low = complex(x, -math.sqrt((1 - tip) ** 2 - x**2))
     outwards, inwards = low / abs(low), (shift - low) / abs(shift - low)

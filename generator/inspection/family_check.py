@@ -150,7 +150,7 @@ def _legibility(vocabulary: Vocabulary) -> Iterator[Finding]:
 
 def _outlines(vocabulary: Vocabulary) -> Iterator[Finding]:
     for one, other, share in alike(vocabulary):
-        message = f"'{one}' and '{other}' look alike: their masks have {share:.0%} in common from the usual camera."
+        message = f"'{one}' and '{other}' look alike: their masks overlap by {share:.0%} from the family's camera."
         yield Finding("warning", "outlines", message, (one, other), round(share, 3))
 
 
@@ -175,11 +175,11 @@ def misspelt(vocabulary: Vocabulary) -> Iterator[str]:
         if spec.plural is None and plural != plural_of(name):
             yield f"two of '{name}' would be called '{plural_of(name)}'; add plural = \"{plural}\"."
         if spec.article is None and (article := _article(name)):
-            yield f"'{name}' would be said with the wrong article; add article = \"{article}\"."
+            yield f"'{name}' would get the wrong article; add article = \"{article}\"."
     for kind, values in vocabulary.attributes.items():
         for name, value in values.items():
             if kind not in vocabulary.phrases and value.article is None and (article := _article(name)):
-                yield f"'{name}' would be said with the wrong article; add article = \"{article}\"."
+                yield f"'{name}' would get the wrong article; add article = \"{article}\"."
 
 
 def _article(word: str) -> str | None:

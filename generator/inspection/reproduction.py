@@ -183,7 +183,7 @@ def _other_maker(manifest: Mapping[str, Any]) -> str | None:
 
 
 def _stand_in(given: Path, made: Path) -> None:
-    """Copy the small files of a component, so that components that depend on it can be made."""
+    """Copy the small files of a component, so that dependent components can be made."""
     shutil.rmtree(made, ignore_errors=True)
     made.mkdir(parents=True)
     for path in given.iterdir():
@@ -217,7 +217,7 @@ def prepared_by(request: Mapping[str, Any], n_scenes: int) -> Prepared:
     _, n_shards = request.get("shard", (1, 1))
     if planned > 1_000 + 10 * n_scenes * n_shards or not 1 <= least <= most <= MOST_OBJECTS:
         raise UserError(
-            f"its manifest asks for {planned:,} scenes of {least} to {most} objects, and it has {n_scenes:,}"
+            f"its manifest asks for {planned:,} scenes of {least} to {most} objects, but it has {n_scenes:,} scenes"
         )
     job = Job(
         vocabulary.name,

@@ -215,7 +215,7 @@ def _file_faults(
             compared.faulty.add(scene_id)
             yield finding(
                 "not the same render",
-                f"scene {scene_id}: rendered again, its image has {whole:.1f} dB on the whole and {worst:.1f} dB in "
+                f"scene {scene_id}: rendered again, its image has {whole:.1f} dB as a whole and {worst:.1f} dB in "
                 f"the box of an object, expected {LEAST_DECIBELS:.0f} or more",
             )
     elif not same_output(folder, recorded, again.read_bytes()):

@@ -51,7 +51,7 @@ def draw_panorama(name: str, out: Path) -> Path:
     Angles are as in `sectors` (docs/worlds.md): degrees to the right of the left edge. Raises UserError if the panorama
     is missing.
     """
-    import OpenEXR  # of the extra render
+    import OpenEXR  # installed with the extra render
 
     with OpenEXR.File(str(panorama_file(name))) as file:
         light = np.clip(np.asarray(file.channels()["RGB"].pixels, np.float64), 0, None)
@@ -135,8 +135,8 @@ def single_scene(
 ) -> Scene:
     """A scene of one object at the origin, at the middle of its headings; camera and lamps without jitter.
 
-    `close`: move the view so close that the largest object would fill it; otherwise use the family's camera. `sector`:
-    number of the sector of a photographed place; the camera looks at its middle.
+    `close`: zoom in until the largest object would fill the view; otherwise use the family's camera. `sector`: index of
+    the sector of a photographed place; the camera looks at its middle.
     """
     spec, size = vocabulary.camera, max(vocabulary.radii)
     camera = Camera(spec.position, spec.target, spec.lens, spec.sensor)

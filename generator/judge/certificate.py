@@ -74,7 +74,7 @@ class Findings:
             self.append(found)
 
     def listed(self) -> Iterator[Finding]:
-        """The first findings of each fault, then a finding with the number of the unlisted ones."""
+        """The first findings of each fault, then a finding with the number of unlisted findings."""
         for fault, n in sorted(self.counts.items()):
             yield from self._first[fault]
             if n > _LISTED:

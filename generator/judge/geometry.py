@@ -23,7 +23,7 @@ Masks = list[int]
 class Decided(NamedTuple):
     """Whether a relation, or its denial, holds between the objects of a scene.
 
-    `sure[i]`: the objects j for which "i is REL j" is true. `open[i]`: those for which it is not false. `sure_of[j]`,
+    `sure[i]`: the objects j for which "i is REL j" is true. `open[i]`: the j for which it is not false. `sure_of[j]`,
     `open_of[j]`: the same, by the second object. For a relation of three objects, `sure[i][j]` and `open[i][j]` are the
     sets of third objects, and `sure_of` and `open_of` are empty.
     """
@@ -43,7 +43,7 @@ class Relation(NamedTuple):
 
 @dataclass(frozen=True)
 class Terms:
-    """What a vocabulary says about scenes.
+    """The terms of a vocabulary that decide the facts of scenes.
 
     `category`: its word for categories. `relations`: by name, all in `RULES`. `tops`: by category, (height, radius) of
     its flat top before scaling. `scales`: by (kind, value). A top times a scale is in metres. `met`: cache of the

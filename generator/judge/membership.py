@@ -16,7 +16,7 @@ from generator.judge.held_out import ASYMMETRIC, CLASSES, Binding, HeldOut, Trip
 _FAMILIAR = ("val", "seen", "partial", *ASYMMETRIC)
 """The splits whose bindings training must show unless they are held out."""
 _ALL = "all"
-"""The split of every scene where nothing is held out."""
+"""The split of all scenes if nothing is held out."""
 _CLAIMS = ("seen", "unseen", "id_test", "ood_test", _ALL)
 """The splits whose accuracies, or their difference, a benchmark measures."""
 
@@ -83,7 +83,7 @@ def image_findings(benchmark: Benchmark) -> Iterator[Finding]:
             yield finding("shared image", f"one image ({digest[:12]}…) is in {' and '.join(splits)}")
         elif len(ids) > 1:
             yield finding(
-                "repeated image", f"scenes {' and '.join(ids)} of {splits[0]} have one image ({digest[:12]}…)"
+                "repeated image", f"scenes {' and '.join(ids)} of {splits[0]} have the same image ({digest[:12]}…)"
             )
 
 

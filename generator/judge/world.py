@@ -86,7 +86,7 @@ class World:
                 yield finding("wrong record", f"scene {scene_id} is in scenes.parquet twice")
             self.shown[scene_id] = shown
             if (other := self._records.setdefault(record, scene_id)) != scene_id:
-                yield finding("repeated scene", f"scenes {other} and {scene_id} have one record")
+                yield finding("repeated scene", f"scenes {other} and {scene_id} have the same record")
             for fault in faults:
                 yield finding("wrong record", f"scene {scene_id}: {fault}")
         for row, fault in _measure_faults(table):

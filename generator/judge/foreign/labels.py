@@ -116,7 +116,7 @@ def _phrase(thing: Thing) -> str:
 
 
 def arrangement(meaning: Meaning) -> Meaning:
-    """A normal form of what a label shows: the same for every order of mention and for converse relations.
+    """The arrangement that a label shows, in normal form: equal for every order of mention and for converse relations.
 
     >>> one, other = read_label("cube left sphere"), read_label("sphere right cube")
     >>> arrangement(one) == arrangement(other)

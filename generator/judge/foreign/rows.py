@@ -50,7 +50,7 @@ class Label:
 
     @cached_property
     def shown(self) -> Meaning:
-        """The normal form of what the label shows."""
+        """The arrangement that the label shows, in normal form."""
         return arrangement(self.meaning)
 
 
@@ -66,7 +66,7 @@ class Row:
     image: str | None
 
     def quoted(self, label: Label) -> str:
-        """A label in quotes, and where to find this row, which has it."""
+        """A label of this row in quotes, with the row's location."""
         return f'"{label.words}" ({self.where})'
 
 

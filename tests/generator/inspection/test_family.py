@@ -141,7 +141,7 @@ def test_what_people_could_not_tell_apart_is_a_warning(tmp_path: Path) -> None:
     assert about["outlines", "cube", "wolf"]["measure"] > 0.95
     said = " ".join(each["message"] for each in found if each["check"] == "words")
     assert 'plural = "wolves"' in said
-    assert "'uniform' would be said with the wrong article; add article = \"a\"" in said
+    assert "'uniform' would get the wrong article; add article = \"a\"" in said
     assert len(found) == 4
 
 

@@ -381,7 +381,7 @@ def a_group_is_in_two_splits(data: Planted) -> Fault:
 def a_scene_stands_in_the_table_under_two_ids(data: Planted) -> Fault:
     one, two = (row for row in data.scenes[:2])
     two.update({name: one[name] for name in ("cluster_id", "objects", "relations", "scene")})
-    return "repeated scene", f"scenes {one['scene_id']} and {two['scene_id']} have one record"
+    return "repeated scene", f"scenes {one['scene_id']} and {two['scene_id']} have the same record"
 
 
 def _one_image(data: Planted, *splits: str) -> list[str]:
@@ -395,7 +395,7 @@ def _one_image(data: Planted, *splits: str) -> list[str]:
 @fault()
 def two_scenes_of_a_split_have_one_image(data: Planted) -> Fault:
     one, two = _one_image(data, "train", "train")
-    return "repeated image", f"scenes {one} and {two} of train have one image"
+    return "repeated image", f"scenes {one} and {two} of train have the same image"
 
 
 @fault()
