@@ -144,7 +144,7 @@ def _scene_files(world: Path, request: Manifest, images: Node) -> Iterator[Node]
             **within,
             "encodingFormat": formats.get(path.rpartition(".")[2], "application/octet-stream"),
             "includes": member_name(path) if within else f"world/{path}",
-            "description": "One file a scene, named by its scene_id; docs/dataset.md says what it holds.",
+            "description": "One file per scene, named by its scene_id; docs/dataset.md describes it.",
         }
 
 

@@ -32,7 +32,7 @@ _ARROW: dict[Any, pa.DataType] = {str: pa.string(), int: pa.int32(), bool: pa.bo
 class PlannedObject(TypedDict):
     """An object of a planned scene."""
 
-    category: Annotated[str, "what the object is"]
+    category: Annotated[str, "category of the object"]
     attributes: Annotated[dict[str, str], "its values by attribute kind"]
     depth: Annotated[int, "rank from front to behind, 0 the nearest to the camera"]
     rests_on: Annotated[int | None, "position of the object that carries it; null on the ground"]
@@ -53,24 +53,24 @@ class PlanRow(TypedDict):
     scene_id: Annotated[str, "id of the scene"]
     cluster_id: Annotated[str, "group of scenes with the same values and objects in any order or pairing"]
     twin_of: Annotated[str | None, "scene_id of its minimal pair"]
-    part: Annotated[int, "number, from 0, of the holdout that it is made for"]
-    split: Annotated[str | None, "the split that it is made for; null where every benchmark has its own splits"]
+    part: Annotated[int, "number, from 0, of the holdout that it is planned for"]
+    split: Annotated[str | None, "split that it is planned for; null if every benchmark has its own splits"]
     named: Annotated[list[int] | None, "for class lists, the objects in the order in which the label names them"]
-    environment: Annotated[str, "where it is"]
+    environment: Annotated[str, "name of its environment"]
     yaw: Annotated[float, pa.float64(), "direction in which the camera looks in its environment, degrees"]
-    objects: Annotated[list[PlannedObject], "what it shall hold, from left to right"]
-    exchange: Annotated[PlannedExchange | None, "what a minimal pair exchanges"]
+    objects: Annotated[list[PlannedObject], "its objects, from left to right"]
+    exchange: Annotated[PlannedExchange | None, "the exchange that makes a minimal pair"]
 
 
 class ShownObject(TypedDict):
     """An object of a rendered scene."""
 
-    category: Annotated[str, "what it is"]
+    category: Annotated[str, "category of the object"]
     attributes: Annotated[dict[str, str], "its values by attribute kind"]
     amodal_box: Annotated[
         list[int],
         pa.list_(pa.int32(), 4),
-        "left, top, right, bottom of it as if nothing hid it, in whole pixels, right and bottom exclusive",
+        "its box as if nothing hid it: left, top, right, bottom in whole pixels, right and bottom exclusive",
     ]
     visible_fraction: Annotated[float, pa.float32(), "share of its pixels that no other object hides, 0 to 1"]
 
@@ -95,7 +95,7 @@ class SceneRow(TypedDict):
     height: Annotated[int, "pixels"]
     objects: Annotated[list[ShownObject], "the objects, from left to right"]
     relations: Annotated[list[ShownRelation], "the relations that hold by more than their margins"]
-    scene: Annotated[str | None, "JSON: poses, attributes, camera and lamps, all that rendering it again needs"]
+    scene: Annotated[str | None, "JSON: poses, attributes, camera and lamps, enough to render it again"]
 
 
 class PackedRow(TypedDict):
@@ -112,7 +112,7 @@ class SplitRow(TypedDict):
     """A scene in a benchmark."""
 
     scene_id: Annotated[str, "the scene"]
-    split: Annotated[str | None, "train, val, seen, partial or unseen; null for a scene in none"]
+    split: Annotated[str | None, "train, val, seen, partial or unseen; null for a scene in no split"]
     held_out_bindings: Annotated[list[str], "held-out bindings that the scene shows"]
     held_out_triples: Annotated[list[str], "held-out relation triples that the scene shows"]
 
@@ -124,7 +124,7 @@ class TextRow(TypedDict):
     text: Annotated[str, "the words"]
     form: Annotated[str | None, "JSON: what the text asserts"]
     template: Annotated[str | None, "name of the grammar's template"]
-    level: Annotated[str | None, "what the text names: O objects, A attributes, R relations"]
+    level: Annotated[str | None, "how much the text names: O objects, A attributes, R relations"]
     n_objects: Annotated[int | None, "objects that the text names"]
     n_attributes: Annotated[int | None, "attributes that the text names"]
     n_relations: Annotated[int | None, "relations that the text names"]
@@ -136,12 +136,12 @@ class ItemRow(TypedDict):
     item_id: Annotated[str, "the question"]
     protocol: Annotated[str, "protocol that asks it"]
     kind: Annotated[str | None, "kind of question within the protocol"]
-    skill: Annotated[str | None, "what it tests"]
+    skill: Annotated[str | None, "skill that it tests"]
     split: Annotated[str | None, "split of its scene"]
     cluster_id: Annotated[str, "group that intervals are computed over"]
-    pool_id: Annotated[str | None, "pool of texts it is asked against; null for none"]
+    pool_id: Annotated[str | None, "pool of texts that it is asked against; null if it has none"]
     held_out_positive: Annotated[int | None, "held-out bindings in its true texts"]
-    held_out_negative: Annotated[int | None, "held-out bindings in its false texts; null for none"]
+    held_out_negative: Annotated[int | None, "held-out bindings in its false texts; null if it has none"]
 
 
 class CandidateRow(TypedDict):
@@ -152,9 +152,9 @@ class CandidateRow(TypedDict):
     text_id: Annotated[str, "the text"]
     slot: Annotated[str, "role of the pair in its item"]
     truth: Annotated[bool, "whether the text is true of the image"]
-    kind: Annotated[str | None, "kind of falsehood, where an item has several; null for none"]
-    changed: Annotated[list[str] | None, "what was changed to make it, as position:kind:old>new"]
-    of: Annotated[str | None, "text_id of the text it was made from"]
+    kind: Annotated[str | None, "kind of falsehood, if an item has several, else null"]
+    changed: Annotated[list[str] | None, "changes that made it, as position:kind:old>new"]
+    of: Annotated[str | None, "text_id of the text that it was made from"]
 
 
 class PoolRow(TypedDict):
@@ -169,7 +169,7 @@ class ScoreRow(TypedDict):
 
     image_id: Annotated[str, "the image"]
     text_id: Annotated[str, "the text"]
-    channel: Annotated[str, "which of the model's scores it is"]
+    channel: Annotated[str, "name of the score, for models with several"]
     score: Annotated[float | None, pa.float32(), "the score"]
     unscored: Annotated[str | None, "why the pair has no score"]
 

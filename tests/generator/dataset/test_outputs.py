@@ -204,7 +204,7 @@ def test_a_dataset_with_outputs_verifies_and_a_changed_one_does_not(world: World
 
 def test_the_card_names_them(world: World) -> None:
     root = world.folder.parent
-    assert "| beside the images | masks, depth, normals, boxes |" in (root / "README.md").read_text()
+    assert "| besides the images | masks, depth, normals, boxes |" in (root / "README.md").read_text()
     described = mlcroissant.Dataset(str(root / "croissant.json"))
     assert not described.metadata.ctx.issues.errors
     sets = {node.id: node.includes for node in described.metadata.file_sets}
