@@ -25,7 +25,8 @@ _SYSTEM = ("/usr", "/lib", "/lib64", "/nix/store", "/dev/null", "/dev/urandom")
 
 
 def end_with_parent() -> None:
-    """End this process when its parent ends: on Linux at once, elsewhere when a Python thread sees it (each 1 s)."""
+    """End this process when its parent ends: on Linux at once, whatever it does then; elsewhere once a Python thread,
+    which checks every second, gets to run."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
         return

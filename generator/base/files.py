@@ -120,8 +120,8 @@ class Record(dict[str, Any]):
 def parse_json(text: str | bytes, where: object = "This JSON") -> Any:
     """Parse JSON; its objects are Records of the file `where`.
 
-    Raises ValueError for JSON that is malformed or nested too deeply, and for repeated keys, for
-    which two readers may take different values.
+    Raises ValueError for JSON that is malformed or nested too deeply, and for repeated keys, for which two readers
+    may take different values.
     """
 
     def distinct(pairs: list[tuple[str, Any]]) -> Record:

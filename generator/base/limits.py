@@ -87,6 +87,6 @@ def _kind(mode: int) -> str:
 
 
 def _has_hole(path: Path) -> bool:
-    """Whether the file system reports a hole in a file. Block counts prove none: some file systems give none."""
+    """Whether the file system reports a hole in a file. The block count proves nothing: some file systems give none."""
     with path.open("rb") as file:
         return os.lseek(file.fileno(), 0, os.SEEK_HOLE) < path.stat().st_size

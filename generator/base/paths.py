@@ -119,6 +119,7 @@ def check_benchmark_name(name: object) -> str:
 
 
 def split_name(source: str) -> tuple[str, Path]:
-    """Split NAME=PATH into name ("" if none) and path. The path of an existing file may contain "="."""
+    """Split NAME=PATH at the first "=" into name and path; the name is "" if there is no "=" or if the whole is an
+    existing path."""
     name, equals, rest = source.partition("=")
     return ("", Path(source)) if not equals or Path(source).exists() else (name, Path(rest))

@@ -69,7 +69,7 @@ class NotebookBar(Progress):
 
 
 def shown_here() -> Progress:
-    """The default Progress: a bar in a notebook, else SILENT."""
+    """The Progress for callers that choose none: a bar in a notebook, else SILENT."""
     return NotebookBar() if "ipykernel" in sys.modules else SILENT
 
 

@@ -96,7 +96,7 @@ class _Command:
 def run_job(arguments: Sequence[str], log: Path, slurm: Slurm, printed: Path | None = None) -> int:
     """Run Python with `arguments` in a job and wait; returns its exit code, or 1 if the job failed.
 
-    Its errors are appended to `log`, its standard output to `printed` (None: `log`). If a job for the same log is
+    Its stderr is appended to `log`, its stdout to `printed` (None: `log`). If a job for the same log is
     already queued or running, waits for that job instead. Interrupting this function does not stop the job.
     """
     note, logs = log.with_name("job"), log.with_name("jobs")

@@ -233,7 +233,8 @@ def write_csv(path: Path, table: pa.Table | Iterable[pa.Table]) -> None:
 
 
 def read_csv(path: Path, columns: Mapping[str, pa.DataType]) -> pa.Table:
-    """Read columns of a file that `write_csv` wrote. `columns`: types by name. Raises UserError if it is damaged."""
+    """Read columns of a file that `write_csv` wrote; `columns`: types by name. Raises UserError if the file is missing
+    or damaged."""
     check_file(path, MOST_LIST)
     options = pa.csv.ConvertOptions(column_types=dict(columns), include_columns=list(columns))
     try:
