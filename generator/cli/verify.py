@@ -65,8 +65,9 @@ def verify(context: click.Context, dataset: Path | None, labels: Path | None, as
     words, in another order, or by converse), values that an object's position reveals, true negatives and unequal
     familiarity.
 
-    Plans, recorded relations, texts, items and cards are also made again, and every byte is compared; not for
-    a dataset that another version of the code, or other code, made. The certificate says whether this was done.
+    Plans, recorded relations, texts, items and cards are also made again, and every byte is compared. This is
+    skipped for a dataset that another version of the code, or other code, made. The certificate says whether this was
+    done.
 
     With --images, also check that images show what their records say: the color, outline and box of every object.
     With Blender, render them again and compare. The certificate names the level that was reached: records, sampled
