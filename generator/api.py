@@ -217,8 +217,8 @@ def render_again(
 ) -> Dataset:
     """Render the recorded scenes of a dataset again and copy its benchmarks.
 
-    `out`: a folder or a URL; by default a folder named after the changes. `resolution`, `quality`, `outputs`: None
-    keeps the dataset's. Other arguments are as for `render`; without `shards`, images are separate files.
+    `out`: a folder or a URL; by default NAME-again-WIDTHxHEIGHT. `resolution`, `quality`, `outputs`: None keeps
+    the dataset's. Other arguments are as for `render`; without `shards`, images are separate files.
     """
     opened = Dataset.open(source)
     changes = Changes(
@@ -396,7 +396,7 @@ def _local(place: str | Path) -> Path:
 def _finished(root: Path, out: str | Path | None) -> Dataset:
     """Write the index and return the dataset; for a URL, remove the local folder, whose files are now at the URL.
 
-    An earlier run may have been stopped after everything except the index and the copying.
+    An earlier run may have been stopped just before the index or the copying.
     """
     write_index(root)
     if isinstance(out, str) and is_url(out):
