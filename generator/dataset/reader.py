@@ -109,8 +109,7 @@ class World(Component):
             raise UserError(f"{path} cannot be read ({error}); restore it or render again.") from None
 
     def image_path(self, scene_id: str) -> Path:
-        """Path of a scene's image. Raises UserError if the images are in tars; `image` works for
-        both."""
+        """Path of a scene's image. Raises UserError if the images are in tars; `image` reads both."""
         if self._packed:
             raise UserError(
                 f"{self.folder} has its images in tars (shards/); read them with World.image or WebDataset."
