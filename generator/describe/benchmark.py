@@ -230,7 +230,7 @@ def _cells(request: Request, captioner: Captioner, n_objects: int) -> list[Cell]
 
 def kept_benchmark(dataset: Dataset, name: str | None) -> Benchmark:
     """The benchmark `name`; if it is None, the one made with the world, else the first. Raises UserError if `name` is
-    None and the benchmarks differ in their holdout."""
+    None, the benchmarks differ in their holdout, and none or several were made with the world."""
     if name is not None:
         return dataset.benchmark(name)
     dataset.block()

@@ -130,7 +130,8 @@ class Captioner:
         return trained is None or all(self.holdout.holds_out(*each) or each in trained.bindings for each in arrangement)
 
     def may_be_shown(self, form: Form, exposed: bool = False) -> bool:
-        """Whether training may show the names in a form; with `exposed` also held-out combinations."""
+        """Whether training texts may have this form: it must name nothing held out; with `exposed`, only no
+        unseen atom."""
         return not names_absent(form, self.holdout) and (exposed or count_held_out(form, self.holdout) == 0)
 
     def relations_fit_split(self, form: Form, scene: DescribedScene) -> bool:

@@ -193,7 +193,7 @@ class TrainingTexts(Protocol):
         return [Caption(form) for form in dict.fromkeys(map(merge_equal_mentions, forms))]
 
     def _relation(self, draft: Draft) -> list[Caption]:
-        """Two objects and a relation that holds between them, the least used of the family.
+        """Two objects and a relation between them: of the relations that hold in the scene, the least used.
 
         Skips a relation if its opposite is impossible between the two objects, because the text alone would reveal the
         truth.

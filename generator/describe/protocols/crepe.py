@@ -156,9 +156,9 @@ class Productivity(Protocol):
 
     `denials` sets which texts of `neg` and `all` deny something. "foils": only the foils; each denies one atom or the
     whole caption, or two or three atoms if that gives fewer than five foils (CREPE, table 1). "both": captions have
-    true denials too. Up to five atoms are each denied with probability 1/2 (of a false value, so that the denial is
-    true), and a foil inverts one of these atoms, or two or three if that gives too few foils. So "not" is equally
-    frequent in true and in false texts.
+    true denials too. Up to five atoms are each denied with probability 1/2; a denied atom first gets a false value, so
+    that the denial is true. A foil inverts one of these atoms, or two or three if that gives too few foils. So "not" is
+    equally frequent in true and in false texts.
     """
 
     name = "productivity"
