@@ -310,6 +310,7 @@ def _put(items: tuple[T, ...], place: int, new: T) -> tuple[T, ...]:
 
 
 def denial_of(atom: Atom, value: str, taken_back: bool) -> str:
-    """The change of a foil that denies an atom; with `taken_back`, that asserts an atom denied by its caption."""
+    """The change of a foil that denies an atom; with `taken_back`, of a foil that asserts an atom that its
+    caption denies."""
     before, after = (f"not {value}", value) if taken_back else (value, f"not {value}")
     return f"{atom.place}:{atom.kind}:{before}>{after}"

@@ -170,9 +170,9 @@ def distinguishing_kind(form: Form, i: int, same: list[int], order: tuple[str, .
 class Template:
     """A pattern for texts: `say` writes the text of a form.
 
-    `related`: True for forms with relations only, False for forms without, None for both. `negated`: for forms that are
-    denied as a whole only; otherwise for all other forms. `environment`: also for forms with an environment. `suits` is
-    a further condition on the form.
+    `related`: True fits only forms with relations, False only forms without, None both. `negated`: True fits only forms
+    that are denied as a whole, False only other forms. `environment`: whether forms with an environment fit too.
+    `suits` is a further condition on the form.
     """
 
     say: Callable[[FormPhrases], str]
