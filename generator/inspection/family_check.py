@@ -139,7 +139,7 @@ def _textures(vocabulary: Vocabulary) -> Iterator[Finding]:
 
 
 def _legibility(vocabulary: Vocabulary) -> Iterator[Finding]:
-    """Names of the family that a small network recognised in too few images of a shipped family with the same name."""
+    """Names that a small network recognised in too few images of a shipped family, from which this family has them."""
     for each in illegible(vocabulary):
         worst = next(side for side in reversed(SIDES) if each.at(side) < LEGIBLE)
         read = f"'{each.name}' of {each.kind} is named on {int(each.at(worst))}% of images of {worst} pixels"
@@ -164,7 +164,7 @@ _SOUNDS_OTHERWISE = {
     "a": ("eu", "ewe", "one", "uni", "us", "ufo", "ute", "uke"),
     "an": ("heir", "honest", "honor", "honour", "hour"),
 }
-_BUT = ("unin", "unim", "unid", "unit ", "ush")  # exceptions that _SOUNDS_OTHERWISE must not match
+_BUT = ("unin", "unim", "unid", "unit ", "ush")  # exceptions, such as "an uninteresting …"
 
 
 def misspelt(vocabulary: Vocabulary) -> Iterator[str]:

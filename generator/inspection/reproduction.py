@@ -142,7 +142,7 @@ def _benchmark(root: Path, again: Path, name: str, progress: Progress) -> str | 
 
 
 def _attempt(make: Any, given: Path, made: Path) -> Reproduced:
-    """Run `make` for a component and compare the files. If it fails, copies the given component in its place."""
+    """Run `make` for a component and compare the files. Without success, copies the given component instead."""
     try:
         reason = make()
         if reason is None:

@@ -157,7 +157,7 @@ def _strange_quality(recorded: Mapping[str, Any]) -> str | None:
 
 
 def _device(request: Mapping[str, Any]) -> str:
-    """The recorded kind of device if it is available, else `auto`."""
+    """The recorded kind of device if it is available, else the kind that `auto` finds."""
     try:
         return find_device(request["device"])
     except UserError:
