@@ -40,7 +40,7 @@ Word = tuple[str, Any]
 
 Meanings by class: `noun` and `plural`: a category (None for "object"). `value` and `after` (a value that follows the
 noun, such as "made of wood"): (kind, value). `number`, `none` and `ordinal`: an integer. Relations and `environment`:
-its name.
+the name.
 """
 
 

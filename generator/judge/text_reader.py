@@ -161,7 +161,7 @@ class _Reading:
         return Meaning(tuple(self.things), links, False, self.environment)
 
     def _end(self, name: str, start: int, end: int) -> _Reference:
-        """The object that a part means: a new mention, a mentioned object, or for "it" the last relation's object."""
+        """The object that a part means: a new or mentioned object, or for "it" the object of the previous relation."""
         if name == "it":
             return self.links[-2][2][1]
         if name == "mention":
