@@ -35,7 +35,7 @@ class Limb(Declared):
 
 
 class Teeth(Declared):
-    """A row of upward spikes along a curve. Each joint gives a spike's position, half-width and height."""
+    """A row of upward spikes along a curve. A joint: a point of the curve, and half-width and height of a spike there."""
 
     joints: Annotated[list[Spike], Field(min_length=2)]
     count: Annotated[int, Field(ge=2, le=100)]

@@ -124,7 +124,7 @@ def test_files_without_faces_are_refused(in_blender: Any, files: Path, tmp_path:
 def test_the_mesh_is_turned_upright_and_to_face_x(facing: str, up: str) -> None:
     """A pyramid with its top along `up` and a longer base along `facing`."""
     if facing[-1] == up[-1]:
-        with pytest.raises(UserError, match="of one axis"):
+        with pytest.raises(UserError, match="on one axis"):
             cleaned(CUBE, triangles(SIDES), facing, up)
         return
     ahead, top = np.array(DIRECTIONS[facing]), np.array(DIRECTIONS[up])

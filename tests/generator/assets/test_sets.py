@@ -147,7 +147,7 @@ def test_objects_of_one_family_can_come_from_several_sets(toys: Path) -> None:
     assert prepare(job).planned
     check_assets(recorded)
     write_asset(toys / "other", "wedge", mesh_of("star"), {"licence": "CC0"})
-    with pytest.raises(UserError, match="other meshes here"):
+    with pytest.raises(UserError, match="here differs from the set"):
         check_assets(recorded)
     with pytest.raises(UserError, match="'toys' has no mesh 'wedg'"):
         asset_mesh("builtin", "toys/wedg")
@@ -173,7 +173,7 @@ def test_a_world_records_its_meshes_and_is_rendered_again_from_the_same_only(
     opened, look = Dataset.open(out), Changes("cpu")
     assert Dataset.open(tmp_path / "again").world.sums == opened.world.sums
     write_asset(toys / "toys", "wedge", mesh_of("sphere"), {"licence": "CC BY-SA 3.0, A. Smith"})
-    with pytest.raises(UserError, match="other meshes here than the recorded scenes have"):
+    with pytest.raises(UserError, match="here differs from the set of the recorded scenes"):
         prepare_rerender(opened, look)
     monkeypatch.setenv("JACKALOPE_ASSETS", str(tmp_path / "nothing"))
     with pytest.raises(UserError, match="There is no asset set 'toys' here"):
@@ -185,7 +185,7 @@ def test_a_world_records_its_meshes_and_is_rendered_again_from_the_same_only(
 
 
 def test_a_set_for_a_family_of_shapes_is_refused(toys: Path) -> None:
-    with pytest.raises(UserError, match="--assets toys: all meshes of the family 'clevr' are shapes"):
+    with pytest.raises(UserError, match="--assets toys: every mesh of the family 'clevr' is a shape"):
         prepare(Job("clevr", "3x3", None, 64, 48, assets="toys"))
 
 
