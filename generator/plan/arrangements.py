@@ -31,7 +31,7 @@ from generator.scene.layouts import draw_layout, facts
 T = TypeVar("T")
 VALUE, OBJECT = 0, 1
 """The roles in a binding: (value, object)."""
-_BLOCK = 2_000  # scenes in memory at a time; changes to the last block make all counts even
+_BLOCK = 2_000  # scenes in memory at a time; changes to the last ones make all counts even
 _TRIES, _EASE, _VARIANTS = 600, 8, 8
 _MOST_CLUSTERS = 300  # with more, clusters cannot be equally frequent together with values and objects
 _TRIALS = 40
@@ -70,9 +70,9 @@ class Arrangements:
     ) -> Iterator[Arrangement]:
         """Yield an arrangement for each number of objects in `numbers`. Raises UserError when there is none.
 
-        Each takes the least-used names; the last block then changes names until counts are even. If there is room, the
-        first block of `train` shows every binding that training may show, `needed` bindings first; raises UnshownError
-        if it cannot show the needed ones.
+        Each takes the least-used names; the last scenes (about 2,000) then change names until counts are even. If there
+        is room, the first 2,000 scenes of `train` show every binding that training may show, `needed` bindings first;
+        raises UnshownError if they cannot show the needed bindings.
         """
         counts = _NameCounts(self._classes(split, numbers))
         pairs = iter(self._balanced_pairs(split, sum(n == 2 for n in numbers), counts, stream))

@@ -119,7 +119,7 @@ def even_out(
 
 
 def choose(options: Sequence[Sequence[Cells]], counts: Counts, stream: Stream) -> list[int]:
-    """Choose an option for each row so that counts become even. Adds them to `counts`; returns their indices."""
+    """Choose an option for each row so that counts become even. Adds these to `counts`; returns their indices."""
 
     filled = counts.filled.__getitem__
 

@@ -143,7 +143,7 @@ def plan_world(prepared: Prepared, root: Path) -> StoredPlan:
 
 
 def folder_name(prepared: Prepared, preset: str | None) -> str:
-    """The default name of the folder to write: preset, or family and holdout; seed, size."""
+    """The default name of the folder to write: preset, or family, options, holdout and block seeds; seed; size."""
     job = prepared.job
     return f"{preset or _world_name(prepared)}-s{job.seed}-{job.width}x{job.height}"
 

@@ -54,7 +54,7 @@ def _exchanges(planned: Planned, own: Placing, rule: Rule) -> dict[str | None, l
 
 
 def _suits(planned: Planned, own: Placing, exchange: Exchange, rule: Rule) -> bool:
-    """Whether an exchange changes the arrangement, but not its split, number of held-out bindings and triples.
+    """Whether an exchange changes the arrangement, but not its split, its number of held-out bindings or its triples.
 
     In `partial` just one of the two objects has to be held out, if any binding of the scene is."""
     before = planned.arrangement(rule.holdout.kind)

@@ -21,7 +21,7 @@ from generator.vocabulary.environments import Environment
 from generator.vocabulary.materials import AttributeValue, linear_of
 from generator.vocabulary.schema import Vocabulary
 
-_BLOCK = 5_000  # scenes completed at a time; each block makes the counts even
+_BLOCK = 5_000  # scenes completed at a time; each time the counts are made even
 _LAYOUTS = 400
 
 

@@ -98,8 +98,8 @@ def half_width(split: SplitSize, accuracy: float, block_seeds: int = 1) -> float
 
     The variance of the mean in logits is the sum of the variances of values, objects, bindings, clusters, and scenes.
     Each binding has the weight √objects / bindings in the mean; the squared weights of a scene's bindings add up to 1.
-    The interval of one block is wider than this variance, because the effects' size is unknown. It holds the effects of
-    values, or of objects, fixed if there are fewer than 6.
+    The interval of one block allows for a larger variance, because the effects' size is unknown. It holds the effects
+    of values, or of objects, fixed if there are fewer than 6.
 
     Several block seeds are pooled as in the evaluator, by a moderated t. Its variance is the weighted mean of the
     variance in the intervals and the variance between blocks.
