@@ -100,7 +100,7 @@ def _last_line(error: Exception) -> str:
 
 
 def _claim_core(kept: ExitStack) -> int:
-    """A core of this node that no other actor uses, if one is free: the denoiser starts a thread on every core."""
+    """A core of this node that no other actor uses, if one is free: the denoiser uses every core it sees."""
     cores = sorted(os.sched_getaffinity(0))
     for core in cores:
         with suppress(Timeout):
