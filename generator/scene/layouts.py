@@ -33,7 +33,7 @@ class Layout:
 
     `depth_order`: the rank of each object from front to behind, 0 nearest to the camera. `rests_on`: for each object
     the index of the object under it, None for the ground; () when all stand on the ground. `clumps`: the clump number
-    of each object; objects of a clump are near each other, of two clumps far; () when the plan leaves distances open.
+    of each object; objects of one clump are near, of two clumps far; () when the plan leaves distances open.
     """
 
     depth_order: tuple[int, ...]
@@ -42,7 +42,7 @@ class Layout:
 
 
 def facts(planned: Arranged, vocabulary: Vocabulary) -> tuple[Triple, ...]:
-    """The relations that hold in every scene of a plan, as triples of ordered pairs of objects.
+    """The relations that hold in every scene of a plan, as (object, relation, object) triples.
 
     A relation that is neither here nor in `undecided` is false in every scene of the plan.
     """
