@@ -146,8 +146,8 @@ class Relation(Declared):
 
 
 def check_relations(relations: Mapping[str, Relation]) -> None:
-    """Raise ValueError, naming all mistakes, unless opposites have the same margin and distance, and only the rules
-    that need a distance have one."""
+    """Raise ValueError, naming all mistakes, unless each opposite is declared with the same margin and distance,
+    and exactly the rules that need a distance have one."""
     refuse(mistake for name in relations for mistake in caught(partial(_check_relation, name, relations)))
 
 

@@ -29,7 +29,7 @@ CLEVR, RELATIONS = vocabulary_text("clevr"), vocabulary_text("clevr-relations")
             "[attributes.bulk]",
             "adjectives = ['size', 'color', 'material'] should name every attribute kind",
         ),
-        ("red = { linear = [148,", '"not red" = { linear = [148,', "the word 'not red' is empty or has a word that"),
+        ("red = { linear = [148,", '"not red" = { linear = [148,', "the word 'not red' is empty or contains a grammar"),
         ("[attributes.material", "[attributes.relation", "'relation' stands for relations"),
         ('phrase = "behind"', 'phrase = "Behind!"', "relations.behind.phrase"),
         ('synonyms = ["left of"', 'synonyms = ["behind"', "the word 'behind' means both"),
@@ -47,7 +47,7 @@ CLEVR, RELATIONS = vocabulary_text("clevr"), vocabulary_text("clevr-relations")
         ),
         ('name = "clevr"', 'name = "clevr"\npaints = ["color", "color"]', "should name two or more attribute kinds"),
         ("[objects]", "[kinds.sise]\n[objects]", "kinds.sise names no attribute kind; did you mean 'size'"),
-        ("[objects]", '[kinds.size]\nphrase = "the {value}"\n[objects]', "begins with 'the', which captions need"),
+        ("[objects]", '[kinds.size]\nphrase = "the {value}"\n[objects]', "begins with 'the', a grammar word"),
     ],
 )
 def test_mistakes_are_named(old: str, new: str, said: str) -> None:
