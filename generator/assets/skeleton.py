@@ -35,7 +35,7 @@ class Limb(Declared):
 
 
 class Teeth(Declared):
-    """A row of upward spikes along a curve. A joint: a point of the curve, and half-width and height of a spike there."""
+    """A row of upward spikes along a curve through the joints, which also give a spike's half-width and height."""
 
     joints: Annotated[list[Spike], Field(min_length=2)]
     count: Annotated[int, Field(ge=2, le=100)]
