@@ -215,7 +215,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     >>> [round(p, 6) for p in holm([0.01, 0.04, 0.03])]
     [0.03, 0.06, 0.06]
     """
-    order = np.argsort(p_values)  # statsmodels' multipletests collects garbage in each call: 0.15 s
+    order = np.argsort(p_values)  # not statsmodels' multipletests: it collects garbage in each call, 0.15 s
     rising = np.maximum.accumulate(np.arange(len(order), 0, -1) * np.take(p_values, order))
     corrected = np.empty(len(order))
     corrected[order] = np.minimum(rising, 1)
