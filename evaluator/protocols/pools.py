@@ -52,8 +52,8 @@ def item_pools(benchmark: Benchmark, protocols: Sequence[str], samples: dict[str
 
 
 def sampled_columns(pool: Pool, image: str, true: set[str], n: int) -> list[int]:
-    """The columns of an image's true texts and of n random false texts, sorted. The seed is the names of pool and
-    image."""
+    """The columns of an image's true texts and of n random false texts, sorted. The seed is a hash of the names of
+    pool and image."""
     seed = int.from_bytes(hashlib.sha256(f"{pool.name}/{image}".encode()).digest()[:8], "big")
     false = np.array([column for column, text in enumerate(pool.texts) if text not in true])
     drawn = np.random.default_rng(seed).choice(false, min(n, len(false)), replace=False)

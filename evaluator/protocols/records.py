@@ -12,7 +12,7 @@ Value = TypeVar("Value")
 
 
 class LimitRecord(TypedDict):
-    """`--limit` of a run. items: maximum per protocol. of: all items of each protocol. empty: splits left empty."""
+    """`--limit` of a run. items: maximum per protocol. of: all items per protocol. empty: splits left empty."""
 
     items: int
     of: dict[str, int]
@@ -30,7 +30,7 @@ class ExternalRecord(TypedDict):
 
 class ReadingRecord(TypedDict, total=False):
     """How a published benchmark was read (evaluator.benchmarks.reading): filters by name, numbers left out by reason, a
-    sentence for each file of another version, and whether its authors average over categories. Empty for our own
+    sentence for each file of another version, and whether its authors average over categories. Empty for other
     benchmarks."""
 
     averages: bool
@@ -132,7 +132,7 @@ class Row(TypedDict):
     """For a gap: the split whose value is subtracted from the value of `split`."""
     is_gap: bool
     average: str
-    """The value is a mean over items (micro), or over n, folds or categories (macro)."""
+    """The value is a mean over items (micro), or over n or categories (macro)."""
     unit: str
     """`share` (0..1), `difference` of shares, or `score`, any number."""
     value: float | None
@@ -183,9 +183,10 @@ class RulesRecord(TypedDict, total=False):
 class FactorsRecord(TypedDict, total=False):
     """The identity of a run. Runs that differ only in block or training seed belong to one experiment.
 
-    model: its spec, or for a model from `score train` its method and base. treatment: training settings without the
-    seed, training status, channel and tie tolerance. design: settings of world, benchmark and rules, without seeds and
-    machine. block: digest of the benchmark's holdout, None if it has none. benchmark: digests of benchmark and world.
+    model: its spec, or for a model from `score train` its method and base. treatment: the training recipe without its
+    seed; also training status, channel and tie tolerance. design: settings of world, benchmark and rules, without seeds
+    and machine. block: digest of the benchmark's holdout, None if it has none. benchmark: digests of benchmark and
+    world.
     """
 
     model: str

@@ -173,7 +173,7 @@ def error_shares(items: Items, metric: str, among: np.ndarray) -> list[Outcome]:
 
 @dataclass(frozen=True)
 class Mean:
-    """The mean of an outcome over some items, and its chance. sd: of a macro mean, over its groups. nan for none."""
+    """The mean of an outcome over some items, and its chance. sd: over n, categories or folds. nan for none."""
 
     estimate: Estimate
     chance: float = np.nan

@@ -79,7 +79,7 @@ def _pooled_items(scores: Scores, protocol: str) -> tuple[Items, np.ndarray, np.
 
 
 def _read_pool(pool: Pool, scores: Scores, true_of: dict[str, set[str]]) -> Iterator[tuple[np.ndarray, ...]]:
-    """The best texts of a pool's images, in blocks of images.
+    """The best texts of a pool's images, some images at a time.
 
     Yields (n, 2 TOP) arrays for the best true, then the best false texts: scores, text ids, and whether there is such a
     text, bool; then reasons (n,), chance (n,) and directions of errors.

@@ -104,7 +104,7 @@ def write_model_card(entries: Sequence[Results], path: Path) -> int:
 
 def write_hub(entries: Sequence[Results], folder: Path, dataset: str | None) -> list[Path]:
     """Write the results of one model into the folder of its Hub repository: README.md (`write_model_card`) and, if
-    `dataset` (OWNER/NAME on the Hub) is given, .eval_results/NAME.yaml; returns these files.
+    `dataset` (the benchmark's OWNER/NAME on the Hub) is given, .eval_results/NAME.yaml; returns these files.
 
     Raises UserError as `write_model_card`, for a malformed `dataset`, and for several benchmarks with a `dataset`.
     """

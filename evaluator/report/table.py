@@ -115,7 +115,7 @@ def interval(row: Row, decimals: int = 1) -> str:
 
 
 def spread(row: Row, over: str, decimals: int = 1) -> str:
-    """The spread over pooled `blocks` or `runs`: standard deviation [minimum, maximum]; "" if nothing is pooled.
+    """The spread over pooled `blocks` or `runs`: standard deviation [minimum, maximum]; "" for a single one.
 
     >>> spread({"unit": "share", "sd_runs": 0.05, "min_runs": 0.4, "max_runs": 0.5}, "runs")
     '± 5.0 [40.0, 50.0]'

@@ -251,7 +251,9 @@ def _elsewhere(before: Sequence[str], after: Sequence[str]) -> dict[str, list[Re
 
 
 def read_audit(source: str) -> Audit | None:
-    """The result of a command other than `score run` at [NAME=]PATH, a file or a folder; None for other folders."""
+    """The result of a command other than `score run` at [NAME=]PATH, a file or a folder; None for other folders.
+
+    By default the name is the benchmark's, and for `score compare` the file's."""
     name, path = split_name(source)
     if path.is_file() and path.suffix == ".json":
         if "rankings" in read_json(path):
@@ -306,7 +308,7 @@ def _repeated(names: dict[str, str]) -> list[tuple[str, str]]:
 
 
 def captions_by_atom(run: Run) -> list[dict[str, Any]]:
-    """For each atom the number of captions of training and of each split that name it; [] for worlds without forms."""
+    """For each atom the number of captions of training and of each split that name it; [] without a world or forms."""
     return _of_world(run.benchmark.folder, run.world.folder, run.benchmark.digest)[1] if run.world else []
 
 
