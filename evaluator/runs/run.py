@@ -282,7 +282,7 @@ def _precision(own: Any, chosen: str) -> str:
 
 
 def counted(model: Any) -> dict[str, int] | None:
-    """The counts of a model in this process, such as requests, which it logs; None for models that do not count."""
+    """Log and return the counts of a model in this process, such as requests; None for models that do not count."""
     counts: dict[str, int] | None = getattr(model, "counts", None)
     if counts:
         logger.info("; ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in counts.items()) + ".")

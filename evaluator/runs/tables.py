@@ -106,8 +106,8 @@ def item_rows(run: Run, measured: dict[str, ProtocolResults]) -> Iterator[dict[s
     of the scene, and its score (None if missing). A question against a pool has up to six candidates, the three best
     true and the three best false texts. margin: best true score less best false score; with two images, for the first.
     metric, value, tie: the main metric of the protocol, the outcome, and whether a tie decided it. unscored: the reason
-    if there is no outcome, else None; if there is none, margin, value and tie are None. mark: the warning for a
-    contaminated model or a stand-in, else None.
+    if there is no outcome (margin, value and tie are then None), else None. mark: the warning for a contaminated model
+    or a stand-in, else None.
     """
     scenes: dict[str, list[str]] = {}
     for item, scene in rows_of(run.benchmark.candidates, "item_id", "scene_id"):

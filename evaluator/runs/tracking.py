@@ -23,12 +23,12 @@ def log_results(results: Results, run: Path, trackers: Sequence[Tracker]) -> Non
 
 @contextmanager
 def log_steps(trackers: Sequence[Tracker], out: Path, about: Mapping[str, Any], done: int) -> Iterator[LogStep]:
-    """Log steps of the run or training that writes the folder `out` to trackers, after `done` steps that are logged.
+    """Log steps of the run or training that writes the folder `out` to trackers, after `done` steps logged earlier.
 
     TensorBoard: event files in OUT.tensorboard, beside OUT. Replaces steps after `done` of a training that was stopped.
     wandb: a run of the project `jackalope`, with the settings that wandb reads from the environment (WANDB_MODE=offline
-    writes only beside OUT); its id is stored beside OUT until the training ends. about: wandb's `config`, which
-    describes the model and its training.
+    writes only beside OUT); its id is stored beside OUT until the training ends. about: what is trained or
+    scored, as wandb's `config`.
     """
     with ExitStack() as stack:
         logs: list[LogStep] = []

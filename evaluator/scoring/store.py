@@ -35,7 +35,7 @@ _ASKED = 500
 
 T = TypeVar("T")
 Names = Callable[[np.ndarray], list[str]]
-"""Returns the names of rows, an integer array."""
+"""Returns the names of rows (an integer array)."""
 PARTS = ".parts"
 """Folder in a run's folder where each process writes its results."""
 _ROWS = 4096
