@@ -208,7 +208,7 @@ def said(summary: dict[str, Any]) -> str:
 
 
 def corpus_said(corpus: "Corpus", counted: "Counted") -> list[str]:
-    """Lines on the parts of a corpus that its numbers lack: entries, files, sources of tables; [] if nothing is."""
+    """Lines on the parts of a corpus that its numbers lack: entries, files, sources of tables; [] if they lack none."""
     from evaluator.audits.familiarity.corpus_files import by_number
 
     lines = [

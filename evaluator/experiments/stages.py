@@ -290,7 +290,7 @@ def _run(stage: Stage, root: Path, place: Place) -> int:
 
 
 def _stop(process: "subprocess.Popen[bytes]") -> None:
-    """Wait for a process to end, then kill it. Ctrl-C in a terminal has reached it too."""
+    """Wait up to _SECONDS for a process to end, else kill it. Ctrl-C in a terminal has reached it too."""
     try:
         process.wait(_SECONDS)
     except (subprocess.TimeoutExpired, KeyboardInterrupt):

@@ -54,13 +54,14 @@ class ItemScores:
 class Scores:
     """The scores of one channel of a run.
 
-    indistinct: text_id → an earlier text_id with the same model input. table: schema.SCORES of the channel. protocols:
-    of the run. pools: of its items. folds: of raw retrieval, by protocol, if the run scored them. matrix: reads the
-    scores of a pool or fold in parts; nan for texts outside the sample of a pool. tolerance: how close scores tie.
-    shown: the bindings of each scene, joined by ";". confidence: the level of intervals, 0..1. between_images: the
-    scores of another channel, if images are compared by that channel. partitioned: the splits are partitions by
-    familiarity. averages_categories: the authors of the benchmark average over categories. in_items: scores that depend
-    on items, in place of `table`; `sample` is the index of the sample to read.
+    indistinct: text_id → an earlier text_id with the same model input. table: rows of the channel
+    (generator.dataset.records.SCORES). protocols: of the run. pools: of its items. folds: of raw retrieval, by
+    protocol, if the run scored them. matrix: reads the scores of a pool or fold in parts; nan for texts outside the
+    sample of a pool. tolerance: how close scores tie. shown: the bindings of each scene, joined by ";". confidence: the
+    level of intervals, 0..1. between_images: the scores of another channel, if images are compared by that channel.
+    partitioned: the splits are partitions by familiarity. averages_categories: the authors of the benchmark average
+    over categories. in_items: scores that depend on items, in place of `table`; `sample` is the index of the sample to
+    read.
     """
 
     benchmark: Benchmark

@@ -366,7 +366,7 @@ def by_frequency(title: str, atoms: Sequence[Mapping[str, Any]], splits: Sequenc
 
 def by_overlap(title: str, panels: Mapping[str, Mapping[str, Mapping[str, float | None]]]) -> list[Figure]:
     """Percent of the bindings in true and in false captions that a corpus shows: a panel for each set of samples.
-    panels: {set: its shares, 0..1} (evaluator.audits.familiarity.samples.shares)."""
+    panels: {set: its shares, 0..1} (evaluator.audits.familiarity.audit.shares)."""
     made = {
         name: [
             {"x": side, "series": match, "order": i, "value": 100 * (sides[side][match] or 0)}

@@ -27,8 +27,8 @@ def log_steps(trackers: Sequence[Tracker], out: Path, about: Mapping[str, Any], 
 
     TensorBoard: event files in OUT.tensorboard, beside OUT. Replaces steps after `done` of a training that was stopped.
     wandb: a run of the project `jackalope`, with the settings that wandb reads from the environment (WANDB_MODE=offline
-    writes only beside OUT); its id is stored beside OUT until the training ends. about: what is trained or
-    scored, as wandb's `config`.
+    writes only beside OUT); its id is stored beside OUT until the training ends. about: wandb's `config`,
+    which describes what is trained or scored.
     """
     with ExitStack() as stack:
         logs: list[LogStep] = []

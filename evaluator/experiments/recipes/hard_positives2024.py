@@ -102,7 +102,7 @@ def make(lab: Lab, at: Scale) -> None:
 EXPERIMENT = Experiment(
     "Tables 1, 2, 3, 7, 9 and 10 of Kamath et al. 2024: how hard negatives and hard positives in training change "
     "brittleness. The caption c is plain; the positive p has the synonym or the other order. Each model is also "
-    "scored before and after training on another world (table 10). The scale tiny takes some 70 minutes of one core "
+    "scored on another world, before and after training (table 10). The scale tiny takes some 70 minutes of one core "
     "of an AMD EPYC.",
     "hard-positives2024",
     SCALES,
