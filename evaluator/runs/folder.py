@@ -58,8 +58,8 @@ def open_run(folder: Path, moved: Sequence[Path] = ()) -> Run:
         return Run(folder, record, None, with_splits(_part(_own_benchmark(folder, record), record), splits), splits)
     if is_url(str(record["dataset"])):
         raise UserError(
-            f"{folder / 'run.json'} names a dataset at a URL ({record['dataset']}), which is not opened, since a "
-            "file names it; download it and write its folder there."
+            f"{folder / 'run.json'} names a dataset at a URL ({record['dataset']}), and URLs in files are not "
+            "opened; download it and write its folder there."
         )
     opened = [Dataset.open(path) for path in moved]
     dataset = next((each for each in opened if each.world.digest == record["world"]), None)
