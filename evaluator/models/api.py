@@ -156,7 +156,7 @@ class ApiScorer(PairScorer):
         self.key = cache_key("api", identity, QUESTION)
 
     def describe_cost(self, pairs: int, images: int) -> str:
-        """A sentence with the number of requests for `pairs`, and of tokens if the endpoint counts them."""
+        """A sentence with the maximum number of requests for `pairs`, and of tokens if the endpoint counts them."""
         tokens = f"about {pairs * self._tokens:,} prompt tokens for images of {_TRIAL[0]}×{_TRIAL[1]}, "
         return (
             f"{pairs:,} pairs of image and text to ask about, one request each, {tokens * bool(self._tokens)}fewer "

@@ -49,7 +49,8 @@ class _Model(Protocol):
     """Cache key of the model. Models with equal keys must give equal results for equal inputs."""
 
     reusable: bool = True
-    """Whether later runs reuse results cached under `key`. Otherwise the cache is in the run's folder."""
+    """Whether later runs reuse results cached under `key`. Otherwise the cache is in the run's folder and is deleted
+    when the run finishes."""
 
     exposure: Exposure | None = None
     """Exactly what the model was shown in training; None if unknown."""

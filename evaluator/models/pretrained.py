@@ -241,7 +241,7 @@ def check_weights(name: str, model: Any, report: Mapping[str, Any]) -> None:
 
 
 def check_tokenizer(name: str, tokenizer: Any, config: Any) -> None:
-    """Raise UserError for a tokenizer without files, or with ids of words for which the model has no embedding."""
+    """Raise UserError for a tokenizer without files, or whose texts can get ids without an embedding in the model."""
     spelled = {tuple(ids) for ids in tokenizer([*_LETTERS], add_special_tokens=False)["input_ids"]}
     if len(spelled) == 1:  # transformers makes an empty tokenizer if the files are missing
         raise UserError(f"'{name}' has no tokenizer files; add those that the model was published with.")

@@ -82,7 +82,7 @@ class _UserModel:
     """Base class of the adapters: reads a user's object and supplies defaults for attributes that it lacks."""
 
     says: tuple[str, ...] = ("key", "info", "exposure")
-    """Attributes that are read from the object. Its other attributes are ignored, whatever their names."""
+    """The attributes of `_Said` that are read from the object; the others may mean anything in it."""
     info: dict[str, Any]
     key: str
     reusable: bool
@@ -103,7 +103,8 @@ class _UserModel:
         self.fits_texts = bool(self._get("fits_texts", self._has("fit_texts")))
 
     def _own_key(self) -> str:
-        """Cache key from the object's key and source; without a key, from its weights and device, to resume a run."""
+        """Cache key from the spec, the source file and the object's key; without a key, weights and device take its
+        place, so that a run can resume."""
         known = [self.info.get(name) for name in ("weights_sha256", "device")]
         return cache_key(self._spec, _source_file(self._source), _source_digest(self._source), self._said.key or known)
 

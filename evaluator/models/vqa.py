@@ -63,7 +63,7 @@ class SharedPrefix:
         """inputs: the processor's output for the first prompt with its image, a batch of 1. prompts: token ids of every
         prompt, with the image's placeholder not yet expanded.
 
-        Raises ValueError if the processor's tokens do not end as the first prompt, or the cache has another length.
+        Raises ValueError if the processor's tokens do not end like the first prompt, or the cache has another length.
         """
         self._model = model
         ids = inputs["input_ids"][0]

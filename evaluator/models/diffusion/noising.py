@@ -1,4 +1,5 @@
-"""Noise for diffusion models: levels and order of an image's samples, and how a pipeline adds noise and predicts it.
+"""Noise for diffusion models: levels and order of an image's samples, how a pipeline adds noise, and the target that
+its network is trained to predict.
 
 Sample i of n has the noise level (i + ½)/n. Its noise depends only on the seed, the image's content and i, so all texts
 of an image get the same noise, in any batches.

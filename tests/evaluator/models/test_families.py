@@ -215,7 +215,7 @@ def test_memory_that_runs_out_halves_the_batch_and_loses_nothing(name: str, mode
     assert max(sizes) <= 3
     notes_rows(name, model, room=0)
     model._known = {}
-    with pytest.raises(UserError, match=r"no memory for one .*choose --device cpu or a smaller model"):
+    with pytest.raises(UserError, match=r"Not enough memory for one .*choose --device cpu or a smaller model"):
         matrix(model, pictures()[:2], TEXTS)
 
 

@@ -322,7 +322,7 @@ def test_a_pickle_of_tensors_is_read(copied: Callable[[str], Path]) -> None:
 @pytest.mark.parametrize(
     ("kind", "changes", "said"),
     [
-        ("clip", {"model_type": "vilt"}, "none of the dual encoders of hf: .*; score it as vilt:"),
+        ("clip", {"model_type": "vilt"}, "is not a dual encoder of hf: .*; score it as vilt:"),
         ("clip", {"model_type": "llava"}, "is a model of type 'llava', .*; score it as vqa:"),
         (
             "clip",

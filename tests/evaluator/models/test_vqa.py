@@ -280,7 +280,7 @@ PROMPTS = [[5, 6, 7, 8, 9, 10], [5, 6, 7, 1, 2], [5, 6, 7, 8, 9]]
 
 def test_prompts_that_the_processor_changes_after_the_image_are_refused() -> None:
     for ids, prompts in (([5, 5, 6, 7, 8, 9, 11], PROMPTS), ([10], [[1, 10], [2, 10]])):
-        with pytest.raises(ValueError, match="changes what follows"):
+        with pytest.raises(ValueError, match="changes the tokens after the image"):
             SharedPrefix(None, {"input_ids": torch.tensor([ids])}, prompts)
 
 

@@ -48,7 +48,7 @@ UNKNOWN = "The scheduler {} is not supported for this pipeline; expected one of:
         (diffusers.IPNDMScheduler(), Diffusion, UNKNOWN),
         (diffusers.FlowMatchEulerDiscreteScheduler(), Diffusion, UNKNOWN),
         (diffusers.DDPMScheduler(), Flow, UNKNOWN),
-        (diffusers.UniPCMultistepScheduler(use_flow_sigmas=True), Diffusion, "The scheduler {} is set to use_flow_"),
+        (diffusers.UniPCMultistepScheduler(use_flow_sigmas=True), Diffusion, "The scheduler {} has use_flow_"),
     ],
 )
 def test_unknown_schedulers_are_refused(scheduler: Any, known: Any, said: str) -> None:
