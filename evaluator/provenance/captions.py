@@ -66,7 +66,8 @@ class Reading:
         return _extractor(self.extractor)(caption)
 
     def of_phrase(self, phrase: str) -> list[Binding]:
-        """The bindings of a phrase: each attribute with the object, which is the last word. Duplicates are kept.
+        """The bindings of a phrase: each attribute with the object, which is the last word. Duplicates are kept,
+        because the number of attributes decides the match.
 
         A single binding is a perfect match, several are close matches, a bare noun gives [] (appendix B.5).
 
