@@ -16,7 +16,8 @@ Won = tuple[np.ndarray, np.ndarray]
 
 
 def all_won(pairs: Iterable[tuple[np.ndarray, np.ndarray]], tolerance: float = TOLERANCE) -> Won:
-    """Whether the first score (n,) of every pair beats the second (n,). Lost only to ties: none is lost.
+    """Whether the first score (n,) of every pair beats the second (n,). Lost only to ties: not won, but
+    in no pair does the second beat the first.
 
     >>> [each.tolist() for each in all_won([(np.array([0.3, 0.2, 0.1]), np.array([0.1, 0.2, 0.2]))])]
     [[True, False, False], [False, True, False]]

@@ -160,7 +160,8 @@ class _Side:
 
 
 def _least(truth: np.ndarray, tolerance: float, strictly: bool) -> np.ndarray:
-    """The smallest float32 (n,) that beats each true score; unless `strictly`, the smallest that it does not beat.
+    """The smallest float32 (n,) that beats each true score; unless `strictly`, the smallest that the true score does
+    not beat.
 
     Found by bisection over all float32 numbers, so that the rule is defined in `beats` alone.
     """
