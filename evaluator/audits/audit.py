@@ -88,7 +88,8 @@ def list_similar(benchmark: Benchmark, protocols: Sequence[str], encoder: str, d
 
 
 def decide(kinds: Sequence[dict[str, Any]]) -> None:
-    """Set each kind's verdict, with p-values corrected over kinds (Holm 1979). Only hackable kinds keep examples."""
+    """Set each kind's verdict, with p-values corrected over kinds (Holm 1979). Only hackable kinds keep `give_aways`
+    and `examples`."""
     from statsmodels.stats.multitest import multipletests
 
     tested = [kind["blind"] for kind in kinds if kind["blind"]["p"] is not None]

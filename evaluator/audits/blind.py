@@ -141,8 +141,8 @@ class Blind:
 def blind_test(pairs: Pairs, seed: int) -> Blind:
     """Decide every pair by a learner trained on other clusters (5 folds).
 
-    In each fold the learner with the best accuracy on a held-out quarter of the training clusters is chosen; test pairs
-    play no part. Learners are antisymmetric: the order of the two texts of a pair does not matter.
+    In each fold the learner with the best accuracy on a quarter of the training clusters, held back for the choice, is
+    chosen; test pairs play no part. Learners are antisymmetric: the order of the two texts of a pair does not matter.
     """
     from sklearn.model_selection import GroupKFold
     from threadpoolctl import threadpool_limits
