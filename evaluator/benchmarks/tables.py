@@ -22,7 +22,8 @@ _TRUTHS = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.
 _MANY, _NEAR = 0.02, 1e-3
 """Warn if more than this share of scores is this near to 0 or 1: many such probabilities tie."""
 _LIMIT = 745.0
-"""Stands for the log-odds of 1; larger than the log-odds of every other float64."""
+"""Stands for the log-odds of 1, and negated for those of 0; larger in magnitude than the log-odds of every other
+float64."""
 
 
 def read_table(path: Path) -> pa.Table:
