@@ -63,11 +63,11 @@ class Request:
     )
     splits: Path | str | None = option(
         None,
-        "Folder of `score familiarity`: its partitions seen, mixed and unseen become the splits of a benchmark of "
-        "others.",
+        "Folder of `score familiarity`: its partitions seen, mixed and unseen become the splits of a published "
+        "benchmark.",
     )
     level: float | None = option(
-        None, "Level of the intervals, from 0.5 to 0.999, such as 0.9.  [default: that of `score run`, else 0.95]"
+        None, "Level of the intervals, from 0.5 to 0.999, such as 0.9.  [default: the level of `score run`, else 0.95]"
     )
     channel: str | None = option(
         None,
