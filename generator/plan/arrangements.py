@@ -211,17 +211,15 @@ class Arrangements:
 
         Except in `train` and `unseen_atoms`, it also has to be askable.
         """
-        if split not in ("train", UNSEEN_ATOMS) and not self._askable(made, split):
-            return False
-        if not self.conflicts:
-            return self._rule.place(made).split == split
         shown = [
             (i, name, j)
-            for i, j in combinations(range(len(made)), 2)
+            for i, j in (combinations(range(len(made)), 2) if self.conflicts else ())
             if (made[i][OBJECT], made[j][OBJECT]) in self.conflicts
             for name in self._vocabulary.pair_relations
         ]
-        return self._rule.place(made, shown).split == split
+        if self._rule.place(made, shown).split != split:
+            return False
+        return split in ("train", UNSEEN_ATOMS) or self._askable(made, split)
 
     def _askable(self, made: Arrangement, split: str) -> bool:
         """Whether a caption can tell two objects apart: from the others by category, from each other by value.
@@ -554,7 +552,8 @@ class _Pick:
 
     def name(self, role: int, place: int, names: Sequence[str], beside: Sequence[str]) -> str:
         filled, cells = self._counts.filled, self._counts.cells(role, place)
-        return self._least(names, [sum([filled[cell] for cell in cells[name]]) + beside.count(name) for name in names])
+        places = ((name, *cells[name]) for name in names)
+        return self._least(names, [filled[here] + filled[every] + beside.count(name) for name, here, every in places])
 
     def binding(self, place: int, bindings: Sequence[Binding], beside: Sequence[Binding]) -> Binding:
         values, objects = (self._counts.uses(role, place, [each[role] for each in beside]) for role in (VALUE, OBJECT))
