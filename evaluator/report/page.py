@@ -233,7 +233,7 @@ def _about_benchmark(benchmark: Benchmark, never_shown: bool) -> list[str]:
             "relations between two objects": holdout.get("triples"),
         }
         what = " and ".join(name for name, found in of.items() if found)
-        splits = f"No object in seen scenes, some in partial and all in unseen scenes show {what} {lacking}."
+        splits = f"Seen, partial and unseen scenes differ in how many objects show {what} {lacking}: none, some, all."
         if not what:
             splits = "Nothing is held out: all scenes are of one split."
         equal = benchmark.manifest.get("equal_familiarity") is not False

@@ -327,7 +327,7 @@ def test_a_pickle_of_tensors_is_read(copied: Callable[[str], Path]) -> None:
         (
             "clip",
             {"model_type": "bert"},
-            r"dual encoders of hf: \(clip, .*a class of your own can score it",
+            r"is not a dual encoder of hf: \(clip, .*a class of your own can score it",
         ),
         (
             "blip",
