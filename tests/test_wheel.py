@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 from generator.dataset.reader import Dataset
-from tests.conftest import run_process, succeed
+from tests.conftest import run_process
 from tests.paths import CHECKOUT
 from tests.test_readme import first_python
 
@@ -180,8 +180,11 @@ def test_it_scores_with_the_extra_score_alone_beside_numpy_2(
 def test_the_base_alone_reads_and_measures(version: str, wheel: Path, copied: Path, tmp_path: Path) -> None:
     python = python_at_hand(version)
     (tmp_path / "my_model.py").write_text(MODEL, encoding="utf-8")
-    for name in ("one", "two"):
-        succeed("score run", copied, "--model", f"python:my_model.py:{name}", "--out", name, cwd=tmp_path)
+    for name in ("one", "two"):  # in a process: this one may know a module of that name
+        scored = run_process(
+            "score", "run", copied, "--model", f"python:my_model.py:{name}", "--out", name, cwd=tmp_path
+        )
+        assert scored.returncode == 0, scored.stderr
     bin_, there = environment(tmp_path / "venv", python, wheel)
     listed = run(sys.executable, "-m", "uv", "pip", "list", "--format", "json", "--python", bin_ / "python")
     assert not {each["name"] for each in json.loads(listed)} & {"torch", "bpy", "transformers", "diffusers"}

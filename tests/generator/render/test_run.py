@@ -70,7 +70,8 @@ def test_a_stopped_render_continues_to_the_same_files(
             image.write_bytes(image.read_bytes()[:50])
         refuse("is unfinished", "gen verify", root)
     done = succeed(*render_arguments(root, *FEW))
-    assert "images are already rendered" in done.stderr
+    if stop == signal.SIGINT:  # a kill may lose all that was rendered in its last second
+        assert "images are already rendered" in done.stderr
     assert files(root) == files(undisturbed)
 
 
