@@ -552,8 +552,8 @@ class _Pick:
 
     def name(self, role: int, place: int, names: Sequence[str], beside: Sequence[str]) -> str:
         filled, cells = self._counts.filled, self._counts.cells(role, place)
-        places = ((name, *cells[name]) for name in names)
-        return self._least(names, [filled[here] + filled[every] + beside.count(name) for name, here, every in places])
+        costs = [filled[here] + filled[every] for here, every in (cells[name] for name in names)]
+        return self._least(names, [cost + beside.count(name) for cost, name in zip(costs, names, strict=True)])
 
     def binding(self, place: int, bindings: Sequence[Binding], beside: Sequence[Binding]) -> Binding:
         values, objects = (self._counts.uses(role, place, [each[role] for each in beside]) for role in (VALUE, OBJECT))
