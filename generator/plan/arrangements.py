@@ -551,9 +551,8 @@ class _Pick:
         self._counts, self._stream, self._ease = counts, stream, ease
 
     def name(self, role: int, place: int, names: Sequence[str], beside: Sequence[str]) -> str:
-        filled, cells = self._counts.filled, self._counts.cells(role, place)
-        costs = [filled[here] + filled[every] for here, every in (cells[name] for name in names)]
-        return self._least(names, [cost + beside.count(name) for cost, name in zip(costs, names, strict=True)])
+        uses = self._counts.uses(role, place, beside)
+        return self._least(names, [uses[name] for name in names])
 
     def binding(self, place: int, bindings: Sequence[Binding], beside: Sequence[Binding]) -> Binding:
         values, objects = (self._counts.uses(role, place, [each[role] for each in beside]) for role in (VALUE, OBJECT))
