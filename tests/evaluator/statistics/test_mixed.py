@@ -96,6 +96,12 @@ def test_items_of_a_scene_that_agree_are_one_fact(right: int) -> None:
     assert thrice == pytest.approx(interval(Clusters.of(codes), outcomes), abs=1e-9)
 
 
+def test_items_of_a_scene_that_differ_are_facts_of_their_own() -> None:
+    codes, outcomes = np.repeat(np.arange(9), 12), np.tile([1.0, 0.0], 54)
+    together = interval(Clusters.of(codes, scenes=np.arange(108) // 2), outcomes)
+    assert together == pytest.approx(interval(Clusters.of(codes), outcomes), abs=1e-9)
+
+
 def test_bindings_make_the_interval_wider_when_they_decide() -> None:
     clusters = block_clusters(3, 3, 11)
     hard = np.array(["0 0" in row for row in np.repeat([bindings for _, bindings in block_cells(3, 3)], 11)])
