@@ -34,6 +34,7 @@ from generator.holdout.presets import read_preset
 from generator.holdout.request import design_of, parse_seeds
 from generator.language.complexity import parse_complexity, parse_counts
 from generator.plan.job import Job, Prepared, folder_name, parse_objects, parse_resolution, plan_world, prepare
+from generator.plan.plan import count_splits
 from generator.plan.power import planned_sizes, sentence
 from generator.plan.store import StoredPlan, is_planned
 from generator.render.farm import Farm, default_workers
@@ -41,7 +42,7 @@ from generator.render.rerender import Changes, default_folder, prepare_rerender,
 from generator.render.run import Rendering, Work, check_space, duration, render_work, work_of
 from generator.render.settings import DEVICES, check_device, find_device, find_gpus
 from generator.render.shards import ShardScenes, parse_shard
-from generator.vocabulary.schema import parse_vocabulary
+from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 
 logger = logging.getLogger(__name__)
 _OPEN: Mapping[str, int] = MappingProxyType({})
@@ -337,6 +338,17 @@ def log_held_out(planned: StoredPlan) -> None:
     alone = sum(holdout.block_seed == holdouts[0].block_seed for holdout in holdouts)
     for line in dict.fromkeys(sentence(size) for size in sizes[:alone] if size.scenes):
         logger.info(f"Expect: {line}")
+
+
+def turn_counts(holdouts: Sequence[Holdout], vocabulary: Vocabulary, planned: StoredPlan) -> dict[str, dict[str, int]]:
+    """The planned scenes of each split, by benchmark, of holdouts that share all scenes; empty for other designs."""
+    design = design_of(holdouts[0])
+    if not design.shares_scenes:
+        return {}
+    scenes = list(planned)
+    return {
+        design.benchmark_name(holdout): count_splits(scenes, design.rule(vocabulary, holdout)) for holdout in holdouts
+    }
 
 
 def _planned(

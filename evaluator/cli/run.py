@@ -47,7 +47,8 @@ from generator.base.commands import DatasetFolder, Number, result
     multiple=True,
     help="Model as family:name[@weights], such as open_clip:ViT-B-32@openai, open_clip:ViT-B-32@FILE or "
     "jackalope:FOLDER; arguments follow after commas, such as vqa:NAME,dtype=bfloat16. `score models` lists the "
-    "families. Repeat for several, which are scored one after another.",
+    "families. Repeat for several, which are scored one after another. For a rotation, {turn} stands for the name of "
+    "each turn, as in jackalope:models/{turn}: each turn's model answers the questions of its turn.",
 )
 @BENCHMARK
 @click.option(
@@ -89,9 +90,12 @@ def run(
         run_as_job(context, slurm)
         return
     from evaluator.models.registry import check_model, check_path, read_spec
+    from evaluator.runs.turns import TURN, names_of_turns, of_turn
 
-    for model in models:
-        check_path(read_spec(model))
+    turns = names_of_turns(dataset, benchmark) if any(TURN in model for model in models) else [benchmark]
+    for turn in turns:
+        for model in models:
+            check_path(read_spec(of_turn(model, turn)))
     from evaluator.api import evaluate
     from evaluator.cli.results_table import print_results
     from evaluator.runs.dataset import Dataset
@@ -99,9 +103,10 @@ def run(
     from evaluator.runs.measure import write_items
     from evaluator.runs.tracking import log_results
 
-    opened = Dataset.open(dataset, benchmark, images=images, filters=filters)
-    for model in models:
-        check_model(read_spec(model))
+    opened_by_turn = {turn: Dataset.open(dataset, turn, images=images, filters=filters) for turn in turns}
+    for turn in turns:
+        for model in models:
+            check_model(read_spec(of_turn(model, turn)))
     out, limit = options.pop("out"), options["limit"]
     part = ("" if limit is None else f"-limit{limit}") + "".join(f"-{each}" for each in filters)
     names = {model: folder_name(f"{model}{part}") for model in models}
@@ -109,21 +114,29 @@ def run(
         raise UserError(
             f"Expected models with different folders, got {', '.join(names)}; score them one by one, with --out."
         )
-    above = out or Path("runs") / f"{opened.source.path.resolve().name}-{opened.benchmark.name}"
-    found = []
+    evaluations = []
     for model, name in names.items():
-        folder = above if out and len(names) == 1 else above / name
-        each = evaluate(model, opened, out=folder, progress=Bar(), **options)
-        if each.results:
-            found.append(each)
-            log_results(each.results, each.folder, trackers)
-            if jsonl:
-                write_items(each.folder)
-    if not found:
+        for turn, opened in opened_by_turn.items():
+            dataset_name = opened.source.path.resolve().name
+            if out is None:
+                folder = Path("runs") / f"{dataset_name}-{opened.benchmark.name}" / name
+            else:
+                folder = out
+                if len(names) > 1:
+                    folder /= name
+                if len(turns) > 1:
+                    folder /= opened.benchmark.name
+            evaluation = evaluate(of_turn(model, turn), opened, out=folder, progress=Bar(), **options)
+            if evaluation.results:
+                evaluations.append(evaluation)
+                log_results(evaluation.results, evaluation.folder, trackers)
+                if jsonl:
+                    write_items(evaluation.folder)
+    if not evaluations:
         return
-    folders = " ".join(str(each.folder) for each in found)
+    folders = " ".join(str(evaluation.folder) for evaluation in evaluations)
     say(f"Scores and results are in {folders}. Next: score report {folders}")
-    print_results([each.results for each in found], full, as_json)
+    print_results([evaluation.results for evaluation in evaluations], full, as_json)
 
 
 _ASKED = ("form", "protocols", "prompt", "orders", "samples", "temperature", "max_tokens", "budget", "limit", "out")

@@ -38,6 +38,12 @@ _DATASETS = click.argument("datasets", nargs=-1, required=True, type=DatasetFold
 _OUT = click.option(
     "--out", type=NEW_FOLDER, required=True, help="Folder to write. Score the model as jackalope:FOLDER."
 )
+_TURNS = click.option(
+    "--turns",
+    is_flag=True,
+    help="Train a model for each turn of a rotation, into OUT/turn0, OUT/turn1 and so on. Score all of them with "
+    "--model 'jackalope:OUT/{turn}'.",
+)
 _PRESET = click.option("--preset", help="Hyperparameters of a paper (docs/training.md).")
 _LOG = log_option(
     "Log loss, rate, gradient norm and images a second of each step: tensorboard (into OUT.tensorboard) or wandb."
@@ -66,10 +72,10 @@ def _command(method: type[Method]) -> click.Command:
         _train(method, **given)
 
     command.__doc__ = method.__doc__
-    dataset = _DATASETS if method.every_split else _DATASET
+    dataset = [_DATASETS] if method.every_split else [_DATASET, _TURNS]
     start = [_MODEL, _PRESET] if method.further else []
     own = options_of(method, *method.options, default="the preset's" if method.further else "")
-    decorators: list[Callable[..., Any]] = [dataset, *start, _OUT, BENCHMARK, own, _LOG, DEVICE, JSON]
+    decorators: list[Callable[..., Any]] = [*dataset, *start, _OUT, BENCHMARK, own, _LOG, DEVICE, JSON]
     for decorator in reversed(decorators):
         command = decorator(command)
     model = " --model open_clip:ViT-B-32@openai" if method.further else ""
@@ -92,10 +98,14 @@ def _train(
     as_json: bool,
     model: str = "",
     preset: str | None = None,
+    turns: bool = False,
     **options: Any,
 ) -> None:
     from evaluator.training.recipe import from_preset, origin_said
     from evaluator.training.session import train
+
+    folders = (datasets,) if isinstance(datasets, Path) else datasets
+    turn_names = _turn_names(folders[0], benchmark) if turns else []
 
     origin = None
     if method.further:
@@ -104,12 +114,33 @@ def _train(
         say(origin_said(origin))
     else:
         recipe = method(**options)
-    folders = (datasets,) if isinstance(datasets, Path) else datasets
+    if turns:
+        losses_by_turn = {}
+        for name in turn_names:
+            source = recipe.source(folders, name)
+            record = train(recipe, source, out / name, model, device, Bar(), trackers, origin)
+            losses_by_turn[name] = record["losses"]
+            say(f"{name}: loss {record['losses'][0]:.2f} → {record['losses'][-1]:.2f}.")
+        scoring = shlex.join(["score", "run", str(folders[0]), "--model", f"jackalope:{out}/{{turn}}"])
+        say(f"Next: {scoring}")
+        result({"model": f"{out}/{{turn}}", "losses": losses_by_turn}, as_json, str(out))
+        return
     record = train(recipe, recipe.source(folders, benchmark), out, model, device, Bar(), trackers, origin)
     losses: Sequence[float] = record["losses"]
     asked = shlex.join(["score", "run", *_scored_on(method, folders, benchmark), "--model", f"jackalope:{out}"])
     say(f"Loss {losses[0]:.2f} → {losses[-1]:.2f}. Next: {asked}")
     result({"model": str(out), "losses": losses}, as_json, str(out))
+
+
+def _turn_names(dataset: Path, benchmark: str | None) -> list[str]:
+    """The turns of a dataset. Raises UserError if it has none, and for options that contradict --turns."""
+    from generator.dataset.reader import Dataset
+
+    if benchmark is not None:
+        raise UserError(f"--turns trains on every turn; leave --benchmark {benchmark} out, or leave --turns out.")
+    if dataset.is_file():
+        raise UserError(f"{dataset} is a corpus, which has no turns; leave --turns out.")
+    return Dataset.open(dataset).turn_names()
 
 
 def _is_matching(method: type[Method], model: str, given: dict[str, Any]) -> bool:

@@ -15,8 +15,20 @@ from generator.base.paths import check_benchmark_name, check_own_files, split_na
 from generator.base.store import is_url
 from generator.dataset.reader import Benchmark, Dataset, World
 
-_DRAWN = ("block_seed", "bindings", "triples", "classes", "values", "objects", "absent_values", "absent_objects")
-"""The entries of a holdout that depend on the block seed; all others are its design."""
+_DRAWN = (
+    "block_seed",
+    "bindings",
+    "triples",
+    "classes",
+    "values",
+    "objects",
+    "absent_values",
+    "absent_objects",
+    "turn",
+    "value_groups",
+    "object_groups",
+)
+"""The entries of a holdout that depend on the block seed or the turn; all others are its design."""
 _OF_THE_DRAW = ("seed", "splits", "block_seed", "holdouts")
 _OF_THE_MACHINE = ("blender", "device")
 _DIGITS = 12

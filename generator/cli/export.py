@@ -63,6 +63,28 @@ def webdataset(dataset: Path, out: Path, benchmark: str | None, size: str, as_js
     _tell(export_webdataset(samples, parse_size(size), out, Bar()), out, as_json)
 
 
+@export.command(examples=["export jsonl small --out small-train"])
+@DATASET
+@_OUT
+@BENCHMARK
+@JSON
+def jsonl(dataset: Path, out: Path, benchmark: str | None, as_json: bool) -> None:
+    """Write the training images of DATASET and a list of them as JSON lines, for models that are trained elsewhere.
+
+    A line is a caption of an image with its negatives; `score train` reads such files too. Of a rotation, each turn
+    gets its list over the same images.
+    """
+    from generator.dataset.reader import Dataset
+    from generator.exports.training import export_jsonl
+
+    opened = Dataset.open(dataset)
+    names = [benchmark] if benchmark is not None else opened.training_names()
+    counts = export_jsonl(opened, [opened.benchmark(name) for name in names], out, Bar())
+    for name, number in counts.items():
+        say(f"{name}.jsonl: {number:,} images")
+    result({"folder": str(out), "images": counts}, as_json, str(out))
+
+
 @export.command(examples=["export clevr world --out world-clevr"])
 @DATASET
 @_OUT

@@ -101,7 +101,7 @@ def plan(context: click.Context, out: Path | None, power: bool, as_json: bool, *
 
     `gen render DIR` renders the planned folder, on this machine or on another.
     """
-    from generator.api import log_held_out, prepare_world
+    from generator.api import log_held_out, prepare_world, turn_counts
     from generator.plan.job import plan_world
     from generator.plan.power import sizes_to_plan
 
@@ -115,9 +115,19 @@ def plan(context: click.Context, out: Path | None, power: bool, as_json: bool, *
         return
     planned = plan_world(prepared, out or Path(name))
     log_held_out(planned)
-    counts = planned.counts() or {"grid": len(planned)}
-    say(f"Scenes: {', '.join(f'{split} {n:,}' for split, n in counts.items())}. Next: gen render {planned.root}")
-    result({"dataset": str(planned.root), "scenes": counts}, as_json, str(planned.root))
+    data: dict[str, Any] = {"dataset": str(planned.root)}
+    if turns := turn_counts(prepared.holdouts, prepared.vocabulary, planned):
+        data["benchmarks"] = turns
+        for name, counts in turns.items():
+            say(f"{name}: {', '.join(f'{split} {n:,}' for split, n in counts.items())}.")
+        say(f"{len(planned):,} scenes, which all turns share. Next: gen render {planned.root}")
+    else:
+        data["scenes"] = planned.counts() or {"grid": len(planned)}
+        say(
+            f"Scenes: {', '.join(f'{split} {n:,}' for split, n in data['scenes'].items())}. "
+            f"Next: gen render {planned.root}"
+        )
+    result(data, as_json, str(planned.root))
 
 
 def check_power(context: click.Context, *parameters: str) -> None:

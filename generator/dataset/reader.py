@@ -320,6 +320,51 @@ class Dataset:
             raise UserError(f"{self.root} has no benchmark '{name}'; {did_you_mean(name, names)}")
         return Benchmark(folder_in(self.root, f"benchmarks/{name}"))
 
+    def turn_names(self) -> list[str]:
+        """Names of the benchmarks that are the turns of a rotation, turn 0 first.
+
+        Benchmarks that were made with the world go before later ones of the same turn (`gen describe`).
+
+        Raises:
+            UserError: The dataset has no rotation, lacks a turn, or has several benchmarks of one.
+        """
+        of_world: dict[int, list[str]] = {}
+        later: dict[int, list[str]] = {}
+        number = 0
+        for name in self.benchmark_names():
+            benchmark = self.benchmark(name)
+            holdout = benchmark.holdout or {}
+            turn = holdout.get("turn")
+            if turn is None:
+                continue
+            names_of_turn = of_world if benchmark.manifest.get("with_world") else later
+            names_of_turn.setdefault(turn, []).append(name)
+            number = max(number, len(holdout.get("value_groups", ())))
+        if number == 0:
+            raise UserError(
+                f"{self.root} has no turns; make them with `gen split {self.root} --holdout turns=4`, or choose a "
+                f"benchmark with --benchmark."
+            )
+        names = []
+        for turn in range(number):
+            candidates = of_world.get(turn) or later.get(turn) or []
+            if len(candidates) != 1:
+                several = f"several benchmarks of turn {turn} ({', '.join(candidates)})"
+                raise UserError(
+                    f"{self.root} has {several if candidates else f'no benchmark of turn {turn}'}; take the benchmarks "
+                    f"one by one, with --benchmark."
+                )
+            names.append(candidates[0])
+        return names
+
+    def training_names(self) -> list[str]:
+        """The turns if the dataset has a rotation, else the one benchmark of `benchmark()`. Raises UserError as these
+        do."""
+        holdouts = [self.benchmark(name).holdout or {} for name in self.benchmark_names()]
+        if any(holdout.get("turn") is not None for holdout in holdouts):
+            return self.turn_names()
+        return [self.benchmark().name]
+
     def block(self, name: str | None = None) -> dict[str, Any]:
         """The held-out block of the benchmark of that name. Without a name: the block that all benchmarks share, else
         that of `benchmark()`. Raises UserError if there is none."""

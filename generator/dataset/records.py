@@ -264,6 +264,9 @@ class HoldoutRecord(TypedDict, total=False):
     classes: list[ClassRecord]
     task: str | None
     asymmetric: bool
+    turn: int | None
+    value_groups: list[list[str]]
+    object_groups: list[list[str]]
 
 
 class RequestRecord(TypedDict, total=False):

@@ -292,10 +292,12 @@ def write_benchmarks(
 ) -> dict[str, Summary]:
     """Write the benchmark of each holdout of the world's plan, and return the summaries by name.
 
-    A benchmark has the scenes that were planned for its holdout, in their planned splits; over the grid it has all
-    scenes, in the splits of its design's rule. An existing benchmark is kept, with its certificate. Raises UserError if
-    another request made it, such as one with other `exposed_negatives`.
+    A benchmark has the scenes that were planned for its holdout, in their planned splits. Over the grid, and in a
+    design whose holdouts share scenes, it has all scenes, in the splits of its design's rule. An existing benchmark is
+    kept, with its certificate. Raises UserError if another request made it, such as one with other
+    `exposed_negatives`.
     """
+    # Scenes of a design whose holdouts share scenes are planned for none of them, so nothing is assigned.
     assigned = StoredPlan(root).assigned()
     done = {}
     for part, saved in enumerate(world.manifest["request"]["holdouts"]):

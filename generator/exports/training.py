@@ -1,11 +1,11 @@
-"""Scenes of a benchmark with their images and texts; `gen export webdataset` writes them as tars, a folder per
-split."""
+"""Scenes of a benchmark with their images and texts: `gen export webdataset` writes them as tars, a folder per split,
+and `gen export jsonl` writes the training lists that other tools and `score train` read."""
 
 import json
 import os
 import shutil
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from generator.dataset.packing import Member, new_tar
 from generator.dataset.reader import Benchmark, Dataset, World
 from generator.holdout.membership import SPLITS
 
+TRAIN = "train"
 _FRAGMENTS = "d"  # slots of decomposed captions, which are fragments
 
 
@@ -105,6 +106,91 @@ def export_webdataset(samples: Samples, size: int, out: Path, progress: Progress
             for _ in _tars(folder / split, members, size):
                 advance()
     return splits
+
+
+def export_jsonl(
+    dataset: Dataset, benchmarks: Sequence[Benchmark], out: Path, progress: Progress = SILENT
+) -> dict[str, int]:
+    """Write the training images once, and for each benchmark the list of what it trains on.
+
+    The turns of a rotation share their images, so K lists over one folder of images are all that a model trained
+    elsewhere needs.
+
+    Args:
+        dataset: The dataset of the benchmarks.
+        benchmarks: Benchmarks with a train split.
+        out: New folder: `images/ID.png`, and NAME.jsonl for each benchmark. A line has the keys `image` (path beside
+            the file), `caption`, and `negatives` and `positives` by kind, as `score train` reads.
+        progress: Shown while writing.
+
+    Returns:
+        The number of training images by benchmark name.
+
+    Raises:
+        UserError: `out` is not empty, a benchmark trains on nothing, or an image is damaged.
+    """
+    counts: dict[str, int] = {}
+    with whole_folder(out) as folder:
+        (folder / "images").mkdir()
+        if licences := licence_note(dataset.world):
+            (folder / "LICENCE.md").write_text(licences, encoding="utf-8")
+        for benchmark in benchmarks:
+            lines = training_lines(benchmark)
+            if not lines:
+                raise UserError(f"The benchmark {benchmark.name} trains on no image; choose another with --benchmark.")
+            scene_ids = sorted({line.scene_id for line in lines})
+            for scene_id in progress.each(scene_ids, benchmark.name, len(scene_ids)):
+                image = folder / "images" / f"{scene_id}.png"
+                if not image.exists():
+                    image.write_bytes(dataset.world.read(f"images/{scene_id}.png"))
+            text = "".join(f"{line.to_json()}\n" for line in lines)
+            (folder / f"{benchmark.name}.jsonl").write_text(text, encoding="utf-8")
+            counts[benchmark.name] = len(scene_ids)
+    return counts
+
+
+@dataclass(frozen=True)
+class TrainingLine:
+    """A caption that a benchmark trains on, with its hard texts."""
+
+    scene_id: str
+    """The scene whose image the caption is true of."""
+    caption: str
+    negatives: dict[str, list[str]]
+    """False texts by kind, such as `swap`."""
+    positives: dict[str, list[str]]
+    """True texts in other words by kind, such as `replace`."""
+
+    def to_json(self) -> str:
+        """The line of the file; `image` is the path beside it."""
+        line = {
+            "image": f"images/{self.scene_id}.png",
+            "caption": self.caption,
+            "negatives": self.negatives,
+            "positives": self.positives,
+        }
+        return json.dumps(line, ensure_ascii=False)
+
+
+def training_lines(benchmark: Benchmark) -> list[TrainingLine]:
+    """The captions of a benchmark's train split, in the order of its table."""
+    items = set(benchmark.items_of(TRAIN)["item_id"].to_pylist())
+    lines: dict[tuple[str, str], TrainingLine] = {}
+    hard_texts: list[tuple[tuple[str, str], str, str, str]] = []
+    for row in benchmark.candidates.to_pylist():
+        if row["item_id"] not in items:
+            continue
+        text = benchmark.text_of[row["text_id"]]
+        if row["slot"] == "c":
+            key = (row["item_id"], row["text_id"])
+            lines[key] = TrainingLine(row["scene_id"], text, {}, {})
+        else:
+            hard_texts.append(((row["item_id"], row["of"]), row["slot"], row["kind"], text))
+    for key, slot, kind, text in hard_texts:
+        line = lines[key]
+        texts_by_kind = line.negatives if slot == "n" else line.positives
+        texts_by_kind.setdefault(kind, []).append(text)
+    return list(lines.values())
 
 
 def _tars(folder: Path, scenes: Iterator[list[Member]], size: int) -> Iterator[None]:

@@ -25,7 +25,8 @@ class Holdout:
     the rows and columns of the block; for the design coverage, all values and objects. `absent_values` and
     `absent_objects` occur nowhere in training (design systematicity). `asymmetric`: whether clusters in which truth and
     foil are not equally familiar have separate splits. `classes` are the labels of the splits of the design gzsl.
-    `asked` is the user's `--holdout`; `block_seed` selected one of the blocks that fit it.
+    `asked` is the user's `--holdout`; `block_seed` selected one of the blocks that fit it. `turn`, `value_groups` and
+    `object_groups` are of the design rotation (rotation.py).
     """
 
     kind: str
@@ -43,6 +44,12 @@ class Holdout:
     classes: tuple["Class", ...] = ()
     task: str | None = None
     asymmetric: bool = False
+    turn: int | None = None
+    """The turn of a rotation, from 0; None for other designs."""
+    value_groups: tuple[tuple[str, ...], ...] = ()
+    """The values of each group of a rotation; there are as many groups as turns."""
+    object_groups: tuple[tuple[str, ...], ...] = ()
+    """The objects of each group of a rotation."""
 
     @cached_property
     def _bindings(self) -> frozenset[Binding]:
@@ -73,6 +80,13 @@ class Holdout:
     def is_block(self) -> bool:
         """Whether every value of `values` is held out with every object of `objects`."""
         return self._bindings == frozenset(product(self.values, self.objects))
+
+    @cached_property
+    def treats_names_alike(self) -> bool:
+        """Whether all values, and all objects, have the same place in the holdout: a rotation of equal groups."""
+        value_counts = {len(values) for values in self.value_groups}
+        object_counts = {len(objects) for objects in self.object_groups}
+        return len(value_counts) == len(object_counts) == 1
 
     def holds_out(self, value: str, thing: str) -> bool:
         """Whether the binding is held out."""

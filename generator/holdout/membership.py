@@ -1,6 +1,6 @@
 """Assigns scenes to the splits of a holdout, so that truth and foil are equally familiar."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, permutations
@@ -86,6 +86,16 @@ class Rule(Protocol):
         ...
 
 
+def draw_cluster(*key: str | int) -> Callable[[str], float]:
+    """A function that gives each cluster its number in 0..1, drawn from the stream of `key` and the cluster."""
+
+    @lru_cache(100_000)  # creating a seeded generator is the slowest step of assigning a scene
+    def draw(cluster: str) -> float:
+        return Stream(*key, cluster).uniform(0, 1)
+
+    return draw
+
+
 class SplitPlan:
     """The rule of bindsplit, coverage and systematicity, for any number of objects; a function of the holdout alone.
 
@@ -107,13 +117,8 @@ class SplitPlan:
         uneven = ASYMMETRIC if holdout.asymmetric else ()
         self.splits = (ALL,) if holdout.is_empty else (*SPLITS, *uneven, *atoms)
         key = [*holdout.values, *holdout.objects, *(" ".join(triple) for triple in holdout.triples)]
-
-        @lru_cache(100_000)  # creating a seeded generator is the slowest step here
-        def draw(name: str, cluster: str) -> float:
-            """A number in 0..1 that is the same for all arrangements of a cluster."""
-            return Stream(name, holdout.block_seed, holdout.kind, *key, cluster).uniform(0, 1)
-
-        self._draw = draw
+        self._draw_split = draw_cluster("splits", holdout.block_seed, holdout.kind, *key)
+        self._draw_asymmetric = draw_cluster("asymmetric", holdout.block_seed, holdout.kind, *key)
 
     def place(self, arrangement: Arrangement, facts: Sequence[Fact] = (), scene_id: str = "") -> Placing:
         """Split and held-out content of a scene with these bindings, left object first, and relations."""
@@ -127,7 +132,7 @@ class SplitPlan:
         split: str | None = None
         if holdout.is_empty:
             split = ALL
-        elif holdout.asymmetric and not even and self._draw("asymmetric", cluster_of(arrangement)) < _ASYMMETRIC_SHARE:
+        elif holdout.asymmetric and not even and self._draw_asymmetric(cluster_of(arrangement)) < _ASYMMETRIC_SHARE:
             if not shown and any(asymmetric(*pair, holdout) for pair in combinations(arrangement, 2)):
                 split = ASYMMETRIC[bool(held_out)]
         elif not held_out and not shown:
@@ -142,7 +147,7 @@ class SplitPlan:
         return bound and related
 
     def _familiar_split(self, arrangement: Arrangement) -> str:
-        draw = self._draw("splits", cluster_of(arrangement))
+        draw = self._draw_split(cluster_of(arrangement))
         if draw < _VAL_SHARE:
             return "val"
         return "seen" if draw < _VAL_SHARE + _SEEN_SHARE else "train"

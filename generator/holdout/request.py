@@ -8,7 +8,7 @@ from pathlib import Path
 from generator.base.errors import UserError
 from generator.base.files import read_json
 from generator.dataset.records import HoldoutRecord
-from generator.holdout.designs import find_design
+from generator.holdout.designs import design_names, find_design
 from generator.holdout.designs.base import GRID, Design
 from generator.holdout.holdout import Holdout, check_fits
 from generator.vocabulary.schema import Vocabulary
@@ -88,13 +88,26 @@ def draw_holdouts(
     `asked` is in the syntax of the design, or the path of a holdout.json; empty for the design's default. Raises
     UserError if it is malformed or impossible; the message says how to correct it.
     """
-    found = find_design(design)
+    found = _design_for(asked, design)
     given = tuple(spec.strip() for spec in asked) or found.default_holdout(vocabulary)
     if any(map(_is_file, given)):
         if len(given) > 1:
             raise UserError(f"--holdout {' '.join(given)}: a holdout.json says all that is held out; give it alone.")
         return [read_holdout(Path(given[0]), vocabulary)]
     return found.draw(given, vocabulary, block_seed, opposites)
+
+
+def _design_for(holdout_options: Sequence[str], design: str) -> Design:
+    """The design that `--design` names, or the one whose own words `--holdout` has, if `--design` is the default."""
+    named = find_design(design)
+    if design != HoldoutRequest.design:
+        return named
+    for option in holdout_options:
+        for name in design_names():
+            candidate = find_design(name)
+            if candidate.claims(option.strip()):
+                return candidate
+    return named
 
 
 def _is_file(spec: str) -> bool:

@@ -18,7 +18,7 @@ CLASSES = "gzsl"
 """The design that holds out class lists."""
 ASYMMETRIC = ("asymmetric_seen", "asymmetric_unseen")
 """Splits that share groups: in the first the true texts name nothing held out, in the second the false texts."""
-DESIGNS = ("bindsplit", "coverage", "systematicity", CLASSES)
+DESIGNS = ("bindsplit", "coverage", "systematicity", "rotation", CLASSES)
 """The designs that the judge knows. Benchmarks of user-defined designs are judged by their held-out content."""
 
 

@@ -50,6 +50,7 @@ from generator.judge.membership import (
     training_findings,
     world_findings,
 )
+from generator.judge.rotation import read_turns, rotation_findings
 from generator.judge.truth import pool_findings, text_findings, truth_findings
 from generator.judge.world import World
 
@@ -107,12 +108,14 @@ def verify_dataset(
         world = World(world_folder, progress)
         opened = {each: _opened(world, root / "benchmarks" / each) for each in names}
         images = examine(root, _splits(world, [one for _, _, _, one in opened.values()])) if examine else Images()
-        for findings, _, _, benchmark in opened.values():
+        turns = read_turns(root)
+        for each, (findings, _, _, benchmark) in opened.items():
             findings.add(world.findings)
             findings.add(images.findings)
             if benchmark:
                 for check in CHECKS:
                     findings.add(guarded(check(benchmark), check.__name__.replace("_findings", "")))
+                findings.add(guarded(rotation_findings(benchmark, each, turns), "the rotation"))
         with progress.track("making again", None):
             again = making()
         for each, (findings, manifest, tables, _) in opened.items():

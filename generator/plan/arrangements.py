@@ -244,6 +244,8 @@ class Arrangements:
         the same names.
         """
         holdout, (values, objects) = self._holdout, self._names
+        if holdout.treats_names_alike and split == "train":
+            return dict.fromkeys(values), dict.fromkeys(objects)
         in_block = len(holdout.values) / len(values) + len(holdout.objects) / len(objects)
         even = split in ("train", "val", "seen") and holdout.is_block and in_block <= 1
         if even and (split == "train" or {*numbers} != {2} or self._can_be_even(split)):
@@ -287,6 +289,8 @@ class Arrangements:
         """An arrangement that may be in the split; None if the draw fails."""
         if split in ("train", UNSEEN_ATOMS, *ASYMMETRIC):
             return self._free(split, n, pick, stream)
+        if split == "val" and self._holdout.value_groups:
+            return self._in_one_group(n, pick, stream)
         k = {"unseen": n, "partial": 1 + stream.below(n - 1) if n > 1 else 0}.get(split, 0)
         marks = stream.shuffled([True] * k + [False] * (n - k))
         if self._holdout.triples and k:
@@ -313,6 +317,20 @@ class Arrangements:
                 options = [binding for binding in options if binding[OBJECT] in free]
             if not options:
                 return None
+            chosen.append(pick.binding(place, options, chosen))
+        return tuple(chosen)
+
+    def _in_one_group(self, n: int, pick: "_Pick", stream: Stream) -> Arrangement | None:
+        """An arrangement whose values, or whose objects, are of one group of a rotation, and with nothing held out.
+
+        Random names of many objects hardly ever are of one group.
+        """
+        role = stream.below(2)
+        groups = (self._holdout.value_groups, self._holdout.object_groups)[role]
+        group = groups[stream.below(len(groups))]
+        options = [binding for binding in self._bindings["train"] if binding[role] in group]
+        chosen: list[Binding] = []
+        for place in range(n):
             chosen.append(pick.binding(place, options, chosen))
         return tuple(chosen)
 

@@ -83,9 +83,14 @@ class Prepared:
     @cached_property
     def planned(self) -> list[Planned]:
         """The plan, in memory. Raises UserError if a split has no scene, or if the fullest scenes cannot be placed."""
+        design = design_of(self.holdout)
         plan = plan_parts(self.vocabulary, self.parts, self.job.seed, self.job.objects, self.job.pairs)
         if self.job.pairs:
-            plan = with_twins(plan, design_of(self.holdout).rule(self.vocabulary, self.holdout), self.job.seed)
+            rules = [design.rule(self.vocabulary, part.holdout) for part in self.parts]
+            plan = with_twins(plan, rules, self.job.seed)
+        if design.shares_scenes:
+            # From here on no scene is of one holdout: each benchmark asks its own rule for the split.
+            plan = [scene._replace(part=0, split=None) for scene in plan]
         _check_room(plan, self.vocabulary, self.job)
         return plan
 
@@ -124,10 +129,9 @@ def prepare(job: Job) -> Prepared:
     _check_assets(job, vocabulary)
     asked = HoldoutRequest(job.design, as_tuple(job.holdout), as_tuple(job.block_seed), job.opposites, job.scenes)
     holdouts = asked.holdouts(vocabulary)
-    if job.pairs and (len(holdouts) > 1 or not design_of(holdouts[0]).pairs):
+    if job.pairs and not design_of(holdouts[0]).pairs:
         raise UserError(
-            f"--pairs makes twins for the splits of one holdout, and {len(holdouts)} are asked for; take one "
-            "--block-seed and a design with one holdout."
+            f"--pairs: scenes of the design {holdouts[0].design} have no twins; leave it out, or take another design."
         )
     parts = asked.parts(holdouts, vocabulary)
     if parts[0].counts is None and job.objects != (2, 2):

@@ -11,8 +11,11 @@ from generator.scene.layouts import facts
 from generator.scene.planned import Planned, scene_id
 
 
-def with_twins(plan: Sequence[Planned], rule: Rule, seed: int) -> list[Planned]:
+def with_twins(plan: Sequence[Planned], rules: Sequence[Rule], seed: int) -> list[Planned]:
     """Insert a twin after each scene of an evaluation split that can have one, and renumber all scenes.
+
+    rules: the rule of each part of the world. A twin has its scene's split in the part that the scene is planned for.
+    In a rotation it then has the same split in every turn, since it shows the same values and objects.
 
     In half of a split's pairs two objects exchange their values of the tested kind, in the other half their places.
     Each of the two is the only object of its category, so that captions can name it, and is in no stack; in `partial`
@@ -22,6 +25,7 @@ def with_twins(plan: Sequence[Planned], rule: Rule, seed: int) -> list[Planned]:
     counts: Counter[tuple[str | None, str | None]] = Counter()
     made: list[Planned] = []
     for planned in plan:
+        rule = rules[planned.part]
         scene = planned._replace(scene_id=scene_id(len(made)))
         placing = _placing(planned, planned.arrangement(rule.holdout.kind), rule)
         split = placing.split

@@ -1,6 +1,6 @@
 """Draws the plan of a world: objects, attributes, layout and environment of each scene, without positions."""
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache
 from itertools import islice, product
 
@@ -71,11 +71,25 @@ def plan_parts(
                 continue
             if split != UNSEEN_ATOMS:
                 needed |= _familiar(splits[split], rule.holdout, pairs)
+            if design.shares_scenes:
+                # Evaluation scenes that are planned for other holdouts may show any binding.
+                needed |= _not_held_out(vocabulary, part.holdout)
         for split in rule.splits:  # not in the order of the counts, which a manifest does not keep
             made += splits.get(split, ())
     if all(part.counts is not None for part in parts):
         made = Stream("order", seed).shuffled(made)
     return [each._replace(scene_id=scene_id(number)) for number, each in enumerate(made)]
+
+
+def count_splits(scenes: Iterable[Planned], rule: Rule) -> dict[str, int]:
+    """The number of scenes in each split of a rule, whatever split they were planned for."""
+    counts = dict.fromkeys(rule.splits, 0)
+    for scene in scenes:
+        relations = facts(scene, rule.vocabulary) if rule.holdout.triples else ()
+        split = rule.place(scene.arrangement(rule.holdout.kind), relations).split
+        if split is not None:
+            counts[split] += 1
+    return counts
 
 
 def _familiar(scenes: Sequence[Planned], holdout: Holdout, pairs: bool) -> set[Binding]:
@@ -85,6 +99,11 @@ def _familiar(scenes: Sequence[Planned], holdout: Holdout, pairs: bool) -> set[B
         each for arrangement in shown for each in (product(*zip(*arrangement, strict=True)) if pairs else arrangement)
     }
     return {binding for binding in found if not holdout.holds_out(*binding)}
+
+
+def _not_held_out(vocabulary: Vocabulary, holdout: Holdout) -> set[Binding]:
+    every_binding = product(vocabulary.values(holdout.kind), vocabulary.objects)
+    return {binding for binding in every_binding if not holdout.holds_out(*binding)}
 
 
 def _drafts(

@@ -197,7 +197,8 @@ def sizes_to_plan(
         told.append(WorldPart(part.holdout, None if part.counts is None else {split: part.counts[split]}))
     plan = plan_parts(vocabulary, told, seed, objects)
     if pairs:
-        plan = with_twins(plan, design_of(holdouts[0]).rule(vocabulary, holdouts[0]), seed)
+        rules = [design_of(holdout).rule(vocabulary, holdout) for holdout in holdouts]
+        plan = with_twins(plan, rules, seed)
     return planned_sizes(plan, holdouts, vocabulary)
 
 

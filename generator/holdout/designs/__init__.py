@@ -17,6 +17,7 @@ _REGISTRY: Registry["Design"] = Registry(
         "coverage": f"{_HERE}.coverage:DESIGN",
         "systematicity": f"{_HERE}.bindsplit:SYSTEMATICITY",
         "gzsl": f"{_HERE}.gzsl:DESIGN",
+        "rotation": f"{_HERE}.rotation:DESIGN",
     },
 )
 design_names, register, find_design = _REGISTRY.names, _REGISTRY.register, _REGISTRY.find

@@ -46,8 +46,15 @@ class Design(ABC):
     pairs: ClassVar[bool] = True
     grid: ClassVar[bool] = True
     label_captions: ClassVar[bool] = False
+    shares_scenes: ClassVar[bool] = False
+    """Whether every scene belongs to every holdout of the design, in the split that the holdout's rule gives it.
+    Otherwise a scene belongs to the holdout that it was planned for."""
     counts: ClassVar[Mapping[str, int]] = DEFAULT_COUNTS
     """Default number of scenes of each split."""
+
+    def claims(self, holdout_option: str) -> bool:
+        """Whether a value of `--holdout` can only be of this design, so that `--design` may be left out."""
+        return False
 
     @abstractmethod
     def default_holdout(self, vocabulary: Vocabulary) -> tuple[str, ...]:

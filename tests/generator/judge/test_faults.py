@@ -53,6 +53,7 @@ JOBS: dict[str, dict[str, Any]] = {
     "published": {"holdout": ["pearson2025"], "design": "gzsl", "family": "pearson2025", "scenes": "900"},
     "three objects": {"holdout": ["objects=3"], "design": "gzsl", "scenes": "900"},
     "undivided": {"holdout": "none", "scenes": "12"},
+    "rotation": {"holdout": "turns=2", "scenes": {"train": 60, "val": 4, "partial": 6, "unseen": 12}},
     "asymmetric": {"holdout": ["3x3", "asymmetric"], "scenes": {**SMALL_ENOUGH, **ASYMMETRIC_SCENES}},
 }
 FIRST, ALL, TARS = ("files", "color-shape-2x3-b0"), ("files", "all"), ("tars", "tars")
@@ -61,6 +62,7 @@ ATOMS = "atoms", "systematicity-color-shape-2x2+atoms-1x1-b0"
 TWO, RELATED = ("published", "pearson2025-two-object"), ("published", "pearson2025-relational")
 THREE = "three objects", "gzsl-three-object-b0"
 UNDIVIDED, UNEVEN = ("undivided", "none"), ("asymmetric", "color-shape-3x3+asymmetric-b0")
+TURN = ("rotation", "turn0")
 """Datasets, each with a benchmark."""
 
 AGAIN = "not reproduced"
@@ -320,6 +322,39 @@ def a_foil_is_as_familiar_as_its_truth(data: Planted) -> Fault:
     row = data.candidate("binary", split="asymmetric_seen", truth=False)
     row["text_id"] = data.candidate("binary", split="seen", truth=False)["text_id"]
     return "wrong familiarity", f"item {row['item_id']} of asymmetric_seen: its false text"
+
+
+@fault(TURN)
+def a_turn_trains_on_what_another_evaluates(data: Planted) -> Fault:
+    (row,) = [data.choose(row for row in data.tables["splits"] if row["split"] == "seen")]
+    row["split"] = "train"
+    return "shared evaluation", f"turn0 trains on scene {row['scene_id']}, which turn1 has in unseen"
+
+
+@fault(TURN)
+def a_turn_trains_on_what_it_holds_out(data: Planted) -> Fault:
+    row = data.choose(row for row in data.tables["splits"] if row["split"] == "unseen")
+    row["split"] = "train"
+    return "leaked binding", f"training scene {row['scene_id']} shows the held-out"
+
+
+@fault(TURN)
+def a_turn_is_missing(data: Planted) -> Fault:
+    shutil.rmtree(data.root / "benchmarks/turn1")
+    return "incomplete rotation", "no benchmark of this dataset is turn 1"
+
+
+@fault(TURN)
+def a_turn_holds_out_the_bindings_of_another(data: Planted) -> Fault:
+    data.hold_out(turn=1)
+    return "wrong turn", "which turn 1 of its groups"
+
+
+@fault(TURN)
+def a_rotation_leaves_out_a_value(data: Planted) -> Fault:
+    first, *others = data.block["value_groups"]
+    data.hold_out(value_groups=[first[1:], *others])
+    return "incomplete rotation", "do not hold each of the world's values once"
 
 
 @fault(UNDIVIDED)
@@ -1073,6 +1108,7 @@ def _planned_once(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.Temp
         ALL,
         TARS,
         RELATIONS,
+        TURN,
         *(pytest.param(each, marks=pytest.mark.full) for each in (ATOMS, TWO, RELATED, THREE)),
     ],
 )

@@ -37,7 +37,7 @@ def plan(family: str, objects: tuple[int, int], seed: int = 0) -> tuple[SplitPla
     vocabulary = read_vocabulary(family)
     splits = SplitPlan(vocabulary, draw_block("3x3", vocabulary, 0))
     alone = plan_scenes(vocabulary, splits, COUNTS, seed, objects)
-    return splits, alone, with_twins(alone, splits, seed)
+    return splits, alone, with_twins(alone, [splits], seed)
 
 
 def arrangement(objects: Any, kind: str) -> tuple[tuple[str, str], ...]:
@@ -175,7 +175,7 @@ def test_a_world_without_twins_gives_no_pairs(rendered: Path) -> None:
 def test_twins_leave_stacks_as_they_are() -> None:
     job = related_scenes(3)
     stacked = twins = 0
-    for each in with_twins(job.planned, SplitPlan(RELATIONS, job.holdout), 0):
+    for each in with_twins(job.planned, [SplitPlan(RELATIONS, job.holdout)], 0):
         if each.exchange is not None:
             stack = {i for pair in enumerate(each.rests_on) if pair[1] is not None for i in pair}
             assert stack.isdisjoint((each.exchange.first, each.exchange.second))

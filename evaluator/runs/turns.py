@@ -1,0 +1,33 @@
+"""The turns of a rotation: which benchmarks they are, and which model belongs to which turn."""
+
+from generator.base.errors import UserError
+from generator.dataset.reader import Dataset
+
+TURN = "{turn}"
+"""Stands for the name of a turn in a model's spec, such as `jackalope:models/{turn}`."""
+
+
+def names_of_turns(dataset: str, benchmark: str | None) -> list[str]:
+    """The benchmarks that are the turns of the dataset's rotation, turn 0 first.
+
+    Args:
+        dataset: Folder or URL of the dataset.
+        benchmark: The value of `--benchmark`, which must be None.
+
+    Raises:
+        UserError: `benchmark` is given, or the dataset has no complete rotation.
+    """
+    if benchmark is not None:
+        raise UserError(
+            f"{TURN} in --model asks for every turn; leave --benchmark {benchmark} out, or name the model of that turn."
+        )
+    return Dataset.open(dataset).turn_names()
+
+
+def of_turn(model: str, turn: str | None) -> str:
+    """The spec of a model for one turn; unchanged if it has no `{turn}`.
+
+    >>> of_turn("jackalope:models/{turn}", "turn0")
+    'jackalope:models/turn0'
+    """
+    return model if turn is None else model.replace(TURN, turn)

@@ -1,0 +1,145 @@
+"""Checks the turns of a rotation against one another: together they hold out every binding once, and
+no turn trains on an image that another turn evaluates.
+
+A single benchmark cannot show either, so the other turns are read from their files.
+"""
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from generator.base.files import read_json
+from generator.dataset.records import BENCHMARK_TABLES, HoldoutRecord
+from generator.judge.benchmark import TRAIN, Benchmark
+from generator.judge.certificate import Finding, finding
+from generator.judge.files import readable_table
+
+ROTATION = "rotation"
+"""The design whose benchmarks are turns."""
+
+Binding = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What the other turns of a rotation have to know of a benchmark."""
+
+    name: str
+    """Name of the benchmark."""
+    holdout: Mapping[str, Any]
+    """Contents of holdout.json."""
+    split_of: Mapping[str, str | None]
+    """Split of each scene by scene_id; None if the scene is in no split."""
+
+    @property
+    def training(self) -> set[str]:
+        """The scenes that this turn trains on."""
+        return {scene_id for scene_id, split in self.split_of.items() if split == TRAIN}
+
+    @property
+    def evaluation(self) -> set[str]:
+        """The scenes that this turn validates or evaluates on."""
+        return {scene_id for scene_id, split in self.split_of.items() if split not in (None, TRAIN)}
+
+
+def read_turns(root: Path) -> list[Turn]:
+    """The turns among all benchmarks of a dataset. Benchmarks that cannot be read are left out: they
+    have findings of their own, and `rotation_findings` says which turn is missing."""
+    turns = []
+    for manifest in sorted(root.glob("benchmarks/[!.]*/manifest.json")):
+        folder = manifest.parent
+        if not (folder / "holdout.json").exists():
+            continue
+        holdout = read_json(folder / "holdout.json", HoldoutRecord)
+        if holdout.get("design") != ROTATION:
+            continue
+        faults: list[Finding] = []
+        path = folder / "splits.parquet"
+        splits = readable_table(path, BENCHMARK_TABLES["splits"], faults.append)
+        if splits is None:
+            continue
+        rows = zip(splits["scene_id"].to_pylist(), splits["split"].to_pylist(), strict=True)
+        turns.append(Turn(folder.name, holdout, dict(rows)))
+    return turns
+
+
+def rotation_findings(benchmark: Benchmark, name: str, turns: Sequence[Turn]) -> Iterator[Finding]:
+    """Faults between a turn and the other turns of its rotation; none for other designs.
+
+    Args:
+        benchmark: The benchmark under judgement.
+        name: Its name.
+        turns: All turns of the dataset, from `read_turns`.
+
+    Yields:
+        "wrong turn": the held-out bindings are not the ones that groups and turn give.
+        "incomplete rotation": a turn is missing, or the groups do not cover the vocabulary once.
+        "shared evaluation": a scene is in one turn's training and in another turn's evaluation.
+    """
+    holdout = benchmark.holdout
+    if holdout.get("design") != ROTATION:
+        return
+    yield from _group_findings(benchmark)
+    own = Turn(name, holdout, benchmark.split_of)
+    siblings = [turn for turn in turns if turn.name != name and _same_rotation(turn.holdout, holdout)]
+    yield from _missing_turns(own, siblings)
+    for sibling in siblings:
+        yield from _shared_evaluation(own, sibling)
+        yield from _shared_evaluation(sibling, own)
+
+
+def _group_findings(benchmark: Benchmark) -> Iterator[Finding]:
+    """Whether the groups partition the world's values and objects, and give the listed bindings."""
+    holdout = benchmark.holdout
+    value_groups, object_groups = holdout["value_groups"], holdout["object_groups"]
+    turn, number = holdout["turn"], len(value_groups)
+    vocabulary = tomllib.loads(benchmark.world.vocabulary)
+    for role, groups, names in (
+        ("values", value_groups, vocabulary["attributes"][holdout["kind"]]),
+        ("objects", object_groups, vocabulary["objects"]),
+    ):
+        dealt = [name for group in groups for name in group]
+        if sorted(dealt) != sorted(names):
+            yield finding(
+                "incomplete rotation",
+                f"the groups of holdout.json do not hold each of the world's {role} once",
+            )
+    if not isinstance(turn, int) or not 0 <= turn < number or len(object_groups) != number:
+        yield finding("wrong turn", f"holdout.json names turn {turn} of {number} groups")
+        return
+    expected: set[Binding] = set()
+    for i, values in enumerate(value_groups):
+        expected.update(product(values, object_groups[(i + turn) % number]))
+    for value, category in sorted(expected ^ benchmark.held_out.bindings):
+        listed = (value, category) in benchmark.held_out.bindings
+        yield finding(
+            "wrong turn",
+            f"holdout.json {'lists' if listed else 'lacks'} {value} {category}, which turn {turn} of "
+            f"its groups {'does not hold' if listed else 'holds'} out",
+        )
+
+
+def _missing_turns(own: Turn, siblings: Sequence[Turn]) -> Iterator[Finding]:
+    present = {turn.holdout.get("turn") for turn in (own, *siblings)}
+    for turn in range(len(own.holdout["value_groups"])):
+        if turn not in present:
+            yield finding(
+                "incomplete rotation",
+                f"no benchmark of this dataset is turn {turn}, so its bindings are never unseen",
+            )
+
+
+def _shared_evaluation(trains: Turn, evaluates: Turn) -> Iterator[Finding]:
+    for scene_id in sorted(trains.training & evaluates.evaluation):
+        split = evaluates.split_of[scene_id]
+        yield finding(
+            "shared evaluation",
+            f"{trains.name} trains on scene {scene_id}, which {evaluates.name} has in {split}",
+        )
+
+
+def _same_rotation(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return all(one.get(key) == other.get(key) for key in ("kind", "value_groups", "object_groups"))
