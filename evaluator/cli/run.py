@@ -90,9 +90,11 @@ def run(
         run_as_job(context, slurm)
         return
     from evaluator.models.registry import check_model, check_path, read_spec
-    from evaluator.runs.turns import TURN, names_of_turns, of_turn
+    from evaluator.runs.turns import asks_for_turns, names_of_turns, of_turn
 
-    turns = names_of_turns(dataset, benchmark) if any(TURN in model for model in models) else [benchmark]
+    turns: list[str] | list[str | None] = [benchmark]
+    if asks_for_turns(benchmark, models):
+        turns = names_of_turns(dataset, benchmark)
     for turn in turns:
         for model in models:
             check_path(read_spec(of_turn(model, turn)))

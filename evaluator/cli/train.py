@@ -134,13 +134,13 @@ def _train(
 
 def _turn_names(dataset: Path, benchmark: str | None) -> list[str]:
     """The turns of a dataset. Raises UserError if it has none, and for options that contradict --turns."""
-    from generator.dataset.reader import Dataset
+    from generator.dataset.reader import TURN, Dataset
 
-    if benchmark is not None:
+    if benchmark is not None and TURN not in benchmark:
         raise UserError(f"--turns trains on every turn; leave --benchmark {benchmark} out, or leave --turns out.")
     if dataset.is_file():
         raise UserError(f"{dataset} is a corpus, which has no turns; leave --turns out.")
-    return Dataset.open(dataset).turn_names()
+    return Dataset.open(dataset).turn_names(benchmark)
 
 
 def _is_matching(method: type[Method], model: str, given: dict[str, Any]) -> bool:

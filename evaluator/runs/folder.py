@@ -27,6 +27,7 @@ _DRAWN = (
     "turn",
     "value_groups",
     "object_groups",
+    "doses",
 )
 """The entries of a holdout that depend on the block seed or the turn; all others are its design."""
 _OF_THE_DRAW = ("seed", "splits", "block_seed", "holdouts")

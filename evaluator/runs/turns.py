@@ -1,10 +1,12 @@
 """The turns of a rotation: which benchmarks they are, and which model belongs to which turn."""
 
 from generator.base.errors import UserError
-from generator.dataset.reader import Dataset
+from generator.dataset.reader import TURN, Dataset
 
-TURN = "{turn}"
-"""Stands for the name of a turn in a model's spec, such as `jackalope:models/{turn}`."""
+
+def asks_for_turns(benchmark: str | None, models: tuple[str, ...]) -> bool:
+    """Whether a command is about all turns: `{turn}` is in the benchmark or in a model."""
+    return any(TURN in text for text in (benchmark or "", *models))
 
 
 def names_of_turns(dataset: str, benchmark: str | None) -> list[str]:
@@ -12,16 +14,16 @@ def names_of_turns(dataset: str, benchmark: str | None) -> list[str]:
 
     Args:
         dataset: Folder or URL of the dataset.
-        benchmark: The value of `--benchmark`, which must be None.
+        benchmark: None, or the value of `--benchmark` with `{turn}`, such as `{turn}-dose`.
 
     Raises:
-        UserError: `benchmark` is given, or the dataset has no complete rotation.
+        UserError: `benchmark` names a single benchmark, or the dataset has no complete rotation.
     """
-    if benchmark is not None:
+    if benchmark is not None and TURN not in benchmark:
         raise UserError(
             f"{TURN} in --model asks for every turn; leave --benchmark {benchmark} out, or name the model of that turn."
         )
-    return Dataset.open(dataset).turn_names()
+    return Dataset.open(dataset).turn_names(benchmark)
 
 
 def of_turn(model: str, turn: str | None) -> str:

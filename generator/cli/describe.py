@@ -160,6 +160,7 @@ def describe(context: click.Context, dataset: Path, replace: bool, as_json: bool
     examples=[
         "split small --holdout 4x6 --name wide-block",
         "split small --holdout relation:pair=2x3 --block-seed 0..4",
+        "split turned --holdout turns=4 --dose 0,1,3,10",
         "split small --holdout 4x6 --power",
     ],
 )
@@ -169,6 +170,11 @@ def describe(context: click.Context, dataset: Path, replace: bool, as_json: bool
 @BLOCK_SEED
 @OPPOSITES
 @EXPOSED
+@click.option(
+    "--dose",
+    help="Show held-out combinations of each turn this many times in training, such as 0,1,10,100 with "
+    "--holdout turns=4: a sub-block for each number (docs/splits.md).",
+)
 @click.option("--name", help="Name of the benchmark, if there is only one.  [default: named after what is held out]")
 @REPLACE
 @POWER
@@ -182,6 +188,7 @@ def split(
     block_seed: str,
     opposites: bool,
     exposed_negatives: bool,
+    dose: str | None,
     name: str | None,
     replace: bool,
     power: bool,
@@ -196,13 +203,15 @@ def split(
     from generator.dataset.reader import Dataset
     from generator.describe.benchmark import ALREADY, describe
     from generator.describe.request import check_exposed, first_request
-    from generator.describe.scenes import rendered_size
+    from generator.describe.scenes import dosed_holdouts, rendered_size
     from generator.holdout.request import HoldoutRequest, design_of, parse_seeds
     from generator.vocabulary.schema import parse_vocabulary
 
     opened = Dataset.open(dataset)
     vocabulary = parse_vocabulary(opened.world.vocabulary_text, "vocabulary.toml")
     holdouts = HoldoutRequest(design, holdout, parse_seeds(block_seed), opposites).holdouts(vocabulary)
+    if dose is not None:
+        holdouts = dosed_holdouts(opened.world, vocabulary, holdouts, dose)
     if name is not None and len(holdouts) > 1:
         raise UserError(
             f"--name {name}: this makes {len(holdouts)} benchmarks and each needs its own name; leave --name out."

@@ -280,6 +280,10 @@ class Benchmark(Component):
         return dict(zip(self.texts["text_id"].to_pylist(), self.texts["text"].to_pylist(), strict=True))
 
 
+TURN = "{turn}"
+"""Stands for the turns of a rotation in the name of a benchmark or a model."""
+
+
 @dataclass(frozen=True)
 class Dataset:
     """A folder made by `gen render`: one world, and benchmarks over it."""
@@ -320,10 +324,12 @@ class Dataset:
             raise UserError(f"{self.root} has no benchmark '{name}'; {did_you_mean(name, names)}")
         return Benchmark(folder_in(self.root, f"benchmarks/{name}"))
 
-    def turn_names(self) -> list[str]:
+    def turn_names(self, pattern: str | None = None) -> list[str]:
         """Names of the benchmarks that are the turns of a rotation, turn 0 first.
 
-        Benchmarks that were made with the world go before later ones of the same turn (`gen describe`).
+        Args:
+            pattern: Name of the benchmarks with `{turn}` for turn0, turn1 and so on, such as `{turn}-dose`. None for
+                the benchmarks that were made with the world, else the only benchmark of each turn.
 
         Raises:
             UserError: The dataset has no rotation, lacks a turn, or has several benchmarks of one.
@@ -345,6 +351,8 @@ class Dataset:
                 f"{self.root} has no turns; make them with `gen split {self.root} --holdout turns=4`, or choose a "
                 f"benchmark with --benchmark."
             )
+        if pattern is not None:
+            return [self.benchmark(pattern.replace(TURN, f"turn{turn}")).name for turn in range(number)]
         names = []
         for turn in range(number):
             candidates = of_world.get(turn) or later.get(turn) or []

@@ -246,6 +246,14 @@ class ClassRecord(TypedDict, total=False):
     label: Annotated[list[str], Field(min_length=2, max_length=3)]
 
 
+class DoseRecord(TypedDict):
+    """Held-out bindings that training shows a counted number of times, in a HoldoutRecord."""
+
+    times: int
+    bindings: list[Pair]
+    scenes: list[str]
+
+
 class HoldoutRecord(TypedDict, total=False):
     """holdout.json, and a holdout in a request; `generator.holdout.holdout.Holdout` says what each key means."""
 
@@ -267,6 +275,7 @@ class HoldoutRecord(TypedDict, total=False):
     turn: int | None
     value_groups: list[list[str]]
     object_groups: list[list[str]]
+    doses: list[DoseRecord]
 
 
 class RequestRecord(TypedDict, total=False):

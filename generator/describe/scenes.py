@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from generator.dataset.reader import World
+from generator.holdout.doses import parse_doses, with_doses
 from generator.holdout.holdout import Binding, Holdout, Triple
 from generator.holdout.membership import Arrangement, Fact, Placing, Rule, cluster_of, named
 from generator.holdout.request import design_of
@@ -16,7 +17,7 @@ from generator.language.walk import Subgraph
 from generator.plan.power import SplitSize, told_split
 from generator.plan.store import Assigned
 from generator.scene.scene import Scene
-from generator.vocabulary.schema import parse_vocabulary
+from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 
 
 class RenderedScene(NamedTuple):
@@ -159,6 +160,22 @@ class DescribedScene:
         if self.split != "partial" or not any(self.held_out):
             return True
         return 0 < sum(self.held_out[i] for i in objects) < len(objects)
+
+
+def dosed_holdouts(
+    world: World, vocabulary: Vocabulary, holdouts: Sequence[Holdout], dose_option: str
+) -> list[Holdout]:
+    """The turns of a rotation with the doses of `--dose`, chosen among the rendered scenes of a world.
+
+    Raises UserError for malformed doses, other designs, and worlds with too few training scenes.
+    """
+    doses = parse_doses(dose_option)
+    kind = holdouts[0].kind
+    scenes: list[tuple[str, Arrangement]] = []
+    for rendered in rendered_scenes(world, with_salience=False):
+        arrangement = tuple((thing.attributes[kind], thing.category) for thing in rendered.scene.objects)
+        scenes.append((rendered.scene_id, arrangement))
+    return [with_doses(holdout=holdout, doses=doses, vocabulary=vocabulary, scenes=scenes) for holdout in holdouts]
 
 
 def rendered_size(world: World, holdout: Holdout) -> SplitSize:

@@ -50,6 +50,8 @@ class Holdout:
     """The values of each group of a rotation; there are as many groups as turns."""
     object_groups: tuple[tuple[str, ...], ...] = ()
     """The objects of each group of a rotation."""
+    doses: tuple["Dose", ...] = ()
+    """Held-out bindings that training shows a counted number of times (doses.py)."""
 
     @cached_property
     def _bindings(self) -> frozenset[Binding]:
@@ -125,6 +127,23 @@ class Holdout:
     def from_dict(cls, data: Mapping[str, Any]) -> "Holdout":
         """The inverse of `to_dict`. Raises ValueError for anything else."""
         return _adapter().validate_python(data)
+
+
+@dataclass(frozen=True)
+class Dose:
+    """Held-out bindings that training shows equally often, and the scenes that show them."""
+
+    times: int
+    """In how many training scenes each binding is; at least 1."""
+    bindings: tuple[Binding, ...]
+    """The bindings, which are also among the holdout's `bindings`."""
+    scenes: tuple[str, ...]
+    """The ids of these training scenes. Each shows one of the bindings, and nothing else that is held out."""
+
+    @property
+    def split(self) -> str:
+        """The split of evaluation scenes that show only these bindings."""
+        return f"dose{self.times}"
 
 
 @dataclass(frozen=True)

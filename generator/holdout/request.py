@@ -100,7 +100,7 @@ def draw_holdouts(
 def _design_for(holdout_options: Sequence[str], design: str) -> Design:
     """The design that `--design` names, or the one whose own words `--holdout` has, if `--design` is the default."""
     named = find_design(design)
-    if design != HoldoutRequest.design:
+    if named is not find_design(HoldoutRequest.design):
         return named
     for option in holdout_options:
         for name in design_names():

@@ -116,11 +116,12 @@ class RotationRule:
     cluster. So an evaluation image is in no turn's training.
     """
 
-    splits = SPLITS
-
     def __init__(self, vocabulary: Vocabulary, holdout: Holdout):
         self.vocabulary = vocabulary
         self.holdout = holdout
+        self.splits = (*SPLITS, *(dose.split for dose in holdout.doses))
+        self._dosed_scenes = {scene_id for dose in holdout.doses for scene_id in dose.scenes}
+        self._dosed_split = {binding: dose.split for dose in holdout.doses for binding in dose.bindings}
         self._group_of_value = _group_numbers(holdout.value_groups)
         self._group_of_object = _group_numbers(holdout.object_groups)
         # The same key in every turn: a cluster is drawn once for all of them.
@@ -130,20 +131,27 @@ class RotationRule:
     def place(self, arrangement: Arrangement, facts: Sequence[Fact] = (), scene_id: str = "") -> Placing:
         """Split and held-out content of a scene with these bindings, left object first."""
         held_out = held_out_bindings(arrangement, self.holdout)
-        pool = self._pool(arrangement)
+        pool = self.pool(arrangement)
         if pool == "evaluation":
-            if not held_out:
-                split: str | None = "seen"
-            elif len(held_out) == len(arrangement):
-                split = "unseen"
-            else:
-                split = "partial"
+            split = self._evaluation_split(arrangement, held_out)
+        elif pool == "train" and scene_id in self._dosed_scenes:
+            split = "train"
         else:
             # A turn does not train or validate on an image that shows what it holds out.
             split = None if held_out else pool
         return Placing(split, held_out)
 
-    def _pool(self, arrangement: Arrangement) -> str:
+    def _evaluation_split(self, arrangement: Arrangement, held_out: Sequence[Binding]) -> str | None:
+        if not held_out:
+            return "seen"
+        dosed_splits = {self._dosed_split.get(binding, "unseen") for binding in held_out}
+        if len(held_out) == len(arrangement):
+            # All bindings are of one sub-block, so they have one dose.
+            return next(iter(dosed_splits))
+        # Partial scenes are about bindings that training never shows.
+        return "partial" if dosed_splits == {"unseen"} else None
+
+    def pool(self, arrangement: Arrangement) -> str:
         """`train`, `val` or `evaluation`: the pool of a scene in every turn."""
         value_groups = {self._group_of_value[value] for value, _ in arrangement}
         object_groups = {self._group_of_object[category] for _, category in arrangement}

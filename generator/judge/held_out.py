@@ -54,6 +54,8 @@ class HeldOut:
     labels: Mapping[str, Sequence[tuple[str, ...]]]
     converses: Mapping[str, str]
     asymmetric: bool
+    doses: tuple[tuple[int, frozenset[Binding], frozenset[str]], ...] = ()
+    """Held-out bindings that training shows: how many times, which, and in which scenes."""
 
     @classmethod
     def of(cls, data: Mapping[str, Any], vocabulary_toml: str) -> "HeldOut":
@@ -78,12 +80,31 @@ class HeldOut:
             labels,
             converses,
             bool(data.get("asymmetric", False)),
+            tuple(
+                (
+                    dose["times"],
+                    frozenset((value, thing) for value, thing in dose["bindings"]),
+                    frozenset(dose["scenes"]),
+                )
+                for dose in data.get("doses", ())
+            ),
         )
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing is held out."""
         return not (self.bindings or self.triples or self.values or self.objects or self.labels)
+
+    def dosed_in(self, scene_id: str) -> frozenset[Binding]:
+        """The held-out bindings of which training may show one in this scene."""
+        return frozenset().union(*(bindings for _, bindings, scenes in self.doses if scene_id in scenes))
+
+    def dose_split(self, shown: list[Binding]) -> str:
+        """The split of a scene that shows only these held-out bindings: unseen, or that of their dose."""
+        for times, bindings, _ in self.doses:
+            if shown and bindings.issuperset(shown):
+                return f"dose{times}"
+        return "unseen"
 
     def bindings_shown(self, shown: SceneGeometry) -> list[Binding]:
         """The held-out bindings of a scene, at most one per object."""

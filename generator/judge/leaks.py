@@ -1,6 +1,7 @@
 """Checks leaks and familiarity: training neither shows nor names held-out content unless the manifest declares it, and
 the true and the false texts of an evaluation item name equally much of it."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -21,7 +22,10 @@ def leak_findings(benchmark: Benchmark) -> Iterator[Finding]:
     for scene_id, split in benchmark.split_of.items():
         if split == "train" and scene_id in benchmark.world.shown:
             shown = benchmark.world.shown[scene_id]
-            for binding in held_out.bindings_shown(shown):
+            exposed = held_out.bindings_shown(shown)
+            if len(exposed) == 1 and exposed[0] in held_out.dosed_in(scene_id):
+                exposed = []  # dose_findings counts these
+            for binding in exposed:
                 yield finding("leaked binding", f"training scene {scene_id} shows the held-out {' '.join(binding)}")
             for triple in held_out.triples_shown(shown):
                 if triple not in excepted:
@@ -36,6 +40,24 @@ def leak_findings(benchmark: Benchmark) -> Iterator[Finding]:
             yield from _named(benchmark, row, excepted)
 
 
+def dose_findings(benchmark: Benchmark) -> Iterator[Finding]:
+    """Held-out bindings with a dose that training does not show exactly as often as the dose says."""
+    held_out = benchmark.held_out
+    if not held_out.doses:
+        return
+    n_scenes: Counter[tuple[str, str]] = Counter()
+    for scene_id, split in benchmark.split_of.items():
+        if split == TRAIN and scene_id in benchmark.world.shown:
+            n_scenes.update(held_out.bindings_shown(benchmark.world.shown[scene_id]))
+    for times, bindings, _ in held_out.doses:
+        for binding in sorted(bindings):
+            if n_scenes[binding] != times:
+                yield finding(
+                    "wrong dose",
+                    f"{n_scenes[binding]} training scenes show {' '.join(binding)}, and its dose is {times}",
+                )
+
+
 def _named(benchmark: Benchmark, row: int, excepted: frozenset[tuple[str, str, str]]) -> Iterator[Finding]:
     rows = benchmark.candidates
     meaning = benchmark.meanings[rows.text[row]]
@@ -43,7 +65,8 @@ def _named(benchmark: Benchmark, row: int, excepted: frozenset[tuple[str, str, s
     named = benchmark.held_out.named(meaning)
     what = f"training {'caption' if rows.truth[row] else 'negative'} '{benchmark.text(rows.text[row])}' of item "
     what += benchmark.item_id(rows.item[row])
-    if named.bindings:
+    dosed = benchmark.held_out.dosed_in(benchmark.scene_id(row))
+    if named.bindings > (1 if dosed and rows.truth[row] else 0):
         yield finding("leaked binding", f"{what} names a held-out binding")
     ends = [thing.category or "" for thing in meaning.things]
     triples = {(ends[s], name, ends[o]) for s, name, o, *_ in meaning.links}
@@ -61,6 +84,8 @@ def undeclared_findings(benchmark: Benchmark) -> Iterator[Finding]:
             yield finding(
                 "undeclared leak", f"one arrangement is in two lists: {one}; the manifest does not declare it"
             )
+    if benchmark.held_out.doses and not any("--dose" in leak for leak in declared):
+        yield finding("undeclared leak", "training shows bindings with a dose; the manifest does not declare it")
     if manifest.get("exposed_negatives") and not declared:
         yield finding(
             "undeclared leak", "training negatives may name what is held out; the manifest does not declare it"

@@ -104,8 +104,9 @@ def _misplaced(scene_id: str, split: str, shown: SceneGeometry, held_out: HeldOu
         "val": not bindings and not facts and not held_out.is_empty,
         "seen": not bindings and not facts and not held_out.is_empty,
         "partial": bool(bindings or facts) and not whole,
-        "unseen": whole,
+        "unseen": whole and held_out.dose_split(bindings) == "unseen",
         "unseen_atoms": bool(absent),
+        **{f"dose{times}": whole and held_out.dose_split(bindings) == f"dose{times}" for times, _, _ in held_out.doses},
     }
     if not fits.get(split, False) or (absent and split not in ("train", "unseen_atoms")):
         told = [*map(" ".join, bindings), *map(" ".join, held_out.triples_shown(shown)), *absent]

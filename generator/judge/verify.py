@@ -37,6 +37,7 @@ from generator.judge.files import file_faults, readable_table
 from generator.judge.leaks import (
     asymmetry_findings,
     compound_findings,
+    dose_findings,
     leak_findings,
     symmetry_findings,
     undeclared_findings,
@@ -65,6 +66,7 @@ CHECKS: tuple[Callable[[Benchmark], Iterator[Finding]], ...] = (
     item_findings,  # items are in their scenes' split and have a true text
     training_findings,  # protocol, split and scenes agree on the training data
     leak_findings,  # training neither shows nor names what is held out
+    dose_findings,  # training shows bindings with a dose as often as it says
     undeclared_findings,  # deviations from a clean benchmark are declared
     truth_findings,  # true texts are true, false texts are false
     compound_findings,  # captions of unseen compounds name held-out content

@@ -95,13 +95,21 @@ class Rotation(Design):
         return counts
 
     def may_lack(self, holdout: Holdout) -> tuple[str, ...]:
-        """Validation has a twentieth of the clusters, which may be none in a world of few names."""
-        return ("val",)
+        """Validation has a twentieth of the clusters, which may be none in a world of few names. With doses, `partial`
+        keeps the scenes of one sub-block."""
+        return ("val", "partial") if holdout.doses else ("val",)
 
     def benchmark_name(self, holdout: Holdout) -> str:
-        """`turn0`; with the kind if it was named in `--holdout`, and the block seed if not 0."""
+        """`turn0`; with the block seed if it is not 0, and `-dose` with doses."""
         seed = f"-b{holdout.block_seed}" if holdout.block_seed else ""
-        return f"turn{holdout.turn}{seed}"
+        return f"turn{holdout.turn}{seed}{'-dose' if holdout.doses else ''}"
+
+    def declared_leaks(self, holdout: Holdout) -> list[str]:
+        """Training shows bindings with a dose, as often as the dose says."""
+        if not holdout.doses:
+            return []
+        times = ", ".join(str(dose.times) for dose in holdout.doses)
+        return [f"held-out bindings with a dose are in {times} training images (--dose)"]
 
     def summary(self, holdout: Holdout) -> str:
         """A one-line summary of what is held out."""
@@ -111,7 +119,9 @@ class Rotation(Design):
         for i, values in enumerate(holdout.value_groups):
             objects = holdout.object_groups[(i + turn) % turns]
             sub_blocks.append(f"{', '.join(values)} with {', '.join(objects)}")
-        return f"turn {holdout.turn} of {turns}: {holdout.kind} {'; '.join(sub_blocks)}"
+        doses = ", ".join(f"{dose.times} times" for dose in holdout.doses)
+        shown = f"; training shows some of them {doses}" if doses else ""
+        return f"turn {holdout.turn} of {turns}: {holdout.kind} {'; '.join(sub_blocks)}{shown}"
 
 
 def _check_turns(option: str, turns: int, kind: str, vocabulary: Vocabulary) -> None:

@@ -31,6 +31,7 @@ from generator.dataset.records import PACKED, PLAN, plan_schema
 from generator.dataset.writer import write_index
 from generator.describe.benchmark import describe, write_benchmarks
 from generator.describe.request import Request
+from generator.describe.scenes import dosed_holdouts
 from generator.inspection import reproduction
 from generator.inspection.reproduction import Reproduction
 from generator.judge.certificate import Reproduced
@@ -53,7 +54,7 @@ JOBS: dict[str, dict[str, Any]] = {
     "published": {"holdout": ["pearson2025"], "design": "gzsl", "family": "pearson2025", "scenes": "900"},
     "three objects": {"holdout": ["objects=3"], "design": "gzsl", "scenes": "900"},
     "undivided": {"holdout": "none", "scenes": "12"},
-    "rotation": {"holdout": "turns=2", "scenes": {"train": 60, "val": 4, "partial": 6, "unseen": 12}},
+    "rotation": {"holdout": "turns=3", "scenes": {"train": 270, "val": 3, "partial": 9, "unseen": 18}},
     "asymmetric": {"holdout": ["3x3", "asymmetric"], "scenes": {**SMALL_ENOUGH, **ASYMMETRIC_SCENES}},
 }
 FIRST, ALL, TARS = ("files", "color-shape-2x3-b0"), ("files", "all"), ("tars", "tars")
@@ -62,7 +63,7 @@ ATOMS = "atoms", "systematicity-color-shape-2x2+atoms-1x1-b0"
 TWO, RELATED = ("published", "pearson2025-two-object"), ("published", "pearson2025-relational")
 THREE = "three objects", "gzsl-three-object-b0"
 UNDIVIDED, UNEVEN = ("undivided", "none"), ("asymmetric", "color-shape-3x3+asymmetric-b0")
-TURN = ("rotation", "turn0")
+TURN, DOSED = ("rotation", "turn0"), ("rotation", "turn0-dose")
 """Datasets, each with a benchmark."""
 
 AGAIN = "not reproduced"
@@ -326,9 +327,9 @@ def a_foil_is_as_familiar_as_its_truth(data: Planted) -> Fault:
 
 @fault(TURN)
 def a_turn_trains_on_what_another_evaluates(data: Planted) -> Fault:
-    (row,) = [data.choose(row for row in data.tables["splits"] if row["split"] == "seen")]
+    row = data.choose(row for row in data.tables["splits"] if row["split"] == "seen")
     row["split"] = "train"
-    return "shared evaluation", f"turn0 trains on scene {row['scene_id']}, which turn1 has in unseen"
+    return "shared evaluation", f"turn0 trains on scene {row['scene_id']}, which turn1 has in"
 
 
 @fault(TURN)
@@ -355,6 +356,49 @@ def a_rotation_leaves_out_a_value(data: Planted) -> Fault:
     first, *others = data.block["value_groups"]
     data.hold_out(value_groups=[first[1:], *others])
     return "incomplete rotation", "do not hold each of the world's values once"
+
+
+@fault(DOSED)
+def a_dose_is_one_image_short(data: Planted) -> Fault:
+    (dose,) = data.block["doses"]
+    scene_id = data.choose(dose["scenes"])
+    data.leave_out(scene_id)
+    return "wrong dose", "0 training scenes show"
+
+
+@fault(DOSED)
+def a_dose_is_one_image_too_much(data: Planted) -> Fault:
+    (dose,) = data.block["doses"]
+    bindings = {tuple(binding) for binding in dose["bindings"]}
+    for row in data.tables["splits"]:
+        held_out = [tuple(name.split(" ")) for name in row["held_out_bindings"]]
+        if row["split"] is None and len(held_out) == 1 and held_out[0] in bindings:
+            row["split"] = "train"
+            dose["scenes"].append(row["scene_id"])
+            data.hold_out(doses=[dose])
+            return "wrong dose", "2 training scenes show"
+    raise AssertionError("no scene shows one binding of the dose alone")
+
+
+@fault(DOSED)
+def a_scene_trains_that_no_dose_lists(data: Planted) -> Fault:
+    (dose,) = data.block["doses"]
+    scene_id = dose["scenes"].pop()
+    data.hold_out(doses=[dose])
+    return "leaked binding", f"training scene {scene_id} shows the held-out"
+
+
+@fault(DOSED)
+def a_dose_is_not_declared(data: Planted) -> Fault:
+    data.manifest["declared_leaks"] = []
+    return "undeclared leak", "training shows bindings with a dose"
+
+
+@fault(DOSED)
+def a_dosed_scene_is_called_unseen(data: Planted) -> Fault:
+    row = data.choose(row for row in data.tables["splits"] if row["split"] == "dose1")
+    row["split"] = "unseen"
+    return "wrong split", f"scene {row['scene_id']} is in unseen"
 
 
 @fault(UNDIVIDED)
@@ -1076,7 +1120,8 @@ def copy_of(datasets: Callable[[str], Path], tmp_path: Path) -> Callable[[str], 
 
 def _make(root: Path, name: str, job: dict[str, Any]) -> None:
     path = root.with_suffix(".toml")
-    path.write_text(family(5, 5), encoding="utf-8")
+    size = 6 if name == "rotation" else 5  # each of three groups needs two names
+    path.write_text(family(size, size), encoding="utf-8")
     prepared = prepare(Job(job.pop("family", str(path)), job.pop("holdout"), job.pop("scenes", SMALL), 64, 48, **job))
     write_planned(root, prepared, 20_000 if name == "tars" else None)
     world = Dataset.open(root).world
@@ -1084,6 +1129,9 @@ def _make(root: Path, name: str, job: dict[str, Any]) -> None:
         describe(root, world, prepared.holdout, TARS[1], Request(("binary",)))
     else:
         write_benchmarks(root, world, False)
+    if name == "rotation":
+        dosed = dosed_holdouts(world, prepared.vocabulary, prepared.holdouts, "0,1")
+        describe(root, world, dosed[0], DOSED[1], Request(("binary",)))
     if name == "files":
         describe(root, world, prepared.holdout, ALL[1], Request(strict=False))
 
@@ -1109,6 +1157,7 @@ def _planned_once(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.Temp
         TARS,
         RELATIONS,
         TURN,
+        DOSED,
         *(pytest.param(each, marks=pytest.mark.full) for each in (ATOMS, TWO, RELATED, THREE)),
     ],
 )
@@ -1121,7 +1170,7 @@ def test_what_nobody_touched_is_clean_and_so_is_what_was_sealed_again(
             Planted(root, where[1]).seal()
         certificate = verify_dataset(root, where[1], reproduce=Reproduction())[where[1]]
         assert (certificate["findings"], certificate["reproduced"], certificate["level"]) == ([], True, "records")
-        assert certificate["status"] == ("as declared" if where == RELATED else "clean")
+        assert certificate["status"] == ("as declared" if where in (RELATED, DOSED) else "clean")
 
 
 MORE = [f"{words}: {name}" for (_, _, words), changes in CHANGES.items() for name in [*changes][1:]]

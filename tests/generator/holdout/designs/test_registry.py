@@ -97,7 +97,7 @@ def test_a_design_may_have_splits_of_its_own() -> None:
 
 
 def test_each_design_is_found_by_its_name() -> None:
-    assert design_names() == ("bindsplit", "coverage", "systematicity", "gzsl", "two-blocks", "own-splits")
+    assert design_names() == ("bindsplit", "coverage", "systematicity", "gzsl", "rotation", "two-blocks", "own-splits")
     assert [find_design(name).name for name in design_names()] == [*design_names()]
 
 
