@@ -20,6 +20,7 @@ _REGISTRY: Registry["type[Protocol]"] = Registry(
         "integration": f"{_HERE}.compass:Integration",
         "skill": f"{_HERE}.compass:Skill",
         "hard_positives": f"{_HERE}.hard_positives:HardPositives",
+        "ladder": f"{_HERE}.ladder:Ladder",
         "confusion": f"{_HERE}.two_objects:Confusion",
         "context": f"{_HERE}.two_objects:Context",
         "gzsl": f"{_HERE}.gzsl:Gzsl",

@@ -1,0 +1,140 @@
+"""The paraphrase ladder: a caption, a paraphrase and a foil that are both d edits away from it, for d = 1, 2, …
+
+Hard positives (Kamath et al. 2024) differ from their caption by one edit. A ladder asks how
+brittleness grows with the distance: at step d the paraphrase says d words of the caption by their
+synonyms, and the foil does so with d - 1 of the same words and says a false word in place of one.
+So both are equally far from the caption, and the paraphrase is one word away from the foil.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import NamedTuple
+
+from generator.describe.captioner import Candidate, Captioner, Draft, Item, Text
+from generator.describe.protocol import Protocol, Recipe
+from generator.language.foils import Atom
+from generator.language.form import Form
+from generator.language.grammar import Place, Wording
+from generator.language.wording import synonyms, words_of
+
+MOST_EDITS = 6
+"""Two objects with three attributes each have eight words; a template leaves room for six edits."""
+_TEMPLATES = ("a-and-a", "there-is", "there-is-each", "that-is", "clauses", "there-is-that")
+
+
+class Ladder(Protocol):
+    """Triples of a caption c, a paraphrase p and a foil n at the same distance from the caption.
+
+    A kind is a distance: `1-edit`, `2-edits` and so on, up to `edits`. In half of the items the caption has the
+    synonyms and the paraphrase the usual words, so that synonyms do not tell which text is true.
+    """
+
+    name = "ladder"
+    kinds: tuple[str, ...] = tuple(f"{d}-edit{'s' * (d > 1)}" for d in range(1, MOST_EDITS + 1))
+
+    def __init__(self, captioner: Captioner, edits: int = 4):
+        """`edits`: the largest distance, 1 to MOST_EDITS. A family without enough synonyms has fewer steps."""
+        super().__init__(captioner)
+        self.kinds = self.kinds[:edits]
+        self.recipes = {
+            kind: Recipe(_all_attributes, partial(self._triple, kind, distance))
+            for distance, kind in enumerate(self.kinds, 1)
+        }
+
+    def _triple(self, kind: str, distance: int, draft: Draft, form: Form) -> Iterator[Item]:
+        false_word = _draw_false_word(draft, form)
+        template = draft.captioner.draw_template([form], draft.stream, _TEMPLATES)
+        if false_word is None or template is None:
+            return
+        others = _draw_synonyms(draft, form, distance - 1, without=false_word.place)
+        if others is None:
+            return
+        reworded: Wording = ((false_word.place, false_word.true_synonym), *others)
+        reworded_foil: Wording = ((false_word.place, false_word.false_synonym), *others)
+        if draft.stream.below(2):
+            caption = Text(form, template)
+            paraphrase = Text(form, template, reworded)
+            foil = Text(false_word.form, template, reworded_foil)
+        else:
+            # The caption has the synonyms; paraphrase and foil have the usual words.
+            caption = Text(form, template, reworded)
+            paraphrase = Text(form, template)
+            foil = Text(false_word.form, template)
+        candidates = (
+            Candidate(caption, "c", True),
+            Candidate(foil, "n", False, "matched", false_word.changed, caption),
+            Candidate(paraphrase, "p", True),
+        )
+        yield Item(self.name, kind, "attribute", candidates)
+
+
+class FalseWord(NamedTuple):
+    """A word of a caption that its foil replaces by a false one; both have a synonym."""
+
+    place: Place
+    true_synonym: str
+    false_synonym: str
+    form: Form
+    """The form of the foil."""
+    changed: tuple[str, ...]
+    """The two names, as a foil's `changed`."""
+
+
+def _all_attributes(draft: Draft) -> Form | None:
+    """Two objects with their values of every attribute kind that has several values."""
+    form = draft.tested_pair()
+    if form is None:
+        return None
+    objects = []
+    for mention in form.objects:
+        values = draft.facts.values[draft.facts.categories.index(str(mention.category))]
+        for kind, known in draft.vocabulary.attributes.items():
+            if len(known) > 1:
+                mention = mention.with_value(kind, values[kind])
+        objects.append(mention)
+    return form._replace(objects=tuple(objects))
+
+
+def _draw_false_word(draft: Draft, form: Form) -> FalseWord | None:
+    """A random word of the caption, and a false one in its place; None if no foil is as familiar as the caption."""
+    options: list[tuple[Atom, str]] = []
+    for atom in draft.substitutes.atoms(form):
+        used = {mention.values.get(atom.kind) for mention in form.objects}
+        for value in draft.substitutes.of(form, atom, draft.facts):
+            # A value of the other object would make the foil an exchange, which is a kind of its own.
+            if value not in used and synonyms(atom.kind, value, draft.vocabulary):
+                options.append((atom, value))
+    words = {place: (kind, name) for place, kind, name in words_of(form, draft.vocabulary)}
+    for atom, value in draft.stream.shuffled(options):
+        place = (atom.place, atom.kind)
+        if place not in words or place not in _single_places(draft, form):
+            continue
+        true_synonym = draft.pick(synonyms(*words[place], draft.vocabulary))
+        false_synonym = draft.pick(synonyms(atom.kind, value, draft.vocabulary))
+        foil = draft.foils.replace_atom(form, atom, value)
+        if true_synonym and false_synonym and draft.accepts(foil.form, form):
+            return FalseWord(place, true_synonym, false_synonym, foil.form, foil.changed)
+    return None
+
+
+def _draw_synonyms(draft: Draft, form: Form, number: int, without: Place) -> list[tuple[Place, str]] | None:
+    """Synonyms for `number` random words, none of them at the place `without`; None if too few words have one."""
+    places = [place for place in _single_places(draft, form) if place != without]
+    if len(places) < number:
+        return None
+    words = {place: (kind, name) for place, kind, name in words_of(form, draft.vocabulary)}
+    wording = []
+    for place in draft.stream.sample(places, number):
+        kind, name = words[place]
+        wording.append((place, draft.pick(synonyms(kind, name, draft.vocabulary)) or name))
+    return wording
+
+
+def _single_places(draft: Draft, form: Form) -> list[Place]:
+    """The places of words that have a synonym and occur once: a caption calls one thing by one name, so a word that
+    occurs twice would be two edits."""
+    places_of: dict[tuple[str, str], list[Place]] = {}
+    for place, kind, name in words_of(form, draft.vocabulary):
+        if synonyms(kind, name, draft.vocabulary):
+            places_of.setdefault((kind, name), []).append(place)
+    return [places[0] for _, places in sorted(places_of.items()) if len(places) == 1]
