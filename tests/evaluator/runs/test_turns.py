@@ -87,3 +87,22 @@ def test_training_lists_share_their_images_and_are_read_by_training(rotation: Pa
         assert {Path(line["image"]).stem for line in lines} == training
         images |= {line["image"] for line in lines}
     assert {f"images/{path.name}" for path in (out / "images").iterdir()} == images
+
+
+@pytest.mark.usefixtures("little")
+@pytest.mark.full
+def test_doses_are_trained_scored_and_not_taken_for_contamination(tmp_path: Path) -> None:
+    root = tmp_path / "world"
+    (tmp_path / "family.toml").write_text(family(6, 6), encoding="utf-8")
+    scenes = {"train": 270, "val": 3, "partial": 9, "unseen": 18}
+    write_planned(root, prepare(Job(str(tmp_path / "family.toml"), "turns=3", scenes, 64, 48)))
+    write_benchmarks(root, Dataset.open(root).world, False)
+    run_gen("gen split", root, "--holdout", "turns=3", "--dose", "0,1")
+    models, runs = tmp_path / "models", tmp_path / "runs"
+    pattern = "{turn}-dose"
+    succeed("train", "scratch", root, "--turns", "--benchmark", pattern, *TRAINING, "--out", models)
+    model = f"jackalope:{models}/{{turn}}"
+    score_json("run", root, "--benchmark", pattern, "--model", model, "--out", runs)
+    results = json.loads((runs / "turn1-dose/results.json").read_text())
+    assert results["training"]["status"] == "clean"
+    assert {"seen", "unseen", "dose1"} <= {row["split"] for row in results["rows"]}
