@@ -107,7 +107,8 @@ class Stages:
         of the code of its package.
         """
         words = tuple(shlex.split(command) if isinstance(command, str) else command)
-        reads = [self._by_name[name] for word in words for name in _NAME.findall(word)]
+        named = (name for word in words for name in _NAME.findall(word))
+        reads = [self._by_name[name] for name in named if name in self._by_name]
         contents = [digest for word in words for digest in _contents(word)]
         about = [_code_digest(words[0]), words, contents]
         digest = hashlib.sha256(json.dumps(about).encode()).hexdigest()[:_DIGITS]
