@@ -21,6 +21,7 @@ from evaluator.protocols.results import ProtocolResults
 from evaluator.protocols.scores import Scores
 from evaluator.provenance.contamination import unknown_training
 from evaluator.runs.folder import Run, factors_of, open_run
+from evaluator.runs.lock import locked_run
 from evaluator.runs.tables import item_rows, write_tables
 from evaluator.scoring.words.answers import summary
 from evaluator.scoring.words.files import read_answers, read_item_scores
@@ -30,7 +31,7 @@ from evaluator.statistics.clusters import OF, SEPARATOR
 from evaluator.statistics.intervals import LEVEL
 from generator.base.arrays import map_npy
 from generator.base.errors import UserError, did_you_mean
-from generator.base.files import draft_of, write_json
+from generator.base.files import draft_of, read_json, write_json
 from generator.base.tables import read_table
 from generator.dataset.questions import CHOICE, Candidates
 from generator.dataset.reader import Benchmark
@@ -52,13 +53,25 @@ def measure(
     for every combination of counts; `factors` distinguishes the run from others (`factors_of`); `training` says what is
     known of the model's training; `unknown_protocols` has the protocols that this version does not know.
     channel: the scores to measure. tolerance: scores that differ by no more than this tie. level: of the intervals,
-    0.5..0.999. All default to those of the run. Raises UserError if the folder is not a run, or if the dataset changed
-    since the scores were made.
+    0.5..0.999. All default to those of the run. Raises UserError if the folder is not a run, if the dataset changed
+    since the scores were made, or if another command writes the run (evaluator.runs.lock).
     """
+    open_run(folder)  # a folder without a run is refused before a lock is written there
+    with locked_run(folder):
+        return measure_locked(folder, channel, tolerance, level)
+
+
+def measure_locked(
+    folder: Path, channel: str | None = None, tolerance: float | None = None, level: float | None = None
+) -> Results:
+    """As `measure`, for a caller that holds the lock of the run."""
     run = open_run(folder)
     rules = rules_of(run, channel, tolerance, level)
     measured = measure_protocols(run, rules)
     _log_unscored(measured)
+    # Locks do not work on every disk: scores of one run must not be published as another's.
+    if read_json(folder / "run.json") != run.record:
+        raise UserError(f"{folder} was written again while it was measured; run `score measure {folder}` again.")
     return _write_results(run, measured, rules)
 
 
