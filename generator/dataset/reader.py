@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from PIL import Image
 
-from generator.base.arrays import MOST_SIDE, read_png
+from generator.base.arrays import MOST_SIDE, read_png, to_rgb
 from generator.base.errors import UserError, did_you_mean, visible
 from generator.base.files import SUMS, check_shape, read_json, read_sums, sha256
 from generator.base.limits import MOST_IN_SCENE, MOST_TOML, check_file, read_text
@@ -124,7 +124,7 @@ class World(Component):
         """
         path = f"images/{scene_id}.png"
         try:
-            return read_png(self.read(path), self._size).convert("RGB")
+            return to_rgb(read_png(self.read(path), self._size))
         except ValueError as error:
             raise UserError(
                 f"{self.folder / path} is no image of this world: {error}; restore it or render again."
