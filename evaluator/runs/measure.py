@@ -72,7 +72,19 @@ def measure_locked(
     # Locks do not work on every disk: scores of one run must not be published as another's.
     if read_json(folder / "run.json") != run.record:
         raise UserError(f"{folder} was written again while it was measured; run `score measure {folder}` again.")
-    return _write_results(run, measured, rules)
+    results = _results(run, measured, rules)
+    write_tables(run, measured, results)
+    write_json(folder / "results.json", results)
+    return results
+
+
+def recompute(run: Run) -> Results:
+    """The results of a run, computed from its scores; its results.json is not read, and nothing is written.
+
+    Raises UserError as `measure`.
+    """
+    rules = rules_of(run)
+    return _results(run, measure_protocols(run, rules), rules)
 
 
 def write_items(
@@ -134,8 +146,8 @@ def measure_protocols(run: Run, rules: Rules | None = None) -> dict[str, Protoco
     return {each.name: each.measure(between if each.compares_images else scores) for each in protocols}
 
 
-def _write_results(run: Run, measured: dict[str, ProtocolResults], by: Rules) -> Results:
-    """Write and return the results of a run, from the results of its protocols."""
+def _results(run: Run, measured: dict[str, ProtocolResults], by: Rules) -> Results:
+    """The results of a run, from the results of its protocols."""
     record = run.record
     rules: dict[str, Any] = {"tie_tolerance": by.tolerance, "level": by.level, "interval": _INTERVAL}
     limit = record.get("limit")
@@ -165,7 +177,7 @@ def _write_results(run: Run, measured: dict[str, ProtocolResults], by: Rules) ->
             for row in getattr(each, part)
         ]
 
-    results: Results = {
+    return {
         "model": record["model"],
         "benchmark": name,
         "reading": reading,
@@ -184,9 +196,6 @@ def _write_results(run: Run, measured: dict[str, ProtocolResults], by: Rules) ->
         **{part: collected(part) for part in ("rows", "cells")},
         "fits": [{"protocol": name, **fit} for name, each in measured.items() for fit in each.fits],
     }
-    write_tables(run, measured, results)
-    write_json(run.folder / "results.json", results)
-    return results
 
 
 def _log_unscored(measured: dict[str, ProtocolResults]) -> None:
