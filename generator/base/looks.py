@@ -17,7 +17,8 @@ _LIGHTER = 3.5  # difference of L*, 0..100, that closer colours never reach: CIE
 _NUMBERS = 0.02  # tolerance of numbers: shares, or metres
 _WORDS = ("synonyms", "article")
 MOST_VALUES = 256
-"""Values of a kind. All pairs of them are compared, at up to 0.1 ms a pair, and the largest kind of a shipped family has 8."""
+"""Values of a kind. All pairs of them are compared, at up to 0.1 ms a pair. The largest kind of a shipped family has
+8."""
 
 
 class Color(NamedTuple):

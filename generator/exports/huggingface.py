@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from jinja2 import Environment, PackageLoader
 
-from generator.base.errors import UserError
+from generator.base.errors import UserError, one_line_of_markdown
 from generator.base.files import json_text, read_json
 from generator.base.listed import copy_dataset, listed_files
 from generator.base.paths import check_own_files, file_in
@@ -98,8 +98,8 @@ def export_hf(
                 **made_with,
                 quoted=json.dumps,
                 version=VERSION,
-                held_out=benchmark.manifest.get("held_out"),
-                certificate=found_certificate(benchmark, dataset.world),
+                held_out=one_line_of_markdown(str(benchmark.manifest.get("held_out") or "")),
+                certificate=one_line_of_markdown(found_certificate(benchmark, dataset.world)),
                 digest=benchmark.digest,
                 benchmark=benchmark.name,
                 several=len(dataset.benchmark_names()) > 1,
