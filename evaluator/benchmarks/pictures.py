@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import logging
 import warnings
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,13 +14,16 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from PIL import Image
+from PIL import ExifTags, Image
 
 from evaluator.benchmarks.question import Box, Cell, Shown
+from generator.base.arrays import to_rgb
 from generator.base.errors import UserError
 from generator.base.limits import MOST_IN_SCENE, read_bytes
 from generator.base.paths import file_in, folder_in
 
+logger = logging.getLogger(__name__)
+_UPRIGHT = 1
 FORMATS = ("JPEG", "PNG", "WEBP")
 MOST_PIXELS = 100_000_000
 """The most pixels of one image: 300 MB as RGB."""
@@ -39,11 +43,13 @@ class Pictures:
     def __init__(self, folder: Path, of: Mapping[str, Picture]):
         self.folder, self.of = folder, of
         self._digests: dict[str, str] = {}
+        self._has_said_turned = False
         self._starts = lru_cache(_starts)
         self._row_group = lru_cache(maxsize=4)(_row_group)  # images are read in the order of the questions
 
     def image(self, image_id: str) -> Image.Image:
-        """An RGB image as Pillow decodes it; ignores the EXIF orientation, as published code does.
+        """An 8-bit RGB image as it is stored. Logs once if an EXIF orientation says to turn it: published code ignores
+        that, so its numbers are of images as they are stored.
 
         Raises UserError if it is missing, is not in one of FORMATS, or has more than MOST_PIXELS pixels.
         """
@@ -57,12 +63,27 @@ class Pictures:
                             f"The image {image_id} of {self.folder} has {image.width}x{image.height} pixels, expected "
                             f"at most {MOST_PIXELS:,}; make it smaller."
                         )
-                    return (image.crop(picture.box) if picture.box else image).convert("RGB")
+                    self._say_turned(image_id, image)
+                    return to_rgb(image.crop(picture.box) if picture.box else image)
         except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
             raise UserError(
                 f"The image {image_id} of {self.folder} cannot be read as {', '.join(FORMATS)} ({error}); fetch it "
                 f"again."
             ) from None
+
+    def _say_turned(self, image_id: str, image: Image.Image) -> None:
+        if self._has_said_turned:
+            return
+        try:
+            orientation = image.getexif().get(ExifTags.Base.Orientation, _UPRIGHT)
+        except Exception:  # damaged EXIF can raise nearly anything, and does not matter to the pixels
+            return
+        if orientation != _UPRIGHT:
+            self._has_said_turned = True
+            logger.warning(
+                f"The image {image_id} of {self.folder} is stored turned (EXIF orientation {orientation}). It is "
+                "scored as it is stored, and so are others like it; turn the files themselves to score them upright."
+            )
 
     def image_digest(self, image_id: str) -> str:
         """SHA-256 of an image's encoded bytes, and of its box if it has one."""

@@ -10,6 +10,7 @@ import click
 from evaluator.cli.options import FILE, JSON, NEW_FOLDER, job_options, take_slurm
 from generator.base.commands import Command, result, say
 from generator.base.errors import UserError
+from generator.base.paths import check_own_files
 
 if TYPE_CHECKING:
     from evaluator.experiments.stages import Failure, Stage
@@ -72,6 +73,7 @@ def experiment(
     from evaluator.experiments.lab import Lab, find_experiment, read_models
     from evaluator.experiments.stages import Place, is_done, run_stages
 
+    check_own_files(out)
     place = Place(workers, take_slurm(options))
     if experiment.endswith(".py"):
         say(f"A recipe is code: this runs the code of {experiment}.")

@@ -81,18 +81,19 @@ def report(
 
 
 @click.command(cls=Command, examples=["leaderboard run-a run-b --out site"])
-@click.argument("results", nargs=-1, required=True, metavar="[NAME=]RUN|RESULTS.json...")
+@click.argument("runs", nargs=-1, required=True, metavar="[NAME=]RUN...")
 @click.option("--out", type=NEW_FOLDER, required=True, help="Folder to write the site to.")
+@click.option("--dataset", "moved", type=FOLDER, multiple=True, help="Folder of a moved dataset. Can be repeated.")
 @JSON
-def leaderboard(results: tuple[str, ...], out: Path, as_json: bool) -> None:
+def leaderboard(runs: tuple[str, ...], out: Path, moved: tuple[Path, ...], as_json: bool) -> None:
     """Make a static site that compares many models on one benchmark, with a page for each model.
 
-    Each of [NAME=]RUN|RESULTS.json... is the folder of a run, or a results.json from someone else, which is checked.
-    Runs of one model are pooled over block seeds and training seeds.
+    Each of [NAME=]RUN... is the folder of a run, yours or from someone else. Its results are computed again from its
+    scores. Runs of one model are pooled over block seeds and training seeds.
     """
     from evaluator.report.site import write_site
 
-    pages = write_site(results, out)
+    pages = write_site(runs, out, moved)
     result({"pages": [str(page) for page in pages]}, as_json, str(pages[0]))
 
 

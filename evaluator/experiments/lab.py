@@ -5,7 +5,7 @@ the rows of its tables (docs/experiments.md).
 import re
 import runpy
 import shlex
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -31,8 +31,19 @@ RECIPES = {
 }
 """The built-in experiments, as module:object in evaluator/experiments/recipes."""
 _OBJECT = "EXPERIMENT"
-_REACHES = re.compile(r"\bpython:\S*|\bapi:\S*|\S*://\S*|--(?:log|lo|out|ou|o|l)\b\S*")
-"""Matches parts of a model declaration that run code, contact a host or write elsewhere."""
+_OPTIONS = ("run", "train")
+"""The fields of `Model` that hold options of a command."""
+_REACHING_SPEC = re.compile(r"\b(python|api):|://")
+"""Matches in the spec of a model that runs code or contacts a host. A spec is one word of a command."""
+_HARMLESS_FLAGS = {"--full-pools", "--verify", "--allow-contaminated", "--text-encoder"}
+_HARMLESS_OPTIONS = {
+    *("--batch-size", "--channel", "--device", "--level", "--limit", "--precision", "--protocol", "--workers"),
+    *("--architecture", "--batch", "--epochs", "--images-per-class", "--lora", "--negative-loss"),
+    *("--negative-weight", "--negatives", "--positive-weight", "--positives", "--preset", "--rate", "--seed"),
+    *("--size", "--steps", "--texts"),
+}
+"""Options with a value, first of `score run` and then of `score train`, that a file of models may set without
+--allow-code. An option that is not here may run code, contact a host, read other files or write elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -91,12 +102,47 @@ def read_models(path: Path, allow_code: bool = False) -> dict[str, Model]:
     for name, model in models.items():
         if not (model.spec or model.missing):
             raise UserError(f"{path}: models.{name}.spec is missing.")
-        if not allow_code and (found := _REACHES.search(f"{model.spec} {model.run} {model.train}")):
+        words = {option: _split_words(getattr(model, option), f"{path}: models.{name}.{option}") for option in _OPTIONS}
+        reaching = None if allow_code else _reaching_word(model.spec, words.values())
+        if reaching is not None:
             raise UserError(
-                f"{path}: the model '{name}' has '{found[0].strip()}', which can run code, reach a host or write "
-                f"elsewhere; check that you trust it, then add --allow-code."
+                f"{path}: the model '{name}' has '{reaching}', which can run code, reach a host or write elsewhere; "
+                f"check that you trust it, then add --allow-code."
             )
+        # Commands are made from the words that were checked, not from the text.
+        checked = {option: shlex.join(split) for option, split in words.items()}
+        models[name] = Model(spec=model.spec, missing=model.missing, **checked)
     return models
+
+
+def _split_words(options: str, place: str) -> list[str]:
+    """The words of options as a shell splits them. Raises UserError for a quote that is not closed."""
+    try:
+        return shlex.split(options)
+    except ValueError as error:
+        raise UserError(f"{place} cannot be split into words ({error}); close its quotes.") from None
+
+
+def _reaching_word(spec: str, options: Iterable[Sequence[str]]) -> str | None:
+    """The first word of a model that may run code, contact a host or write elsewhere; None if there is none.
+
+    Args:
+        spec: the model, as `--model` takes it.
+        options: the words of further options of each command.
+    """
+    if _REACHING_SPEC.search(spec):
+        return spec
+    for words in options:
+        waiting = iter(words)
+        for word in waiting:
+            name, equals, value = word.partition("=")
+            if name not in _HARMLESS_FLAGS | _HARMLESS_OPTIONS:
+                return word
+            if name in _HARMLESS_OPTIONS and not equals:
+                value = next(waiting, "")
+            if value.startswith("--") or _REACHING_SPEC.search(value):
+                return value
+    return None
 
 
 def find_experiment(name: str) -> Experiment:

@@ -27,6 +27,7 @@ import generator
 from evaluator.provenance.exposure import RECORD
 from generator.base.errors import UserError
 from generator.base.files import locked, sha256
+from generator.base.listed import copy_dataset
 from generator.base.registry import resource
 
 if TYPE_CHECKING:
@@ -106,7 +107,8 @@ class Stages:
         of the code of its package.
         """
         words = tuple(shlex.split(command) if isinstance(command, str) else command)
-        reads = [self._by_name[name] for word in words for name in _NAME.findall(word)]
+        named = (name for word in words for name in _NAME.findall(word))
+        reads = [self._by_name[name] for name in named if name in self._by_name]
         contents = [digest for word in words for digest in _contents(word)]
         about = [_code_digest(words[0]), words, contents]
         digest = hashlib.sha256(json.dumps(about).encode()).hexdigest()[:_DIGITS]
@@ -248,7 +250,8 @@ def run_stage(stage: Stage, root: Path, place: Place | None = None) -> Failure |
             return None
         trained = (stage.out(root) / RECORD).exists()  # the stage was killed before it wrote `done`
         if stage.amended:
-            _copy(stage.amended.out(root), stage.out(root))
+            shutil.rmtree(stage.out(root), ignore_errors=True)
+            copy_dataset(stage.amended.out(root), stage.out(root))
         if not trained and (code := _run(stage, root, place or Place())):
             return Failure(stage, code, folder / LOG)
         (folder / DONE).touch()
@@ -296,18 +299,3 @@ def _stop(process: "subprocess.Popen[bytes]") -> None:
     except (subprocess.TimeoutExpired, KeyboardInterrupt):
         process.kill()
         process.wait()
-
-
-def _copy(source: Path, goal: Path) -> None:
-    """Copy a folder, replacing `goal`; with hard links if the file system has them, since our commands replace files
-    and never change them in place.
-    """
-    shutil.rmtree(goal, ignore_errors=True)
-    shutil.copytree(source, goal, copy_function=_link)
-
-
-def _link(source: str, goal: str) -> None:
-    try:
-        os.link(source, goal)
-    except OSError:
-        shutil.copy2(source, goal)

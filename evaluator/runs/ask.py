@@ -20,7 +20,8 @@ from evaluator.models.python import check_device, from_memory
 from evaluator.models.registry import load_answering
 from evaluator.models.user_objects import adapt_answering
 from evaluator.protocols.records import Results
-from evaluator.runs.measure import measure
+from evaluator.runs.lock import locked_run
+from evaluator.runs.measure import measure_locked
 from evaluator.runs.request import AskRequest
 from evaluator.runs.run import CACHE, Begun, announce, begin, check_training, counted, finish, start
 from evaluator.scoring.store import Process
@@ -53,8 +54,16 @@ class Asked:
 
 
 def ask(request: AskRequest, out: Path, progress: Progress = SILENT, answers: Sequence[Path] = ()) -> Results:
-    """Ask the questions, and measure the run, in the folder `out`; returns the results. answers: batch files to read
-    instead of asking. Raises UserError for an invalid request, if the budget runs out, and if nothing is answered."""
+    """Ask the questions, and measure the run, in the folder `out`; returns the results.
+
+    answers: batch files to read instead of asking. The folder is locked until the end (evaluator.runs.lock). Raises
+    UserError for an invalid request, if the budget runs out, and if nothing is answered.
+    """
+    with locked_run(out):
+        return _ask(request, out, progress, answers)
+
+
+def _ask(request: AskRequest, out: Path, progress: Progress, answers: Sequence[Path]) -> Results:
     begun, prompt, model, cache = _begin(request, out)
     asked, not_asked = _questions(request, begun, prompt)
     rows = Candidates(begun.benchmark)
@@ -100,7 +109,7 @@ def ask(request: AskRequest, out: Path, progress: Progress = SILENT, answers: Se
         },
     }
     finish(begun, out, record, protocols, cache)
-    results = measure(out)
+    results = measure_locked(out)
     for line in position_lines(results["answers"]):
         logger.info(line)
     return results

@@ -17,7 +17,8 @@ from evaluator.benchmarks.tables import require, rows_of
 from evaluator.protocols import protocol_names
 from evaluator.protocols.records import Results, RunRecord
 from evaluator.runs.folder import BEGUN_ITEMS, folder_name, split_run
-from evaluator.runs.measure import check_level, check_tolerance, measure
+from evaluator.runs.lock import LOCK_FILES, locked_run
+from evaluator.runs.measure import check_level, check_tolerance, measure_locked
 from evaluator.runs.parts import forget_splits
 from evaluator.scoring.elsewhere import dataset_scores
 from evaluator.scoring.words.files import write_answers
@@ -88,15 +89,16 @@ def measure_items(source: Source) -> tuple[Path, Results]:
         "python": platform.python_version(),
         "versions": {"jackalope": version("jackalope")},
     }
-    record: Record
     if source.dataset is None:
         name = folder_name(source.benchmark or source.items.stem)
         out = source.out or Path("runs") / name / folder_name(model)
-        record = _own_items(source, table, name, out)
-    else:
-        dataset = Dataset.open(source.dataset)
-        benchmark = dataset.benchmark(source.benchmark)
-        out = source.out or Path("runs") / f"{source.dataset.resolve().name}-{benchmark.name}" / folder_name(model)
+        with locked_run(out):
+            record = _own_items(source, table, name, out)
+            return out, _finish(out, {**common, **record}, source.splits)
+    dataset = Dataset.open(source.dataset)
+    benchmark = dataset.benchmark(source.benchmark)
+    out = source.out or Path("runs") / f"{source.dataset.resolve().name}-{benchmark.name}" / folder_name(model)
+    with locked_run(out):
         record = {
             "dataset": str(source.dataset.resolve()),
             "world": dataset.world.digest,
@@ -105,11 +107,16 @@ def measure_items(source: Source) -> tuple[Path, Results]:
             "certificate": found_certificate(benchmark, dataset.world),
             **(_answers(log, benchmark, out) if log else _items_of_dataset(source, table, benchmark, out)),
         }
-    write_json(out / "run.json", {**common, **record})
+        return out, _finish(out, {**common, **record}, source.splits)
+
+
+def _finish(out: Path, record: Record, splits: Path | None) -> Results:
+    """Write run.json of a run whose scores are written, and measure it."""
+    write_json(out / "run.json", record)
     (out / BEGUN_ITEMS).unlink()
-    if source.splits is not None:
-        split_run(out, source.splits)
-    return out, measure(out)
+    if splits is not None:
+        split_run(out, splits)
+    return measure_locked(out)
 
 
 def _own_items(source: Source, table: Any, name: str, out: Path) -> Record:
@@ -175,7 +182,7 @@ def _clear(out: Path) -> None:
     else."""
     record = out / "run.json"
     ours = (out / BEGUN_ITEMS).exists() or (record.exists() and "scores" in read_json(record, RunRecord)["info"])
-    if out.exists() and any(out.iterdir()) and not ours:
+    if out.exists() and not ours and any(path.name not in LOCK_FILES for path in out.iterdir()):
         raise UserError(f"{out} is not empty and holds no scores from elsewhere; choose another --out.")
     out.mkdir(parents=True, exist_ok=True)
     write_json(out / BEGUN_ITEMS, {})

@@ -21,6 +21,7 @@ from evaluator.protocols.results import ProtocolResults
 from evaluator.protocols.scores import Scores
 from evaluator.provenance.contamination import unknown_training
 from evaluator.runs.folder import Run, factors_of, open_run
+from evaluator.runs.lock import locked_run
 from evaluator.runs.tables import item_rows, write_tables
 from evaluator.scoring.words.answers import summary
 from evaluator.scoring.words.files import read_answers, read_item_scores
@@ -30,7 +31,7 @@ from evaluator.statistics.clusters import OF, SEPARATOR
 from evaluator.statistics.intervals import LEVEL
 from generator.base.arrays import map_npy
 from generator.base.errors import UserError, did_you_mean
-from generator.base.files import draft_of, write_json
+from generator.base.files import draft_of, read_json, write_json
 from generator.base.tables import read_table
 from generator.dataset.questions import CHOICE, Candidates
 from generator.dataset.reader import Benchmark
@@ -52,14 +53,38 @@ def measure(
     for every combination of counts; `factors` distinguishes the run from others (`factors_of`); `training` says what is
     known of the model's training; `unknown_protocols` has the protocols that this version does not know.
     channel: the scores to measure. tolerance: scores that differ by no more than this tie. level: of the intervals,
-    0.5..0.999. All default to those of the run. Raises UserError if the folder is not a run, or if the dataset changed
-    since the scores were made.
+    0.5..0.999. All default to those of the run. Raises UserError if the folder is not a run, if the dataset changed
+    since the scores were made, or if another command writes the run (evaluator.runs.lock).
     """
+    open_run(folder)  # a folder without a run is refused before a lock is written there
+    with locked_run(folder):
+        return measure_locked(folder, channel, tolerance, level)
+
+
+def measure_locked(
+    folder: Path, channel: str | None = None, tolerance: float | None = None, level: float | None = None
+) -> Results:
+    """As `measure`, for a caller that holds the lock of the run."""
     run = open_run(folder)
     rules = rules_of(run, channel, tolerance, level)
     measured = measure_protocols(run, rules)
     _log_unscored(measured)
-    return _write_results(run, measured, rules)
+    # Locks do not work on every disk: scores of one run must not be published as another's.
+    if read_json(folder / "run.json") != run.record:
+        raise UserError(f"{folder} was written again while it was measured; run `score measure {folder}` again.")
+    results = _results(run, measured, rules)
+    write_tables(run, measured, results)
+    write_json(folder / "results.json", results)
+    return results
+
+
+def recompute(run: Run) -> Results:
+    """The results of a run, computed from its scores; its results.json is not read, and nothing is written.
+
+    Raises UserError as `measure`.
+    """
+    rules = rules_of(run)
+    return _results(run, measure_protocols(run, rules), rules)
 
 
 def write_items(
@@ -121,8 +146,8 @@ def measure_protocols(run: Run, rules: Rules | None = None) -> dict[str, Protoco
     return {each.name: each.measure(between if each.compares_images else scores) for each in protocols}
 
 
-def _write_results(run: Run, measured: dict[str, ProtocolResults], by: Rules) -> Results:
-    """Write and return the results of a run, from the results of its protocols."""
+def _results(run: Run, measured: dict[str, ProtocolResults], by: Rules) -> Results:
+    """The results of a run, from the results of its protocols."""
     record = run.record
     rules: dict[str, Any] = {"tie_tolerance": by.tolerance, "level": by.level, "interval": _INTERVAL}
     limit = record.get("limit")
@@ -152,7 +177,7 @@ def _write_results(run: Run, measured: dict[str, ProtocolResults], by: Rules) ->
             for row in getattr(each, part)
         ]
 
-    results: Results = {
+    return {
         "model": record["model"],
         "benchmark": name,
         "reading": reading,
@@ -171,9 +196,6 @@ def _write_results(run: Run, measured: dict[str, ProtocolResults], by: Rules) ->
         **{part: collected(part) for part in ("rows", "cells")},
         "fits": [{"protocol": name, **fit} for name, each in measured.items() for fit in each.fits],
     }
-    write_tables(run, measured, results)
-    write_json(run.folder / "results.json", results)
-    return results
 
 
 def _log_unscored(measured: dict[str, ProtocolResults]) -> None:

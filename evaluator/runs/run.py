@@ -22,7 +22,8 @@ from evaluator.provenance.certificate import verified_now
 from evaluator.provenance.contamination import CONTAMINATED, training_of
 from evaluator.runs.dataset import Dataset
 from evaluator.runs.folder import BEGUN
-from evaluator.runs.measure import check_level, measure, unknown_protocols
+from evaluator.runs.lock import locked_run
+from evaluator.runs.measure import check_level, measure_locked, unknown_protocols
 from evaluator.runs.parts import Splits, in_splits, limit_said, limited, read_splits, what_is_left, write_splits
 from evaluator.runs.request import Request, names
 from evaluator.scoring.dual import CHANNEL
@@ -47,9 +48,15 @@ def run(request: Request, out: Path, progress: Progress = SILENT) -> Results | N
     """Score a model, and measure the run, in the folder `out`; returns the results. Raises UserError for an invalid
     request, and if the dataset changed meanwhile.
 
-    Each of several processes (torchrun, accelerate launch) scores its share; only the first returns results.
+    Each of several processes (torchrun, accelerate launch) scores its share; only the first returns results. The folder
+    is locked until the end (evaluator.runs.lock).
     """
     process = Process.from_environment()
+    with locked_run(out, process.is_main):
+        return _run(request, out, process, progress)
+
+
+def _run(request: Request, out: Path, process: Process, progress: Progress) -> Results | None:
     begun = begin(request, out, process)
     dataset, benchmark, protocols = begun.dataset, begun.benchmark, begun.protocols
     model, cache = _model(request, out)
@@ -101,7 +108,7 @@ def run(request: Request, out: Path, progress: Progress = SILENT) -> Results | N
         "counts": counted(model),
     }
     finish(begun, out, record, protocols, cache)
-    return measure(out)
+    return measure_locked(out)
 
 
 @dataclass(frozen=True)
@@ -148,7 +155,13 @@ def start(begun: Begun, out: Path, process: Process) -> None:
 
 
 def finish(begun: Begun, out: Path, record: dict[str, Any], protocols: Sequence[str], cache: Path | None) -> None:
-    """Write run.json and the other files of a finished run. cache: a folder to delete now."""
+    """Write run.json and the other files of a finished run. cache: a folder to delete now.
+
+    Raises UserError if the folder was begun again for another run meanwhile, as on a disk that has no locks.
+    """
+    _check_folder(out, begun.identity)
+    if not (out / BEGUN).exists():
+        raise UserError(f"{out} was finished by another command meanwhile; run this command again with another --out.")
     limit = begun.identity["limit"]
     left = None if limit is None else what_is_left(begun.whole, begun.benchmark, list(protocols), limit)
     for line in limit_said(left) if left else ():

@@ -36,6 +36,31 @@ def read_png(data: bytes, most: tuple[int, int] = (MOST_SIDE, MOST_SIDE)) -> Ima
         raise ValueError(f"it is no whole PNG file ({error})") from None
 
 
+_SIXTEEN_BITS = ("I", "I;16", "I;16L", "I;16B", "I;16N")
+"""Pillow's modes of 16-bit grey. "I" has 32 bits; in older versions, PNG files of 16 bits have it too."""
+_MOST_OF_SIXTEEN, _LEVELS_A_STEP = 65_535, 257  # 257 x 255 = 65,535
+
+
+def to_rgb(image: Image.Image) -> Image.Image:
+    """An image as 8-bit RGB. Grey of 16 bits is scaled: Pillow's own conversion makes every value above 255 white.
+
+    >>> to_rgb(Image.new("I;16", (1, 1), 257 * 100)).getpixel((0, 0))
+    (100, 100, 100)
+
+    Raises:
+        ValueError: its pixels are fractions or integers above 65,535, whose white is unknown.
+    """
+    if image.mode in _SIXTEEN_BITS:
+        levels = np.asarray(image).astype(np.int64)
+        if levels.min() < 0 or levels.max() > _MOST_OF_SIXTEEN:
+            raise ValueError("its pixels are integers of 32 bits, expected 8 or 16 bits")
+        rounded = (levels + _LEVELS_A_STEP // 2) // _LEVELS_A_STEP
+        image = Image.fromarray(rounded.astype(np.uint8))
+    elif image.mode.startswith("F"):
+        raise ValueError("its pixels are floating-point numbers, expected 8 or 16 bits")
+    return image.convert("RGB")
+
+
 def read_npy(data: bytes) -> np.ndarray:
     """Read the numeric array in the bytes of a .npy file. Raises ValueError if it is damaged, not numeric, or has
     trailing bytes."""

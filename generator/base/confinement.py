@@ -1,4 +1,5 @@
-"""Sandbox for a process that reads untrusted files (Landlock): no other folders, no network; it ends with its parent.
+"""Sandbox for a process that reads untrusted files (Landlock): no other folders, no TCP from Linux 6.7 on; it ends with
+its parent.
 
 The kernel confines only the calling thread and threads that it starts later, so a process must be confined before any
 library starts threads. So this module imports no NumPy and no other module of the project.

@@ -48,3 +48,24 @@ def visible(text: str) -> str:
     ('\\x1b[2Jclean\\u202e', 'two\nlines')
     """
     return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def one_line(text: str) -> str:
+    r"""As `visible`, with line breaks and tabs as escapes too: a name of others must not look like a line of ours.
+
+    >>> one_line("small\n  certificate: clean")
+    'small\\n  certificate: clean'
+    """
+    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+_MARKUP = re.compile(r"[\\`<>\[\]|]")
+
+
+def one_line_of_markdown(text: str) -> str:
+    r"""As `one_line`, with the characters escaped that could begin a link, an image, HTML, code or a cell of a table.
+
+    >>> one_line_of_markdown("![x](http://a) | <b>")
+    '!\\[x\\](http://a) \\| \\<b\\>'
+    """
+    return _MARKUP.sub(r"\\\g<0>", visible(text)).replace("\n", " ").replace("\t", " ")

@@ -16,6 +16,9 @@ _FAR = 0.35  # difference of an sRGB channel, 0..1, that closer colours never re
 _LIGHTER = 3.5  # difference of L*, 0..100, that closer colours never reach: CIEDE2000 divides it by 1.75 at most
 _NUMBERS = 0.02  # tolerance of numbers: shares, or metres
 _WORDS = ("synonyms", "article")
+MOST_VALUES = 256
+"""Values of a kind. All pairs of them are compared, at up to 0.1 ms a pair. The largest kind of a shipped family has
+8."""
 
 
 class Color(NamedTuple):
@@ -33,6 +36,9 @@ def look_alikes(vocabulary: Mapping[str, Any]) -> Iterator[str]:
         if strange := strange_letters(word):
             yield f"the word '{word}' has {strange}; spell it with the letters of English."
     for kind, values in kinds.items():
+        if len(values) > MOST_VALUES:
+            yield f"the kind '{kind}' has {len(values):,} values, expected at most {MOST_VALUES}; leave some out."
+            continue
         looks = {
             name: _look({key: given for key, given in value.items() if key not in _WORDS})
             for name, value in values.items()

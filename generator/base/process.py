@@ -14,6 +14,31 @@ from typing import Any, Self
 
 _OUTSIDE_SIGNALS = {-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT, -signal.SIGHUP, -signal.SIGQUIT}
 _STOP = 60.0  # seconds that an idle process may take to end
+_KEPT_NAMES = {
+    *("PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "TMP", "TEMP", "LANG", "LANGUAGE", "TZ"),
+    # where shared libraries and the code of this project are, and the meshes of the user
+    *("LD_LIBRARY_PATH", "LD_PRELOAD", "DYLD_LIBRARY_PATH", "PYTHONPATH", "XDG_CACHE_HOME", "JACKALOPE_ASSETS"),
+}
+_KEPT_BEGINNINGS = (
+    "LC_",
+    "CUDA_",
+    "NVIDIA_",
+    "HIP_",
+    "ROCR_",
+    "ONEAPI_",
+    "ZE_",
+)  # the language, and which GPUs are seen
+
+
+def worker_environment() -> dict[str, str]:
+    """The environment of a process that reads files of others or renders: only variables that it needs.
+
+    Blender, Cycles, its libraries and Python read many more, and some change pixels or run code: OCIO names another
+    colour configuration, BLENDER_USER_SCRIPTS a folder of scripts.
+    """
+    return {
+        name: value for name, value in os.environ.items() if name in _KEPT_NAMES or name.startswith(_KEPT_BEGINNINGS)
+    }
 
 
 class ProcessEndError(Exception):
@@ -27,7 +52,8 @@ class ProcessEndError(Exception):
 class AnsweringProcess:
     """Runs a module of this project in a child process that answers lines of JSON on stdin with lines on stdout.
 
-    Nothing is imported from the working directory (`-P`): it may be an untrusted dataset.
+    Nothing is imported from the working directory (`-P`): it may be an untrusted dataset. Of the environment it sees
+    what `worker_environment` keeps.
     """
 
     def __init__(self, module: str):
@@ -38,6 +64,7 @@ class AnsweringProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
+            env=worker_environment(),
             start_new_session=True,  # so that Ctrl-C reaches only the parent, which ends its processes
         )
         assert self._process.stdin is not None

@@ -34,7 +34,12 @@ class Slurm:
     cluster: str | None = None
 
     def executor(self, logs: Path) -> submitit.AutoExecutor:
-        """Returns the executor that submits the jobs. Raises UserError if `sbatch` is missing."""
+        """Returns the executor that submits the jobs. Raises UserError if `sbatch` is missing, or if the path of `logs`
+        has a "%", which Slurm would replace: "%j" becomes the number of the job."""
+        if "%" in str(logs.resolve()):
+            raise UserError(
+                f"Slurm replaces '%' in {logs.resolve()}, the folder of its logs; choose a path without '%'."
+            )
         if self.cluster is None and shutil.which("sbatch") is None:
             raise UserError("--farm slurm needs the command sbatch: run it on a login node of the cluster.")
         executor = submitit.AutoExecutor(logs, cluster=self.cluster or "slurm")

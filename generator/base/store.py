@@ -22,6 +22,7 @@ from platformdirs import user_cache_path
 from generator.base.errors import UserError
 from generator.base.files import check_output, write_bytes, write_text
 from generator.base.limits import read_text
+from generator.base.listed import listed_files
 from generator.base.paths import file_in
 from generator.base.registry import resource
 
@@ -201,14 +202,12 @@ def publish(root: Path) -> None:
     """Copy new files to the dataset's URL, manifests last; does nothing for a dataset without a URL.
 
     Skips files of scenes that have the same size there, and components that have the same manifest there (except their
-    certificates). Benchmarks with another manifest are replaced. Hidden files and links are not copied.
+    certificates). Benchmarks with another manifest are replaced. Only files that the manifests list are copied.
     """
     url = _url_of(root)
     if url is None:
         return
-    found = [path for path in sorted(root.rglob("*")) if path.is_file() and not path.is_symlink()]
-    own = {path.relative_to(root).as_posix(): path.stat().st_size for path in found}
-    own = {name: size for name, size in own.items() if not name.startswith(".") and "/." not in name}
+    own = {name: (root / name).stat().st_size for name in listed_files(root)}
     with _store(url) as files:
         there = {name: entry["size"] for name, entry in files.find("", detail=True).items()}
         manifests = [name for name in own if name.endswith("/manifest.json")]

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from generator.base.errors import UserError
+from generator.base.errors import UserError, visible
 from generator.base.files import draft_of
 from generator.base.limits import MOST_LIST, bounded_memory, check_file
 
@@ -208,24 +208,26 @@ class TableWriter:
             self._group, self._group_bytes = [], 0
 
 
+_CONTROLS = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\x{61c}\x{200e}\x{200f}\x{202a}-\x{202e}\x{2066}-\x{2069}\x{2028}\x{2029}]"
+"""The characters of `visible`, as RE2 writes them; no text of Arrow has lone surrogates."""
 _FORMULA, _ESCAPED = r"\A'*[=+\-@\t\r]", r"\A'+[=+\-@\t\r]"
 _NUMBER = r"\A[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\z"
 
 
-def write_csv(path: Path, table: pa.Table | Iterable[pa.Table]) -> None:
+def write_csv(path: Path, table: pa.Table | Iterable[pa.Table], delimiter: str = ",") -> None:
     """Write a table, or tables with the same columns one below the other, as CSV, atomically.
 
     Tables are written one by one, so only one must be in memory. Without columns the file is empty.
 
     A text that begins with `=`, `+`, `-`, `@`, a tab or a carriage return and is no number gets a leading apostrophe
     (OWASP, CSV Injection). So does a text that begins with apostrophes and one of these characters, so that `read_csv`
-    restores every text.
+    restores every text. Control and bidirectional characters, which act in terminals, become escapes and stay so.
     """
     tables = iter([table] if isinstance(table, pa.Table) else table)
     first = next(tables, pa.table({}))
     with draft_of(path) as draft, draft.open("wb") as file:
         if first.num_columns:
-            options = pa.csv.WriteOptions(quoting_style="needed")
+            options = pa.csv.WriteOptions(quoting_style="needed", delimiter=delimiter)
             with pa.csv.CSVWriter(file, first.schema, write_options=options) as writer:
                 for each in chain([first], tables):
                     columns = [_escaped(c) if pa.types.is_string(c.type) else c for c in each.columns]
@@ -250,6 +252,9 @@ def read_csv(path: Path, columns: Mapping[str, pa.DataType]) -> pa.Table:
 
 
 def _escaped(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if pc.any(pc.match_substring_regex(column, _CONTROLS)).as_py():
+        shown = [None if text is None else visible(text) for text in column.to_pylist()]
+        column = pa.chunked_array([pa.array(shown, pa.string())])
     formula = pc.and_not(pc.match_substring_regex(column, _FORMULA), pc.match_substring_regex(column, _NUMBER))
     return pc.if_else(formula, pc.binary_join_element_wise("'", column, ""), column)
 

@@ -1,12 +1,16 @@
 """The commands `gen export` and `gen publish`."""
 
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from generator.base.commands import Bar, Command, Commands, result, say
+from generator.base.paths import check_own_files
 from generator.cli.options import BENCHMARK, DATASET, FOLDER, JSON, NEW_FOLDER, table
+
+if TYPE_CHECKING:
+    from generator.dataset.reader import Dataset
 
 _OUT = click.option("--out", type=NEW_FOLDER, required=True, help="Folder to write.")
 
@@ -37,10 +41,9 @@ def hf(
 
     It has Parquet files with images, captions and questions, the files of DATASET, a card, Croissant and CITATION.cff.
     """
-    from generator.dataset.reader import Dataset
     from generator.exports.huggingface import Publication, export_hf
 
-    opened = Dataset.open(dataset)
+    opened = _open(dataset)
     chosen = opened.benchmark(benchmark)
     about = Publication(title or f"{opened.root.resolve().name} {chosen.name}", creators, licence)
     _tell(export_hf(opened, chosen, about, out, Bar()), out, as_json)
@@ -55,10 +58,9 @@ def hf(
 def webdataset(dataset: Path, out: Path, benchmark: str | None, size: str, as_json: bool) -> None:
     """Write DATASET as tars of images and captions, one folder per split, for the webdataset library."""
     from generator.base.declarations import parse_size
-    from generator.dataset.reader import Dataset
     from generator.exports.training import Samples, export_webdataset
 
-    opened = Dataset.open(dataset)
+    opened = _open(dataset)
     samples = Samples(opened, opened.benchmark(benchmark))
     _tell(export_webdataset(samples, parse_size(size), out, Bar()), out, as_json)
 
@@ -114,10 +116,9 @@ def clevr(
     The family's objects must have shape, size, material and color. Scenes that the benchmark does not use are written
     as the split none.
     """
-    from generator.dataset.reader import Dataset
     from generator.exports.clevr import export_clevr
 
-    opened = Dataset.open(dataset)
+    opened = _open(dataset)
     info = {"date": date or "", "version": version, "license": license or ""}
     _tell(export_clevr(opened.world, opened.benchmark(benchmark), splits, info, out), out, as_json)
 
@@ -158,10 +159,9 @@ def _questions(tool: str, title: str, help_: str) -> None:
         orders: int | None,
         as_json: bool,
     ) -> None:
-        from generator.dataset.reader import Dataset
         from generator.exports.questions import Questions, command, export_questions
 
-        opened = Dataset.open(dataset)
+        opened = _open(dataset)
         asked = Questions(opened, opened.benchmark(benchmark), form, protocols, splits, orders)
         found = export_questions(asked, tool, out, Bar())
         say(f"{found['questions']:,} questions on {found['images']:,} images. Next: {command(asked, tool, out)}")
@@ -172,6 +172,14 @@ _questions("lmms-eval", "lmms-eval", "a task (YAML and its functions) and images
 _questions("vlmevalkit", "VLMEvalKit", "a TSV for its CircularEval.")
 _questions("inspect", "Inspect", "a task for `inspect eval` and images.")
 _questions("clip-benchmark", "CLIP_benchmark", "pairs of a caption and a negative, in SugarCrepe's layout.")
+
+
+def _open(folder: Path) -> "Dataset":
+    """Open a dataset to pass its files on. Raises UserError if it holds a link, which may lead to files of the user."""
+    from generator.dataset.reader import Dataset
+
+    check_own_files(folder)
+    return Dataset.open(folder)
 
 
 def _tell(scenes: dict[str, int], out: Path, as_json: bool) -> None:
@@ -200,5 +208,5 @@ def publish(folder: Path, to: str, private: bool, dry_run: bool, as_json: bool) 
         lines = table([["file", "bytes"], *([each.path, f"{each.size:,}"] for each in files)])
         say("\n".join(lines))
     say(f"{len(files):,} files of {size:,} bytes {'would go' if dry_run else 'go'} to {name}.")
-    url = None if dry_run else upload(folder, name, private)
+    url = None if dry_run else upload(folder, files, name, private)
     result({"url": url, "files": len(files), "bytes": size}, as_json, url or str(folder))

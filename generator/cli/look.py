@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from generator.base.commands import Command, result
-from generator.base.errors import UserError
+from generator.base.errors import UserError, one_line
 from generator.base.store import EXAMPLE
 from generator.cli.options import BENCHMARK, DATASET, JSON, NEW_PNG, SEED, given, table
 
@@ -92,9 +92,9 @@ _FOUND = {
 def info(dataset: Path, as_json: bool) -> None:
     """Show what DATASET holds: images, held-out combinations, scenes by split, questions by protocol, certificates."""
     found = _summary(dataset)
-    lines = [found["images"]]
+    lines = [one_line(found["images"])]
     for name, each in found["benchmarks"].items():
-        lines += [f"{name}:", *(f"  {key}: {value}" for key, value in each.items() if value)]
+        lines += [f"{name}:", *(f"  {key}: {one_line(str(value))}" for key, value in each.items() if value)]
     result(found, as_json, "\n".join(lines))
 
 

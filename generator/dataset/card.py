@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 from jinja2 import Environment, PackageLoader, Template
 
+from generator.base.errors import one_line_of_markdown
 from generator.base.files import SUMS, json_text, read_json, read_sums, write_text
 from generator.dataset.licences import SHIPPED, licences_of_others
 from generator.dataset.outputs import output_path
@@ -67,11 +68,11 @@ def card(root: Path) -> dict[str, str]:
 
 
 def _readme(title: str, world: Manifest, benchmarks: Mapping[str, Manifest]) -> str:
-    world, benchmarks = json.loads(json.dumps([world, benchmarks]))  # plain dicts: a template reads missing keys
+    world, benchmarks = _escaped([world, benchmarks])
     counted = {split for made in benchmarks.values() for split in made.get("scenes", {})}
     request = world["request"]
     return _template().render(
-        title=title,
+        title=one_line_of_markdown(title),
         about=_ABOUT,
         size=next((name for limit, name in _SIZES if world["scenes"] < limit), "n>1M"),
         tables=list(BENCHMARK_TABLES),
@@ -81,8 +82,17 @@ def _readme(title: str, world: Manifest, benchmarks: Mapping[str, Manifest]) -> 
         splits=[split for split in _SPLITS if split in counted] + sorted(counted - set(_SPLITS)),
         leaks=[(name, leak) for name, made in benchmarks.items() for leak in made.get("declared_leaks", [])],
         sets=asset_sets_needed(request),
-        licences=licences_of_others(request.get("assets")),
+        licences=licences_of_others(request.get("assets")),  # of an escaped request
     )
+
+
+def _escaped(data: Any) -> Any:
+    """Plain data, of which a template reads missing keys, with every text and key as one line of Markdown."""
+    if isinstance(data, str):
+        return one_line_of_markdown(data)
+    if isinstance(data, Mapping):
+        return {one_line_of_markdown(key): _escaped(value) for key, value in data.items()}
+    return [_escaped(value) for value in data] if isinstance(data, list | tuple) else data
 
 
 @cache

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from PIL import Image
 
-from generator.base.arrays import MOST_SIDE, read_png
-from generator.base.errors import UserError, did_you_mean, visible
+from generator.base.arrays import MOST_SIDE, read_png, to_rgb
+from generator.base.errors import UserError, did_you_mean, one_line
 from generator.base.files import SUMS, check_shape, read_json, read_sums, sha256
 from generator.base.limits import MOST_IN_SCENE, MOST_TOML, check_file, read_text
 from generator.base.paths import check_benchmark_name, check_names, file_in, folder_in
@@ -124,7 +124,7 @@ class World(Component):
         """
         path = f"images/{scene_id}.png"
         try:
-            return read_png(self.read(path), self._size).convert("RGB")
+            return to_rgb(read_png(self.read(path), self._size))
         except ValueError as error:
             raise UserError(
                 f"{self.folder / path} is no image of this world: {error}; restore it or render again."
@@ -428,7 +428,7 @@ def found_certificate(benchmark: Benchmark, world: Images) -> str:
     known = status in STATUSES and level in list(Level) if isinstance(status, str) and isinstance(level, str) else False
     if not known or not isinstance(faults, dict) or bool(faults) != (status == "failed"):
         return "not verified: the certificate in the folder has no known status and level, or contradicts its faults"
-    named = f" ({visible(', '.join(map(str, faults)))})" if faults else ""
+    named = f" ({one_line(', '.join(map(str, faults)))})" if faults else ""
     return f"{status}{named} at the level of {level}, by the certificate in the folder"
 
 

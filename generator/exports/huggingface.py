@@ -7,9 +7,7 @@ OUT/README.md, croissant.json, CITATION.cff
 """
 
 import json
-import os
-import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -20,8 +18,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from jinja2 import Environment, PackageLoader
 
-from generator.base.errors import UserError
+from generator.base.errors import UserError, one_line_of_markdown
 from generator.base.files import json_text, read_json
+from generator.base.listed import copy_dataset, listed_files
+from generator.base.paths import check_own_files, file_in
 from generator.base.progress import SILENT, Progress
 from generator.base.store import fetch
 from generator.dataset.reader import Benchmark, Dataset, found_certificate
@@ -85,7 +85,7 @@ def export_hf(
                         batch = next(batches, None)
                 number += 1
         protocols = _write_questions(benchmark, folder / "questions")
-        _link(dataset.root, folder / "dataset")
+        copy_dataset(dataset.root, folder / "dataset")
         made_with = {"about": about, "splits": splits, "protocols": protocols, "licences": samples.licences}
         environment = Environment(
             loader=PackageLoader("generator.exports", "."),
@@ -98,8 +98,8 @@ def export_hf(
                 **made_with,
                 quoted=json.dumps,
                 version=VERSION,
-                held_out=benchmark.manifest.get("held_out"),
-                certificate=found_certificate(benchmark, dataset.world),
+                held_out=one_line_of_markdown(str(benchmark.manifest.get("held_out") or "")),
+                certificate=one_line_of_markdown(found_certificate(benchmark, dataset.world)),
                 digest=benchmark.digest,
                 benchmark=benchmark.name,
                 several=len(dataset.benchmark_names()) > 1,
@@ -154,21 +154,6 @@ def _write_questions(benchmark: Benchmark, folder: Path) -> list[str]:
     return protocols
 
 
-def _link(root: Path, out: Path) -> None:
-    def copy(source: str, target: str) -> str:
-        try:
-            os.link(source, target)
-        except OSError:
-            shutil.copyfile(source, target)
-        return target
-
-    out.mkdir()
-    for name in ("README.md", "croissant.json", "dataset.json"):
-        copy(str(root / name), str(out / name))
-    for name in ("world", "benchmarks"):
-        shutil.copytree(root / name, out / name, copy_function=copy, ignore=shutil.ignore_patterns(".*"))
-
-
 def _croissant(root: Path, about: Publication) -> str:
     """The dataset's croissant.json, with paths below dataset/ and with the publisher's title, licence and authors."""
     made = read_json(root / "croissant.json")
@@ -194,14 +179,22 @@ class Upload:
 
 
 def files_to_upload(folder: Path) -> list[Upload]:
-    """The files of a folder made by `gen export hf`. Raises UserError for another folder."""
+    """The files of a folder made by `gen export hf`: of its folder `dataset`, those that the manifests there list.
+
+    Raises UserError for another folder, and for a folder that holds a link, a pipe or a device.
+    """
     missing = [name for name in ("README.md", "croissant.json", "data", "dataset") if not (folder / name).exists()]
     if missing:
         raise UserError(f"{folder} has no {missing[0]}; give a folder made by `gen export hf DATASET --out FOLDER`.")
-    paths = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
-    return [
-        Upload(str(path), (folder / path).stat().st_size) for path in paths if not _NOT_OURS.intersection(path.parts)
-    ]
+    check_own_files(folder)
+    files_of_dataset = {f"dataset/{name}" for name in listed_files(folder / "dataset")}
+    uploads = []
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder)
+        is_listed = name.parts[0] != "dataset" or name.as_posix() in files_of_dataset
+        if path.is_file() and is_listed and not _NOT_OURS.intersection(name.parts):
+            uploads.append(Upload(name.as_posix(), path.stat().st_size))
+    return uploads
 
 
 def hub_name(to: str) -> str:
@@ -212,20 +205,22 @@ def hub_name(to: str) -> str:
     return name
 
 
-def upload(folder: Path, name: str, private: bool) -> str:
-    """Upload a folder to the dataset `name` of the Hub; files that are there already are not sent again. Returns its
-    URL.
+def upload(folder: Path, files: Sequence[Upload], name: str, private: bool) -> str:
+    """Upload files of a folder to the dataset `name` of the Hub; files that are there already are not sent again.
+    Returns its URL.
 
     The token is that of `hf auth login` or HF_TOKEN. Raises UserError if the Hub refuses or cannot be reached.
     """
     import httpx
-    from huggingface_hub import HfApi
+    from huggingface_hub import CommitOperationAdd, HfApi
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
     api = HfApi()
+    additions = [CommitOperationAdd(each.path, file_in(folder, each.path)) for each in files]
     try:
         url = api.create_repo(name, repo_type="dataset", private=private, exist_ok=True)
-        api.upload_folder(repo_id=name, folder_path=folder, repo_type="dataset")
+        # `upload_folder` would search the folder again, and follow links there
+        api.create_commit(name, additions, commit_message="Upload with gen publish", repo_type="dataset")
     except (HfHubHTTPError, HFValidationError, httpx.HTTPError, OSError, ValueError) as error:
         said = str(error).strip().splitlines() or [type(error).__name__]
         raise UserError(

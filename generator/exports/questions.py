@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.csv
 
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import write_json, write_text
 from generator.base.progress import SILENT, Progress
+from generator.base.tables import write_csv
 from generator.dataset.questions import CHOICE, IMAGES, YES_NO, Candidates, Form, Question, make_questions, question_id
 from generator.dataset.reader import Benchmark, Dataset, World
 from generator.exports.training import licence_note, whole_folder
@@ -187,8 +187,7 @@ def _vlmevalkit(asked: Questions, rows: list[Row], folder: Path, progress: Progr
         options |= dict(zip(options, row["options"], strict=False))
         told = {"category": row["kind"], **{name: row[name] for name in ("question", "answer", "split", "id")}}
         lines.append({"index": str(index), "image": image, **options, **told})
-    options_of_tsv = pa.csv.WriteOptions(delimiter="\t")
-    pa.csv.write_csv(pa.Table.from_pylist(lines), folder / f"{asked.name}_circular.tsv", options_of_tsv)
+    write_csv(folder / f"{asked.name}_circular.tsv", pa.Table.from_pylist(lines), delimiter="\t")
     return len(rows), len({scene for row in rows for scene in row["scenes"]})
 
 

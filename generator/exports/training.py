@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from generator.base.errors import UserError
+from generator.base.errors import UserError, one_line_of_markdown
+from generator.base.files import locked
 from generator.base.progress import SILENT, Progress
 from generator.dataset.licences import licences_of_others
 from generator.dataset.packing import Member, new_tar
@@ -70,6 +71,7 @@ class Samples:
 def licence_note(world: World) -> str:
     """The licence notes for images that show meshes by other authors; empty if there are none."""
     lines = licences_of_others(world.manifest["request"].get("assets"))
+    lines = [f"- {one_line_of_markdown(line.removeprefix('- '))}" for line in lines]
     return "\n".join(["The images show meshes by other authors:", "", *lines, ""]) if lines else ""
 
 
@@ -77,17 +79,20 @@ def licence_note(world: World) -> str:
 def whole_folder(out: Path) -> Iterator[Path]:
     """Context that yields a temporary folder and renames it to `out` at the end; after an error it is deleted.
 
-    Raises UserError if `out` exists and is not an empty folder.
+    A killed command leaves the folder `.OUT.draft`, which the next command for `out` removes. Raises UserError if `out`
+    exists and is not an empty folder, or if another command writes it.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(f"{out} is there already; remove it or choose another --out.")
-    draft = out.with_name(f".{out.name}.{os.getpid()}")
-    draft.mkdir(parents=True)
-    try:
-        yield draft
-        os.replace(draft, out)
-    finally:
+    draft, lock = (out.with_name(f".{out.name}.{what}") for what in ("draft", "lock"))
+    with locked(lock, f"Another command is writing {out}; wait for it, or choose another --out."):
         shutil.rmtree(draft, ignore_errors=True)
+        draft.mkdir()
+        try:
+            yield draft
+            os.replace(draft, out)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
 
 
 def export_webdataset(samples: Samples, size: int, out: Path, progress: Progress = SILENT) -> dict[str, int]:

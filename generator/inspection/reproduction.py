@@ -21,8 +21,10 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from generator.base.errors import UserError
-from generator.base.files import read_json, read_sums, sha256, write_json, write_sums
-from generator.base.limits import check_file, read_bytes
+from generator.base.files import SUMS, read_json, read_sums, sha256, write_json, write_sums
+from generator.base.limits import read_bytes
+from generator.base.listed import copy_files
+from generator.base.paths import file_in
 from generator.base.progress import SILENT, Progress
 from generator.base.tables import read_schema, read_table
 from generator.dataset.journal import Journal
@@ -166,7 +168,7 @@ def _adopt_encoding(given: Path, made: Path) -> None:
     for path in made.glob("*.parquet"):
         other = given / path.name
         if other.exists() and sha256(other) != sha256(path) and next(_rows(other, path), None) is None:
-            shutil.copyfile(other, path)
+            copy_files(given, [path.name], made)
             sums[path.name] = sha256(path)
     write_json(made / "manifest.json", {**read_json(made / "manifest.json"), "sums": write_sums(made, sums)})
 
@@ -186,10 +188,8 @@ def _stand_in(given: Path, made: Path) -> None:
     """Copy the small files of a component, so that dependent components can be made."""
     shutil.rmtree(made, ignore_errors=True)
     made.mkdir(parents=True)
-    for path in given.iterdir():
-        if path.is_file() and path.name != "verify.json":
-            check_file(path)
-            shutil.copyfile(path, made / path.name)
+    tables = [name for name in read_sums(given) if "/" not in name and file_in(given, name).exists()]
+    copy_files(given, [*tables, SUMS, "manifest.json"], made)
 
 
 # The world

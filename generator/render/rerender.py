@@ -10,7 +10,8 @@ from typing import Any
 from generator.assets.sets import check_assets
 from generator.base.errors import UserError
 from generator.base.files import SUMS, read_json, write_json
-from generator.base.paths import file_in
+from generator.base.listed import copy_files
+from generator.base.paths import check_own_files, file_in
 from generator.base.progress import SILENT, Progress
 from generator.dataset.reader import Benchmark, Dataset, World
 from generator.dataset.writer import write_index
@@ -94,6 +95,7 @@ def rerender(source: Dataset, work: Work, root: Path, farm: Farm, progress: Prog
 
     Certificates are not copied: they hold for the other world.
     """
+    check_own_files(source.root)
     if root.resolve() == source.root.resolve():
         raise UserError(f"--out {root} is the dataset to render again; choose another --out.")
     failed = [
@@ -116,13 +118,7 @@ def _copy_benchmark(source: Benchmark, target: Path, world: World) -> None:
     if (target / "manifest.json").exists() and read_json(target / "manifest.json") == manifest:
         return  # copied already, and perhaps certified since
     try:
-        for name in (SUMS, *source.sums):  # unlisted files would be passed on with the result
-            if not source.path(name).exists():
-                raise UserError(
-                    f"{source.path(name)} is missing; restore it, or make the benchmark again with `gen split`."
-                )
-            file_in(draft, name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(source.path(name), file_in(draft, name))
+        copy_files(source.folder, (SUMS, *source.sums), draft)
         write_json(draft / "manifest.json", manifest)
         if target.exists():
             shutil.rmtree(target)

@@ -1,6 +1,5 @@
 """Selects the scenes of a shard to render, and merges the worlds of all shards."""
 
-import os
 import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -9,7 +8,8 @@ from typing import Any
 
 from generator.base.errors import UserError
 from generator.base.files import write_bytes
-from generator.base.paths import file_in
+from generator.base.listed import copy_files
+from generator.base.paths import check_own_files, file_in
 from generator.base.progress import SILENT, Progress
 from generator.dataset.reader import Dataset, World
 from generator.dataset.records import PLAN_FILE, SCENES
@@ -45,14 +45,17 @@ def parse_shard(spec: str | None) -> tuple[int, int] | None:
     return int(found[1]), int(found[2])
 
 
+_TARS = "packed.parquet"  # the table of a world whose files are in tars
 _ADDED_COLUMNS = {"width", "height", "status", "reason"}
 
 
 def merge_worlds(shards: Sequence[Path], root: Path, progress: Progress = SILENT) -> World:
     """Merge `shards` into a world in `root`. Its files are hard links where the file system allows.
 
-    Raises UserError if a shard is missing, unfinished, damaged, given twice, or of another world.
+    Raises UserError if a shard is missing, unfinished, damaged, given twice, of another world, or holds a link.
     """
+    for path in shards:
+        check_own_files(path)
     worlds = [Dataset.open(path).world for path in shards]
     request = _whole_request(worlds)
     with WorldWriter(root, request) as writer:
@@ -115,11 +118,11 @@ def _recorded_answers(world: World) -> Iterator[dict[str, Any]]:
 
 def _copy_scene(world: World, record: dict[str, Any], writer: WorldWriter) -> None:
     for path in record.get("files", {}):
-        data, goal = world.read(path), file_in(writer.folder, path)
-        goal.parent.mkdir(exist_ok=True)
-        goal.unlink(missing_ok=True)
-        try:
-            os.link(world.path(path), goal)
-        except OSError:  # another file system, no hard links, or the file is in a tar
+        data = world.read(path)  # raises UserError if it is damaged
+        if _TARS in world.sums:
+            goal = file_in(writer.folder, path)
+            goal.parent.mkdir(exist_ok=True)
             write_bytes(goal, data)
+        else:
+            copy_files(world.folder, [path], writer.folder)
     writer.add(record)

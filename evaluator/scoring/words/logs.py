@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from evaluator.benchmarks.tables import read_table, texts
 from evaluator.models.contracts import FAILED, Answer
 from evaluator.scoring.words.answers import Answered, read
 from evaluator.scoring.words.prompt import Prompt, read_prompt
+from evaluator.scoring.words.workbook import read_workbook
 from generator.base.errors import UserError
-from generator.base.extras import extras_named
 from generator.base.files import read_json
 from generator.base.limits import MOST_LIST, check_file
 from generator.dataset.questions import CHOICE, IMAGES, MOST, YES_NO, Candidates, Question, read_id
@@ -44,7 +43,7 @@ def read_log(path: Path) -> Log | pa.Table:
     if suffix in (".json", ".eval") and path.is_file():
         tool, found = "Inspect", _of_inspect(_inspect_log(path), path)
     else:
-        table = _xlsx(path) if suffix == ".xlsx" and path.is_file() else read_table(path)
+        table = read_workbook(path) if suffix == ".xlsx" and path.is_file() else read_table(path)
         names = set(table.column_names)
         if "score" not in names and "doc_hash" in names:
             tool, found = "lmms-eval", _of_lmms_eval(table)
@@ -156,18 +155,3 @@ def _inspect_log(path: Path) -> dict[str, Any]:
         raise UserError(
             f"{path} cannot be read as a log of Inspect ({type(error).__name__}); write it again."
         ) from None
-
-
-@extras_named()
-def _xlsx(path: Path) -> pa.Table:
-    """The first sheet of a workbook, every column as strings."""
-    import openpyxl
-
-    check_file(path, MOST_LIST)
-    try:
-        rows = openpyxl.load_workbook(path, read_only=True, data_only=True).worksheets[0].iter_rows(values_only=True)
-        names, *rest = ([None if cell is None else str(cell) for cell in row] for row in rows)
-    except Exception as error:
-        raise UserError(f"{path} cannot be read as a workbook ({type(error).__name__}); save it as .tsv.") from None
-    columns = np.array(rest, dtype=object).reshape(len(rest), len(names))
-    return pa.table({str(name): pa.array(columns[:, i], pa.string()) for i, name in enumerate(names)})

@@ -1,14 +1,18 @@
 """Images of others: formats, boxes, digests, and what is refused."""
 
+import io
 import warnings
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from PIL import Image
+from PIL import ExifTags, Image
 
 from evaluator.benchmarks import pictures
 from evaluator.benchmarks.pictures import Finder, Picture, Pictures
-from evaluator.benchmarks.question import Shown
+from evaluator.benchmarks.question import Cell, Shown
 from generator.base.errors import UserError
 from tests.evaluator.benchmarks.conftest import COLORS, encoded, square
 
@@ -100,3 +104,38 @@ def test_the_images_of_a_folder_come_by_name(tmp_path: Path) -> None:
     finder = Finder(tmp_path, tmp_path)
     assert finder.images_in(["gone", "red cube"]) == ["red cube/1.jpg", "red cube/2.png"]
     assert finder.images_in(["gone"]) == []
+
+
+def ramp() -> tuple[bytes, np.ndarray]:
+    """A PNG file of 16-bit grey from black to white, and the 8-bit grey that it shows."""
+    levels = np.linspace(0, 65_535, 256).round().astype(np.uint16)
+    file = io.BytesIO()
+    Image.fromarray(np.tile(levels, (4, 1))).save(file, "PNG")
+    return file.getvalue(), np.tile(np.arange(256), (4, 1))
+
+
+def test_grey_of_16_bits_is_scaled(tmp_path: Path) -> None:
+    """In a file and in a cell of a Parquet file."""
+    data, grey = ramp()
+    (tmp_path / "ramp.png").write_bytes(data)
+    pq.write_table(pa.table({"image": [{"bytes": data, "path": "ramp.png"}]}), tmp_path / "cells.parquet")
+    sources = (tmp_path / "ramp.png", Cell(tmp_path / "cells.parquet", 0, "image", ""))
+    for source in sources:
+        image = np.asarray(Pictures(tmp_path, {"a": Picture(source)}).image("a"))
+        assert (image == grey[..., None]).all()
+
+
+def test_an_image_that_exif_would_turn_is_said_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    exif = Image.Exif()
+    exif[ExifTags.Base.Orientation] = 6
+    for name in ("a.jpg", "b.jpg"):
+        Image.new("RGB", (8, 4)).save(tmp_path / name, exif=exif)
+    Image.new("RGB", (8, 4)).save(tmp_path / "upright.jpg")
+    pictures = Pictures(tmp_path, {path.stem: Picture(path) for path in tmp_path.iterdir()})
+    assert pictures.image("upright").size == (8, 4)
+    assert not caplog.messages
+    for name in ("a", "b"):
+        assert pictures.image(name).size == (8, 4)
+    (message,) = caplog.messages
+    assert "The image a of" in message
+    assert "is stored turned (EXIF orientation 6)" in message

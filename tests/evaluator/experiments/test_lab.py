@@ -4,10 +4,12 @@ import shutil
 from functools import partial
 from pathlib import Path
 
+import click
 import numpy as np
 import pytest
 
-from evaluator.experiments.lab import Lab, Model, find_experiment, read_models
+from evaluator.cli.main import main
+from evaluator.experiments.lab import _HARMLESS_FLAGS, _HARMLESS_OPTIONS, Lab, Model, find_experiment, read_models
 from evaluator.experiments.stages import DONE, Failure, Stage
 from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
@@ -45,6 +47,13 @@ def test_models_of_the_user_take_the_place_of_the_recipes(tmp_path: Path) -> Non
         'spec = "hf:m"\nrun = "--model python:evil:Model"',
         'spec = "hf:m"\nrun = "--log wandb"',
         'spec = "hf:m"\ntrain = "--out=/somewhere"',
+        'spec = "hf:m"\nrun = \'--model "py"thon:./evil.py:Model\'',
+        'spec = "hf:m"\nrun = "--mod\\\\el py\\\\thon:./evil.py:Model"',
+        'spec = "hf:m"\nrun = \'"--out" /somewhere\'',
+        'spec = "hf:m"\nrun = "--channel --model python:evil:Model"',
+        'spec = "hf:m"\nrun = "--limit 9 /another/dataset"',
+        'spec = "hf:m"\nrun = "--splits /somewhere"',
+        'spec = "hf:m"\ntrain = "-o /somewhere"',
     ],
 )
 def test_models_that_run_code_or_reach_a_host_need_leave(text: str, tmp_path: Path) -> None:
@@ -53,6 +62,36 @@ def test_models_that_run_code_or_reach_a_host_need_leave(text: str, tmp_path: Pa
     refuse("then add --allow-code", "score experiment crepe2023 --dry-run --models", path, "--out", tmp_path / "out")
     assert not (tmp_path / "out").exists()
     assert set(read_models(path, allow_code=True)) == {"a"}
+
+
+def test_commands_are_made_from_the_words_that_were_checked(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('[models.a]\nspec = "hf:m"\nrun = \'--limit "9" --full-pools\'\ntrain = "--lora=8 --rate 1e-3"\n')
+    model = read_models(path)["a"]
+    assert (model.run, model.train) == ("--limit 9 --full-pools", "--lora=8 --rate 1e-3")
+
+
+def test_harmless_options_exist_and_say_rightly_whether_they_take_a_value() -> None:
+    """An option that is listed wrongly would shift which words are names and which are values."""
+    training = main.commands["train"]
+    assert isinstance(training, click.Group)
+    options = {
+        name: parameter
+        for command in (main.commands["run"], *training.commands.values())
+        for parameter in command.params
+        for name in parameter.opts
+    }
+    for name in _HARMLESS_OPTIONS | _HARMLESS_FLAGS:
+        option = options[name]
+        assert isinstance(option, click.Option)
+        assert option.is_flag == (name in _HARMLESS_FLAGS), name
+        assert option.nargs == 1
+
+
+def test_an_open_quote_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('[models.a]\nspec = "hf:m"\nrun = "--limit \\"9"\n')
+    refuse("models.a.run cannot be split into words", "score experiment crepe2023 --dry-run --models", path)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pytest
 from evaluator.experiments.stages import DONE, LOG, Place, Stage, Stages, in_order, is_done, run_stage, run_stages
 from generator.base.files import locked
 from generator.base.slurm import Slurm
+from tests.conftest import refuse
 
 STAGES = Stages()
 PLAN = STAGES.add("gen plan --scenes train=12,val=1,seen=2,partial=2,unseen=2 --resolution 32x32")
@@ -158,3 +159,11 @@ def test_a_stage_is_a_job_of_slurm(slurm: Path, tmp_path: Path) -> None:
     (there / RENDERED.name / DONE).unlink()
     assert run_stages([PLAN, RENDERED], there, place=Place(slurm=Slurm(1))) == {}
     assert len(list(slurm.glob("script-*"))) == 5
+
+
+def test_an_experiment_writes_through_no_link(tmp_path: Path) -> None:
+    (tmp_path / "private").mkdir()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "gen-plan").symlink_to(tmp_path / "private")
+    refuse("is a link", "score experiment bindsplit2026 --scale smoke --out", tmp_path / "out")
+    assert not any((tmp_path / "private").iterdir())

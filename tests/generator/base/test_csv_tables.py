@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from generator.base.errors import UserError
+from generator.base.errors import UserError, visible
 from generator.base.tables import read_csv, write_csv
 
 TEXTS = pa.schema([("text", pa.string()), ("n", pa.float64())])
@@ -32,9 +32,7 @@ def written(path: Path, texts: list[str | None]) -> Path:
 
 
 def test_formulas_get_an_apostrophe_and_numbers_do_not(tmp_path: Path) -> None:
-    shown: dict[str | None, str] = {
-        text: "'" + text for text in ("=1+1", "+cmd", "-cmd", "@SUM(A1)", "\tx", "\rx", "'=x")
-    }
+    shown: dict[str | None, str] = {text: "'" + text for text in ("=1+1", "+cmd", "-cmd", "@SUM(A1)", "\tx", "'=x")}
     shown |= {text: text for text in ("-1.5", "+2e-3", "-.5", "a=b", "'quoted'", "")} | {None: ""}
     assert cells(written(tmp_path / "t.csv", list(shown))) == list(shown.values())
     assert "-1.5" in (tmp_path / "t.csv").read_text()
@@ -60,12 +58,12 @@ def test_tables_that_follow_one_another_are_one_file(tmp_path: Path) -> None:
 
 
 @given(st.lists(_TEXT, min_size=1, max_size=5))
-def test_every_text_is_read_as_it_was_and_none_is_a_formula(texts: list[str]) -> None:
+def test_every_text_is_read_as_it_is_shown_and_none_is_a_formula(texts: list[str]) -> None:
     with TemporaryDirectory() as folder:
         path = written(Path(folder) / "t.csv", texts)
         table = read_csv(path, dict(zip(TEXTS.names, TEXTS.types, strict=True)))
         shown = cells(path)
-    assert [text or "" for text in table["text"].to_pylist()] == texts
+    assert [text or "" for text in table["text"].to_pylist()] == list(map(visible, texts))
     assert table["n"].to_pylist() == [-1.5] * len(texts)
     for cell in shown:
         try:

@@ -73,3 +73,11 @@ def test_colours_that_a_trained_eye_tells_apart_may_be_two_values(
 @given(st.text(st.characters(max_codepoint=127, categories=("L", "Nd"))))
 def test_letters_of_english_are_plain(word: str) -> None:
     assert strange_letters(word) is None
+
+
+def test_thousands_of_values_are_refused_without_comparing_all_pairs(tmp_path: Path) -> None:
+    """Eight thousand colours are 32 million pairs, which took hours."""
+    colors = "\n".join(f"c{i} = {{ linear = [{i % 20}, {i // 20 % 20}, {i // 400}] }}" for i in range(8_000))
+    text = extended(tmp_path, f"[attributes.color]\n{colors}")
+    (sentence,) = look_alikes(tomllib.loads(text))
+    assert sentence == "the kind 'color' has 8,008 values, expected at most 256; leave some out."

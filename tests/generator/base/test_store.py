@@ -178,12 +178,15 @@ def test_a_dataset_that_is_gone_from_its_url_is_not_copied_there_without_its_ima
         make(rendered, url)
 
 
-def test_an_export_for_the_hub_has_every_file_of_a_dataset_at_a_url(rendered: Path, url: str, tmp_path: Path) -> None:
+def test_an_export_for_the_hub_has_every_listed_file_of_a_dataset_at_a_url(
+    rendered: Path, url: str, tmp_path: Path
+) -> None:
     make(rendered, url)
-    put(url, "world/depth/000003.npy", b"depth")
+    expected = at(url)
+    put(url, "world/depth/000003.npy", b"of somebody else")
     opened = Dataset.open(url)
     export_hf(opened, opened.benchmark(), Publication("Small worlds"), tmp_path / "out")
-    assert files(tmp_path / "out" / "dataset") == at(url)
+    assert files(tmp_path / "out" / "dataset") == expected
 
 
 def test_a_place_with_something_else_is_refused(rendered: Path, url: str) -> None:

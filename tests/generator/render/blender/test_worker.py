@@ -6,10 +6,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from generator.base.errors import UserError
 from generator.dataset.records import SCENES
 from generator.placement.scenes import place_scene
 from generator.render.blender.system import load_fault
+from generator.render.process import Worker
 from generator.render.settings import read_quality
 from generator.scene.planned import Planned
 from generator.scene.scene import Scene, SceneObject
@@ -145,3 +148,19 @@ except (ImportError, MemoryError) as error:
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (300 << 20, 300 << 20)),
     )
     assert done.stdout.startswith("There is not enough memory to load Blender"), done.stderr
+
+
+def test_the_environment_changes_no_pixel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """OCIO names a colour configuration, with which Blender would not even start here; the others change how Cycles
+    computes."""
+    images = []
+    for name in ("without", "with"):
+        worker = Worker(draft_setup(FAMILY, tmp_path / name, 32, 24, ()), [0], timeout=300.0)
+        answer = worker.render(planned(2))
+        worker.close()
+        assert "scene" in answer, answer
+        images.append((tmp_path / name / "images/7.png").read_bytes())
+        monkeypatch.setenv("OCIO", "ocio://cg-config-v1.0.0_aces-v1.3_ocio-v2.1")
+        monkeypatch.setenv("CYCLES_CPU_NO_AVX2", "1")
+        monkeypatch.setenv("CYCLES_CPU_NO_SSE42", "1")
+    assert images[0] == images[1]
