@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from generator.assets.animals import build_animal
+from generator.assets.gltf import NOT_FINITE
 from generator.assets.sets import NAME, set_folder, write_asset
 from generator.assets.shapes import SHAPES, UnitMesh
 from generator.base import limits
@@ -36,6 +37,7 @@ _Y_UP = (".obj", ".gltf", ".glb")  # usually y is up and meshes face z; in other
 _MOST_BYTES = 1 << 30
 _BOUNDS = Bounds(8 << 30, 600.0)
 _LEADING_ELSEWHERE = (".blend", ".fbx")  # Blender also reads the files that such a file refers to
+_WITH_FILES_BESIDE = (".gltf", ".glb", ".blend")  # buffers and libraries may lie in the folder of such a file
 _MOST_LIGHT = 32000.0  # maximum of a panorama's channel; half precision can hold it
 _MERGE_DIGITS = 5  # vertices that agree to this many decimals, in units of a unit mesh, are merged
 _LEAST_AREA = 1e-4  # minimum area of a mesh of unit size
@@ -46,10 +48,12 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Imported:
-    """An imported mesh or panorama: its file, and a sentence for each repair."""
+    """An imported mesh or panorama."""
 
     path: Path
+    """The file in the set."""
     mended: list[str]
+    """A clause for each part of the source that was left out, and for each repair."""
 
 
 def import_asset(
@@ -64,9 +68,9 @@ def import_asset(
     folder = _check_name(name, assets, replace)
     check_file(file)
     mended: list[str] = []
-    notes = {"licence": licence, "source": file.name, "sha256": sha256(file)}
+    source = {"licence": licence, "source": file.name, "sha256": sha256(file)}
     if file.suffix.lower() in PANORAMAS:
-        write_panorama(folder, name, read_panorama(file), notes)
+        write_panorama(folder, name, read_panorama(file), source)
         return Imported(folder / f"{name}.exr", mended)
     if file.suffix.lower() == ".toml":
         mesh, facing, up = build_animal(file), "x", "z"
@@ -74,41 +78,56 @@ def import_asset(
         usual = ("z", "y") if file.suffix.lower() in _Y_UP else ("-y", "z")
         facing, up = facing or usual[0], up or usual[1]
         try:
-            mesh, mended = cleaned(*read_file(file), facing, up)
+            vertices, faces, notes = read_file(file)
+            mesh, repairs = cleaned(vertices, faces, facing, up)
+            mended = notes + repairs
         except UserError as error:
             raise UserError(f"Cannot import {file}: {error.message}") from None
-    write_asset(folder, name, mesh, {**notes, "facing": facing, "up": up})
+    write_asset(folder, name, mesh, {**source, "facing": facing, "up": up})
     return Imported(folder / f"{name}.npz", mended)
 
 
-def read_file(file: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices [n, 3] and triangles [m, 3] of a mesh file, read in a process that sees only the file's folder.
-    Raises UserError if it cannot be read."""
-    if file.suffix.lower() in _LEADING_ELSEWHERE and not can_confine():
+def read_file(file: Path) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Read a mesh file in a process that sees only the files that belong to it.
+
+    Returns:
+        Vertices [n, 3], triangles [m, 3], and a clause for each part that was left out.
+
+    Raises:
+        UserError: the file cannot be read, or this system cannot keep its process from reading other files.
+    """
+    suffix = file.suffix.lower()
+    if suffix in _LEADING_ELSEWHERE and not can_confine():
         raise UserError(
             "such a file can refer to any other file, and this system cannot keep Blender from reading it: export the "
             "mesh as .glb, or import it on Linux 5.13 or later."
         )
-    vertices, faces = _read_apart(file, "store_mesh", ("vertices", "faces"))
-    return vertices, faces
+    # Other formats name only files of materials, which are not needed and may be pipes that never end.
+    sees = file.resolve().parent if suffix in _WITH_FILES_BESIDE else file.resolve()
+    (vertices, faces), notes = _read_apart(file, sees, "store_mesh", ("vertices", "faces"))
+    return vertices, faces, notes
 
 
 def read_panorama(file: Path) -> np.ndarray:
     """Linear light of a panorama, float32, at most [512, 1024, 3], top row first; read as in `read_file`."""
     try:
-        (pixels,) = _read_apart(file, "store_panorama", ("pixels",))
+        (pixels,), _ = _read_apart(file, file.resolve(), "store_panorama", ("pixels",))
     except UserError as error:
         raise UserError(f"Cannot import {file}: {error.message}") from None
     return pixels
 
 
-def _read_apart(file: Path, reader: str, names: tuple[str, ...]) -> list[np.ndarray]:
-    """Read a file with the function `reader` of mesh_reader.py in a confined process; returns the arrays `names`."""
-    file = file.resolve()
+def _read_apart(file: Path, sees: Path, reader: str, names: tuple[str, ...]) -> tuple[list[np.ndarray], list[str]]:
+    """Read a file with the function `reader` of mesh_reader.py in a process that sees only `sees`.
+
+    Returns the arrays `names` and the notes that the function yields.
+    """
+    function = f"generator.render.blender.mesh_reader:{reader}"
     with tempfile.TemporaryDirectory(prefix="jackalope-") as scratch:
-        out, function = Path(scratch) / "read.npz", f"generator.render.blender.mesh_reader:{reader}"
-        list(read_bounded(function, [file], [file.parent], _BOUNDS, writes=[Path(scratch)], out=str(out)))
-        return read_npz(out, names)
+        out = Path(scratch) / "read.npz"
+        items = read_bounded(function, [file.resolve()], [sees], _BOUNDS, writes=[Path(scratch)], out=str(out))
+        notes = [note for _, note in items]
+        return read_npz(out, names), notes
 
 
 def write_panorama(folder: Path, name: str, pixels: np.ndarray, notes: dict[str, Any]) -> None:
@@ -137,10 +156,7 @@ def cleaned(vertices: np.ndarray, faces: np.ndarray, facing: str, up: str) -> tu
     used, faces = np.unique(faces, return_inverse=True)  # loose vertices would count in the mesh's size
     vertices, faces = np.asarray(vertices, np.float64)[used], faces.reshape(-1, 3)
     if not np.isfinite(vertices).all():
-        raise UserError(
-            "it has coordinates that are not finite numbers: mend them in the program that made it, and export it "
-            "again."
-        )
+        raise UserError(NOT_FINITE)
     ahead, top = DIRECTIONS[facing], DIRECTIONS[up]
     turned = vertices @ np.array([ahead, np.cross(top, ahead), top], np.float64).T
     mesh = trimesh.Trimesh(_of_unit_size(turned), faces, process=False)

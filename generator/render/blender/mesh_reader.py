@@ -1,28 +1,68 @@
-"""Reads a mesh file or panorama of the user, in a bounded process (generator/base/bounded.py). Blender is loaded only
-for formats that need it.
+"""Reads a user's mesh file with Blender's importers, or a panorama, in a bounded process (generator/base/bounded.py).
+
+What Blender skips, it only prints. So its output is read: skipped faces refuse the file, other parts become notes.
 """
 
+import ctypes
+import os
+import re
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from generator.assets.gltf import DRACO, reduce_gltf
 from generator.base.errors import UserError
 from generator.render.blender.system import load_fault
 
+if TYPE_CHECKING:
+    import bpy
+
 MAX_FACES = 2_000_000
 MAX_ROWS = 512  # of a panorama: the backdrop is out of focus
-_OF_BLENDER = (".fbx", ".blend", ".ply")
+
+_GLTF = (".gltf", ".glb")
+_WITHOUT_SURFACE = {
+    "CURVE": "a curve without thickness",
+    "CURVES": "hair",
+    "FONT": "a text without thickness",
+    "GREASEPENCIL": "a drawing",
+    "MESH": "a mesh of points or lines only",
+    "META": "a metaball",
+    "POINTCLOUD": "a point cloud",
+    "SURFACE": "a curved surface without faces",
+    "VOLUME": "a volume",
+}
+"""What an object of a type is that shows no face. Types that never have a surface are missing, such as lamps."""
+
+_WARNING = re.compile(
+    r"^(?:(?:WARN|ERROR) \([\w.]+\): \S+:\d+ \w+: "  # Blender 4.5
+    r"|.*\| (?:WARNING|ERROR):? "  # Blender 5.2, and the importer of glTF
+    r"|(?:Warning|Error): )(.+)$",
+    re.MULTILINE,
+)
+_DAMAGE = re.compile(r"invalid|ignoring face|skipping primitive|out of range|unable to", re.IGNORECASE)
+_APPEARANCE = re.compile(r"\bmtl\b|materials?\b|textures?\b|images?\b|\buv\b", re.IGNORECASE)
+_MOST_NOTES = 5
+"""Notes on parts of one sort: a file may have thousands of them."""
+
+_OBJ_NOT_A_NUMBER = re.compile(rb"^[ \t]*v[ \t](?![ \t]*(?:[-+.\deE]+(?:[ \t\r\n\\]+|\Z)){3})[^\n]*", re.MULTILINE)
+"""A line of an .obj for a vertex that is not three numbers; Blender reads zeros there."""
+_FBX_CURVED = re.compile(rb'(?:"|S.\0\0\0)(NurbsCurve|NurbsSurface|TrimNurbsSurface|Patch|Boundary)\b', re.DOTALL)
+"""The sort of a geometry of an .fbx that Blender skips, in a text file and in a binary one."""
 
 
-def store_mesh(path: Path, out: str) -> Iterator[None]:
-    """Write the vertices and faces of a mesh file to the archive `out`; yields nothing. Raises UserError."""
+def store_mesh(path: Path, out: str) -> Iterator[str]:
+    """Write the vertices and faces of a mesh file to the archive `out`; yields its notes. Raises UserError."""
     try:
-        vertices, faces = read_file(path)
+        vertices, faces, notes = read_file(path, Path(out).parent)
     except (ImportError, MemoryError) as error:
         raise UserError(load_fault(error) + ".") from None
     np.savez(out, vertices=vertices, faces=faces)
-    yield from ()
+    yield from notes
 
 
 def store_panorama(path: Path, out: str) -> Iterator[None]:
@@ -58,70 +98,209 @@ def store_panorama(path: Path, out: str) -> Iterator[None]:
     yield from ()
 
 
-def read_file(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Read all meshes of a file, joined at their places in its scene, in the axes of the file.
+def read_file(path: Path, scratch: Path) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Read the surfaces of a mesh file, joined at their places in its scene.
 
-    Returns vertices float [n, 3] and triangles int [m, 3]. Raises UserError where the file is not of the format of its
-    suffix, or has no faces or more than MAX_FACES.
+    Args:
+        path: a file of a format in `generator.assets.importing.MESHES`.
+        scratch: a folder for temporary files.
+
+    Returns:
+        Vertices, float [n, 3], in the axes of the file (for .fbx in Blender's: z up, facing -y); triangles,
+        int [m, 3]; and a clause for each part that was left out.
+
+    Raises:
+        UserError: the file is damaged or not of the format of its suffix, needs an extension that is not read, or has
+            no faces or more than MAX_FACES.
     """
-    import trimesh
-
     suffix = path.suffix.lower()
     try:
-        if suffix in _OF_BLENDER:
-            vertices, faces = _read_with_blender(path)
-        else:
-            mesh = trimesh.load_scene(path, process=False, skip_materials=True).to_mesh()
-            vertices, faces = mesh.vertices, mesh.faces
+        notes = _load(path, suffix, scratch)
+        vertices, faces, without_surface = _read_surfaces()
     except MemoryError:
         raise UserError(
             "it takes too much memory: it is damaged, or has far too many faces; export it again."
         ) from None
-    except ImportError:
+    except (ImportError, UserError):
         raise
     except Exception as error:  # on a damaged file, parsers raise any kind of error
         raise UserError(
             f"it cannot be read as {suffix} ({_reason(error)}): it is damaged or has another format; export it again."
         ) from None
+    notes += without_surface
     if len(faces) == 0:
-        raise UserError("it has no faces, so there is nothing to show: export a mesh with faces.")
+        left_out = f" ({'; '.join(notes)})" if notes else ""
+        raise UserError(f"it has no faces, so there is nothing to show{left_out}: export a mesh with faces.")
     if len(faces) > MAX_FACES:
         raise UserError(
             f"it has {len(faces):,} faces, and at most {MAX_FACES:,} are allowed: decimate it in the program that "
             f"made it."
         )
-    return vertices, faces
+    if suffix in _GLTF:
+        # Blender turns (x, y, z) of a glTF file into (x, -z, y).
+        vertices = vertices[:, [0, 2, 1]] * (1, 1, -1)
+    return vertices, faces, notes
 
 
-def _read_with_blender(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """The scene as Blender renders it: modifiers applied, hidden objects skipped. Scripts in the file are never run."""
+def _load(path: Path, suffix: str, scratch: Path) -> list[str]:
+    """Open a file in Blender as its only scene; returns a clause for each part that was not read.
+
+    Scripts in it are never run.
+    """
+    import bpy
+
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    bpy.context.preferences.filepaths.use_scripts_auto_execute = False
+    if suffix in _GLTF:
+        reduced = reduce_gltf(path, scratch)
+        try:
+            return reduced.notes + _import(reduced.path, ".gltf", scratch)
+        except Exception as error:
+            if reduced.compressed:
+                raise UserError(
+                    f"it uses {DRACO}, which Blender {bpy.app.version_string} could not read ({_reason(error)}): "
+                    f"export it without this compression."
+                ) from None
+            raise
+    if suffix == ".obj":
+        line = _OBJ_NOT_A_NUMBER.search(path.read_bytes())
+        if line:
+            raise ValueError(f"its vertex '{line[0].decode(errors='replace').strip()[:40]}' is not three numbers")
+    notes = _import(path, suffix, scratch)
+    if suffix == ".fbx":
+        kinds = dict.fromkeys(match.decode() for match in _FBX_CURVED.findall(path.read_bytes()))
+        notes += [f"geometry of the kind {kind} was left out" for kind in kinds]
+    return notes
+
+
+def _import(path: Path, suffix: str, scratch: Path) -> list[str]:
+    """Call Blender's importer of a format; returns its warnings as clauses. Raises ValueError where it skips faces."""
+    import bpy
+
+    log = scratch / "import.log"
+    with _output_to(log):
+        # Axes stay as they are in the file; and checks of Blender are off where it would mend a mesh without a word.
+        if suffix == ".gltf":
+            bpy.ops.import_scene.gltf(filepath=str(path), bone_heuristic="TEMPERANCE", import_shading="FLAT")
+        elif suffix == ".obj":
+            bpy.ops.wm.obj_import(filepath=str(path), forward_axis="Y", up_axis="Z", validate_meshes=False)
+        elif suffix == ".ply":
+            bpy.ops.wm.ply_import(filepath=str(path), forward_axis="Y", up_axis="Z", import_attributes=False)
+        elif suffix == ".stl":
+            bpy.ops.wm.stl_import(filepath=str(path), forward_axis="Y", up_axis="Z", use_mesh_validate=False)
+        elif suffix == ".fbx":
+            bpy.ops.wm.fbx_import(filepath=str(path), use_anim=False, validate_meshes=False)
+        else:
+            bpy.ops.wm.open_mainfile(filepath=str(path), load_ui=False, use_scripts=False)
+            _show_what_renders(bpy.context.scene, bpy.context.view_layer)
+    warnings = dict.fromkeys(_WARNING.findall(log.read_text(encoding="utf-8", errors="replace")))
+    notes = []
+    for warning in warnings:
+        if _APPEARANCE.search(warning):
+            continue
+        if _DAMAGE.search(warning):
+            raise ValueError(warning.rstrip("."))
+        notes.append(f"Blender says: {warning.rstrip('.')}")
+    return _first_notes(notes)
+
+
+@contextmanager
+def _output_to(file: Path) -> Iterator[None]:
+    """Send what this process and its libraries print to a file."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    own = {stream: os.dup(stream) for stream in (1, 2)}
+    with file.open("wb") as log:
+        for stream in own:
+            os.dup2(log.fileno(), stream)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        ctypes.CDLL(None).fflush(None)  # Blender prints through the buffers of C
+        for stream, copy in own.items():
+            os.dup2(copy, stream)
+            os.close(copy)
+
+
+def _read_surfaces() -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """The surfaces of Blender's scene: modifiers applied, instances made, hidden objects skipped.
+
+    Returns vertices [n, 3], triangles [m, 3], and a clause for each object without a surface.
+    """
     import bpy
 
     from generator.render.blender.meshes import read_vectors
 
-    bpy.ops.wm.read_factory_settings(use_empty=True)
-    bpy.context.preferences.filepaths.use_scripts_auto_execute = False
-    if path.suffix.lower() == ".blend":
-        bpy.ops.wm.open_mainfile(filepath=str(path), load_ui=False, use_scripts=False)
-    elif path.suffix.lower() == ".fbx":
-        bpy.ops.import_scene.fbx(filepath=str(path))
-    else:
-        bpy.ops.wm.ply_import(filepath=str(path))
     graph = bpy.context.evaluated_depsgraph_get()
-    vertices, triangles, before = [np.empty((0, 3))], [np.empty((0, 3), np.int32)], 0
-    for each in bpy.context.scene.objects:
-        if each.type == "MESH" and not each.hide_render:
-            shown = each.evaluated_get(graph)
-            world_from_mesh = np.array(shown.matrix_world)
-            shown.data.calc_loop_triangles()
-            points = read_vectors(shown.data.vertices, "co", np.float32)
-            vertices.append(points @ world_from_mesh[:3, :3].T + world_from_mesh[:3, 3])
-            triangles.append(read_vectors(shown.data.loop_triangles, "vertices", np.int32) + before)
-            before += len(points)
-    return np.concatenate(vertices), np.concatenate(triangles)
+    vertices, triangles = [np.empty((0, 3))], [np.empty((0, 3), np.int32)]
+    n_vertices = n_triangles = 0
+    without_surface: dict[str, str] = {}
+    with_surface = set()
+    for instance in graph.object_instances:
+        shown = instance.object
+        if not instance.show_self or not shown.visible_camera:
+            continue
+        if shown.type != "MESH" or len(shown.data.polygons) == 0:
+            if shown.type in _WITHOUT_SURFACE:
+                without_surface[shown.name] = _WITHOUT_SURFACE[shown.type]
+            continue
+        world_from_mesh = np.array(instance.matrix_world)
+        shown.data.calc_loop_triangles()
+        points = read_vectors(shown.data.vertices, "co", np.float32)
+        corners = read_vectors(shown.data.loop_triangles, "vertices", np.int32)
+        vertices.append(points @ world_from_mesh[:3, :3].T + world_from_mesh[:3, 3])
+        triangles.append(corners + n_vertices)
+        n_vertices += len(points)
+        n_triangles += len(corners)
+        if _has_area(points, corners):
+            with_surface.add(shown.name)
+        else:
+            without_surface[shown.name] = "a mesh whose faces have no area"
+        if n_triangles > MAX_FACES:  # instances of instances can state more than any memory holds
+            break
+    # A curve with thickness is listed twice: as a curve, and as the mesh of its surface.
+    notes = [f"'{name}' was left out, {kind}" for name, kind in without_surface.items() if name not in with_surface]
+    return np.concatenate(vertices), np.concatenate(triangles), _first_notes(notes)
+
+
+def _show_what_renders(scene: "bpy.types.Scene", layer: "bpy.types.ViewLayer") -> None:
+    """Make the viewport show what a render shows: Python sees only objects and modifiers as in the viewport."""
+    import bpy
+
+    for collection in (*bpy.data.collections, scene.collection):
+        collection.hide_viewport = collection.hide_render
+    for item in bpy.data.objects:
+        item.hide_viewport = item.hide_render
+        item.show_instancer_for_viewport = item.show_instancer_for_render
+        for modifier in item.modifiers:
+            modifier.show_viewport = modifier.show_render
+    waiting = [layer.layer_collection]
+    while waiting:
+        collection = waiting.pop()
+        collection.hide_viewport = False
+        waiting += collection.children
+    layer.update()
+    for item in layer.objects:
+        item.hide_set(False, view_layer=layer)
+
+
+def _has_area(points: np.ndarray, corners: np.ndarray) -> bool:
+    """Whether any triangle is more than a line; unfinished numbers count, since they are refused later."""
+    first, second, third = (points[corners[:, i]] for i in range(3))
+    doubled_areas = np.linalg.norm(np.cross(second - first, third - first), axis=1)
+    return not (doubled_areas == 0).all()
+
+
+def _first_notes(notes: list[str]) -> list[str]:
+    more = len(notes) - _MOST_NOTES
+    return notes if more <= 0 else [*notes[:_MOST_NOTES], f"and {more} more parts"]
 
 
 def _reason(error: Exception) -> str:
     """The last informative line of an error. Blender's own errors end with a location in its code."""
     lines = [line for line in str(error).strip().splitlines() if not line.startswith("Location: ")]
-    return (lines or ["no reason given"])[-1].removeprefix("Error: ").rstrip(".")
+    last = (lines or ["no reason given"])[-1].removeprefix("Error: ").rstrip(".")
+    # Of these errors the text is only the key or the number.
+    return f"{type(error).__name__}: {last}" if isinstance(error, LookupError) else last

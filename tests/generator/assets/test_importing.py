@@ -3,6 +3,7 @@
 import json
 import re
 import struct
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -71,11 +72,12 @@ def files(in_blender: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def read(path: str) -> Any:
     """The mesh of a file, or why it is refused."""
-    try:
-        vertices, faces = read_file(Path(path))
-        return [vertices.tolist(), faces.tolist()]
-    except UserError as error:
-        return error.message
+    with tempfile.TemporaryDirectory() as scratch:
+        try:
+            vertices, faces, _ = read_file(Path(path), Path(scratch))
+        except UserError as error:
+            return error.message
+    return [vertices.tolist(), faces.tolist()]
 
 
 def obj(path: Path, vertices: Any, faces: list) -> Path:
