@@ -104,6 +104,9 @@ def _items(
                     continue
                 for item in protocol.items(described, stream):
                     yield scene, item
+    for protocol in protocols:
+        for described, item in protocol.pooled_items():
+            yield scenes[int(described.scene_id)], item
 
 
 def _described(scene: Scene, scene_id: str, plan: SplitPlan) -> DescribedScene:

@@ -70,6 +70,21 @@ def test_the_texts_shown_are_those_that_are_written() -> None:
     )
 
 
+def test_the_page_of_findings_is_made_from_the_tables_beside_it() -> None:
+    findings = script("make_findings")
+    written = (DOCS / "findings.md").read_text(encoding="utf-8")
+    assert findings.page() == written, "run `python docs/make_findings.py`"
+    assert "[table" not in written
+    assert findings.unused_tables() == set()
+
+
+@pytest.mark.parametrize("path", sorted((DOCS / "findings").glob("*.csv")), ids=lambda path: path.stem)
+def test_every_row_of_a_table_of_findings_has_the_width_of_its_head(path: Path) -> None:
+    head, *body = script("make_findings").read_table(path.stem)
+    assert body
+    assert {len(row) for row in body} == {len(head)}
+
+
 def script(name: str) -> ModuleType:
     """A script of docs/ as a module."""
     spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")

@@ -1,14 +1,15 @@
 """CREPE (protocols, section 3; Ma et al. 2023): compounds seen and unseen in training, captions of growing complexity,
 and raw retrieval between images and their own captions in folds."""
 
-from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 
 from evaluator.metrics.ranking import ranks
-from evaluator.protocols.pools import RAW, Fold, make_folds
+from evaluator.protocols.pools import Fold, make_folds
 from evaluator.protocols.records import Row, by_key
 from evaluator.protocols.results import (
+    Labels,
     Mean,
     Outcome,
     Protocol,
@@ -24,8 +25,15 @@ from evaluator.protocols.scores import Scores
 from evaluator.statistics.clusters import Clusters
 from evaluator.statistics.intervals import cluster_means
 from generator.dataset.reader import Benchmark
+from generator.dataset.records import RAW
 
 RAW_METRICS = ("raw R@1, image to text", "raw R@1, text to image")
+"""Right if the best candidate is true of the query, whichever it is. The main numbers: a model that
+knows the truth reaches 100%. Only for folds whose truth is known."""
+OWN_METRICS = ("raw R@1, image to its own text", "raw R@1, text to its own image")
+"""Right only if the best candidate is the one that the query was made with, as in CREPE (appendix
+B.2). There other true candidates are "false negatives", so that even a model that knows the truth
+does not reach 100%."""
 
 
 class Systematicity(Protocol):
@@ -36,7 +44,7 @@ class Systematicity(Protocol):
 
     def measure(self, scores: Scores) -> ProtocolResults:
         items = scores.items(self.name)
-        items = items.take(items.kind != RAW)  # captions without negatives, for raw retrieval only
+        items = items.take(items.kind != RAW)  # they are compared with the captions of their pools only
         first, third = (recall(items, items.false, f"R@{k}", k) for k in (1, 3))
         mean = Outcome(
             "mean of R@1 and R@3",
@@ -64,6 +72,7 @@ class Productivity(Protocol):
 
     def measure(self, scores: Scores) -> ProtocolResults:
         items = scores.items(self.name)
+        items = items.take(items.kind != RAW)  # they are compared with the captions of their pools only
         first = recall(items, items.false)
         rows = tabulate(items, [first], ["kind"]) + tabulate(items, [first], ["kind", "n"], gaps=False)
         if scores.averages_categories:
@@ -76,40 +85,76 @@ class Productivity(Protocol):
 
 
 def retrieval_rows(scores: Scores, protocol: str) -> list[Row]:
-    """R@1 in the folds that the run scored, from image to text and from text to image: a row for each split and number
-    of atoms.
+    """R@1 in the folds that the run scored, from image to text and from text to image: a row for
+    each split, skill and number of atoms, for RAW_METRICS and OWN_METRICS.
 
-    Mean over items, interval by cluster, standard deviation over the folds. A tie is never correct. A query is unscored
-    when one of its scores is not a number, or when the model cannot tell its caption from another caption of the fold.
+    Mean over items, interval by cluster, standard deviation over the folds. A tie is never correct.
+    A query is unscored when one of its scores is not a number, or when the model cannot tell a true
+    candidate from a false one.
     """
-    groups = by_key(((fold.split, fold.n), fold) for fold in scores.folds.get(protocol, ()))
+    folds = scores.folds.get(protocol, ())
+    several_skills = len({fold.skill for fold in folds}) > 1
+    groups = by_key(((fold.split, fold.skill, fold.n), fold) for fold in folds)
     rows = []
-    for transposed, metric in enumerate(RAW_METRICS):
-        run = scores.between_images or scores if transposed else scores
-        for (split, n), folds in groups.items():
-            outcomes = [_recall(fold, run, transposed, metric) for fold in folds]
-            means = [float(outcome.value[scored].mean()) for outcome, scored in outcomes if scored.any()]
-            scored = np.concatenate([scored for _, scored in outcomes])
-            value, tie = (
-                np.concatenate([getattr(outcome, name) for outcome, _ in outcomes])[scored] for name in ("value", "tie")
-            )
-            clusters = np.concatenate([fold.clusters for fold in folds])[scored]
-            images = np.concatenate([fold.images for fold in folds])[scored]
-            by_chance = 1 / len(folds[0].images)
-            shared = Clusters.of(clusters, [scores.shown.get(image, "") for image in images], images)
-            estimate = cluster_means(value[:, None], shared, scores.confidence, chance=[by_chance])[0]
-            sd = float(np.std(means, ddof=1)) if len(means) > 1 else np.nan
-            labels = {"kind": RAW, "n": n, "split": split}
-            mean, unscored = Mean(estimate, by_chance, sd), int((~scored).sum())
-            rows.append(result_row(outcomes[0][0], labels, mean, "micro (over items)", int(tie.sum()), unscored))
+    for metric in (*RAW_METRICS, *OWN_METRICS):
+        to_images = metric in (RAW_METRICS[1], OWN_METRICS[1])
+        run = scores.between_images or scores if to_images else scores
+        for (split, skill, n), members in groups.items():
+            if metric in RAW_METRICS and any(fold.truth is None for fold in members):
+                continue
+            queries = [_queries(fold, run, metric, to_images) for fold in members]
+            labels = {"kind": RAW, "skill": skill if several_skills else None, "n": n, "split": split}
+            rows.append(_retrieval_row(scores, members, queries, labels))
     return rows
 
 
-def _recall(fold: Fold, run: Scores, transposed: int, metric: str) -> tuple[Outcome, np.ndarray]:
-    """R@1 of each image of a fold, or if `transposed` of each text; and whether each is scored."""
-    own = np.repeat(np.arange(len(fold.images))[:, None], 2, axis=1)
-    found = ranks(run.matrix(fold), own, run.tolerance)[transposed]
-    reading = [run.indistinct.get(text, text) for text in fold.texts]
-    times = Counter(reading)
-    scored = (found.at_or_above >= 0) & np.array([times[text] == 1 for text in reading])
-    return right(metric, 1 / len(fold.images), (found.recall(1), found.lost_to_ties(1))), scored
+def _retrieval_row(
+    scores: Scores, folds: Sequence[Fold], queries: Sequence[tuple[Outcome, np.ndarray]], labels: Labels
+) -> Row:
+    """The row of one metric over the folds of a group. queries: for each fold the outcome, and
+    which are scored (N,)."""
+    scored = np.concatenate([of_fold for _, of_fold in queries])
+    outcome = queries[0][0]
+    value, tie, chance = (
+        np.concatenate([getattr(of_fold, name) for of_fold, _ in queries])[scored]
+        for name in ("value", "tie", "chance")
+    )
+    clusters = np.concatenate([fold.clusters for fold in folds])[scored]
+    images = np.concatenate([fold.images for fold in folds])[scored]
+    by_chance = float(chance.mean()) if len(chance) else float(outcome.chance.mean())
+    shared = Clusters.of(clusters, [scores.shown.get(image, "") for image in images], images)
+    estimate = cluster_means(value[:, None], shared, scores.confidence, chance=[by_chance])[0]
+    means = [float(outcome.value[of_fold].mean()) for outcome, of_fold in queries if of_fold.any()]
+    sd = float(np.std(means, ddof=1)) if len(means) > 1 else np.nan
+    mean = Mean(estimate, by_chance, sd)
+    return result_row(outcome, labels, mean, "micro (over items)", int(tie.sum()), int((~scored).sum()))
+
+
+def _queries(fold: Fold, run: Scores, metric: str, to_images: bool) -> tuple[Outcome, np.ndarray]:
+    """The outcome of each image of a fold, or with `to_images` of each text; and whether it is
+    scored (N,)."""
+    n = len(fold.images)
+    pairs = np.repeat(np.arange(n)[:, None], 2, axis=1)
+    if metric in RAW_METRICS and fold.truth is not None:
+        pairs = fold.truth
+    ranked = ranks(run.matrix(fold), pairs, run.tolerance)[to_images]
+    truth = np.zeros((n, n), dtype=bool)
+    truth[pairs[:, 0], pairs[:, 1]] = True
+    by_chance = truth.sum(axis=0 if to_images else 1) / n
+    scored = (ranked.at_or_above >= 0) & ~_ambiguous(fold, run, truth, to_images)
+    return right(metric, by_chance, (ranked.recall(1), ranked.lost_to_ties(1))), scored
+
+
+def _ambiguous(fold: Fold, run: Scores, truth: np.ndarray, to_images: bool) -> np.ndarray:
+    """Whether the model's input is the same for a text that is true of an image and for one that is
+    not, bool (N,): of each image, or with `to_images` of each text. truth: bool (images, texts)."""
+    texts_of_input = by_key((run.indistinct.get(text, text), place) for place, text in enumerate(fold.texts))
+    found = np.zeros(len(fold.images), dtype=bool)
+    for places in texts_of_input.values():
+        if len(places) > 1:
+            images = truth[:, places].any(axis=1) & ~truth[:, places].all(axis=1)
+            if not to_images:
+                found |= images
+            elif images.any():
+                found[places] = True
+    return found

@@ -10,12 +10,17 @@ import pyarrow.compute as pc
 
 from evaluator.protocols.items import COUNTS, split_rank
 from generator.dataset.reader import Benchmark
+from generator.dataset.records import RAW
 
-RAW = "raw"
-"""The kind of raw retrieval's rows."""
+_IN_A_POOL = pc.field("pool_id").is_valid() & (pc.field("kind") != RAW)
 MOST = 20
 _NO_PART = ("val", "partial")
 """Splits that CREPE does not have. They get no folds, and do not limit the size of folds."""
+
+
+def has_item_pools(benchmark: Benchmark, protocol: str) -> bool:
+    """Whether items of a protocol are asked against pools, apart from raw retrieval."""
+    return bool(benchmark.items_of(protocol).filter(_IN_A_POOL).num_rows)
 
 
 @dataclass(frozen=True)
@@ -36,12 +41,21 @@ class Fold(Pool):
     split: str
     n: int | None
     """Number of atoms of its captions; None if the fold mixes them."""
+    skill: str = ""
+    """What its captions name, "attribute" or "relation"; "" if the fold mixes them."""
     clusters: np.ndarray  # (N,)
+    truth: np.ndarray | None = None
+    """Every true pair as (image, text), int64 (t, 2); None if only the pairs (i, i) are known to be
+    true."""
 
 
 def item_pools(benchmark: Benchmark, protocols: Sequence[str], samples: dict[str, int] | None = None) -> list[Pool]:
-    """The pools of the protocols' items, sorted by name. Their images are the sorted scenes of the items."""
-    wanted = pc.field("protocol").isin(list(protocols)) & pc.field("pool_id").is_valid()
+    """The pools of the protocols' items, sorted by name. Their images are the sorted scenes of the
+    items.
+
+    Pools of raw retrieval are `Fold`s instead.
+    """
+    wanted = pc.field("protocol").isin(list(protocols)) & _IN_A_POOL
     pool_of = benchmark.items.filter(wanted).select(["item_id", "pool_id"])
     rows = benchmark.candidates.select(["item_id", "scene_id"]).join(pool_of, "item_id", join_type="inner").to_pandas()
     texts = {name: list(of) for name, of in benchmark.pools.to_pandas().groupby("pool_id", sort=False)["text_id"]}
@@ -72,15 +86,62 @@ def sample_mask(pool: Pool, true: dict[str, set[str]]) -> np.ndarray:
 
 def true_texts(benchmark: Benchmark) -> dict[str, set[str]]:
     """The true texts of each image, from items that have a pool."""
-    pooled = benchmark.items.filter(pc.field("pool_id").is_valid()).select(["item_id"])
+    pooled = benchmark.items.filter(_IN_A_POOL).select(["item_id"])
     true = benchmark.candidates.filter(pc.field("truth")).select(["item_id", "scene_id", "text_id"])
     rows = true.join(pooled, "item_id", join_type="inner").to_pandas()
     return {str(scene): set(texts) for scene, texts in rows.groupby("scene_id")["text_id"]}
 
 
 def make_folds(benchmark: Benchmark, protocol: str, by_atoms: bool) -> list[Fold]:
-    """The folds of a protocol's captions: K = min(20, ⌊size/N⌋) folds of N images per group. N is the size of the
-    smallest group, or with `by_atoms` of the smallest group of the same split.
+    """The folds of a protocol's raw retrieval: those of the benchmark, or if it has none, folds
+    drawn from its captions.
+
+    Benchmarks made elsewhere have none, since they do not say which captions are true of which
+    other images.
+    """
+    return _written_folds(benchmark, protocol, by_atoms) or _drawn_folds(benchmark, protocol, by_atoms)
+
+
+def _written_folds(benchmark: Benchmark, protocol: str, by_atoms: bool) -> list[Fold]:
+    """The folds that the benchmark's items of raw retrieval define: an item is an image, and lists
+    its true captions."""
+    items = benchmark.items_of(protocol)
+    items = items.filter((pc.field("kind") == RAW) & pc.field("pool_id").is_valid())
+    if not items.num_rows:
+        return []
+    columns = ["item_id", "split", "cluster_id", "pool_id", "skill"]
+    candidates = benchmark.candidates.select(["item_id", "scene_id", "text_id", "slot"])
+    rows = candidates.join(items.select(columns), "item_id", join_type="inner").to_pandas()
+    counts = benchmark.texts.select(["text_id", *COUNTS]).to_pandas().set_index("text_id")
+    folds = []
+    for pool_id, members in rows.groupby("pool_id"):
+        own = members[members["slot"] == "c"].sort_values("item_id")
+        images, texts = own["scene_id"].tolist(), own["text_id"].tolist()
+        image_of, text_of = ({name: place for place, name in enumerate(names)} for names in (images, texts))
+        pairs = [
+            (image_of[image], text_of[text])
+            for image, text in zip(members["scene_id"], members["text_id"], strict=True)
+        ]
+        split, skill = own["split"].iloc[0], own["skill"].iloc[0]
+        folds.append(
+            Fold(
+                str(pool_id),
+                images,
+                texts,
+                split=str(split),
+                n=int(counts.loc[texts[0]].sum()) if by_atoms else None,
+                skill=str(skill or ""),
+                clusters=own["cluster_id"].to_numpy(dtype=object),
+                truth=np.array(sorted(pairs), dtype=np.int64),
+            )
+        )
+    return sorted(folds, key=lambda fold: (fold.skill, split_rank(fold.split), fold.n or 0, fold.name))
+
+
+def _drawn_folds(benchmark: Benchmark, protocol: str, by_atoms: bool) -> list[Fold]:
+    """Folds of a protocol's captions: K = min(20, ⌊size/N⌋) folds of N images per group. N is the
+    size of the smallest group, or with `by_atoms` of the smallest group of the same split (CREPE,
+    appendix B.2).
 
     A group is a split (CREPE's SC, UC and UA, not `partial` or `val`), or with `by_atoms` a split and number of atoms.
     In a group each image has one caption and each caption one image, ordered by a hash of the images' names.

@@ -9,14 +9,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import pyarrow.compute as pc
-
 from evaluator.benchmarks.reading import READING
 from evaluator.benchmarks.registry import write_questions
 from evaluator.models.contracts import Answerer, Model, PairScorer
 from evaluator.models.python import check_device, from_memory
 from evaluator.models.registry import load_model
 from evaluator.protocols import find_protocol, protocol_names
+from evaluator.protocols.pools import has_item_pools
 from evaluator.protocols.records import Results, RunRecord
 from evaluator.provenance.certificate import verified_now
 from evaluator.provenance.contamination import CONTAMINATED, training_of
@@ -268,7 +267,7 @@ def _without_pools(
 
     Raises UserError if the request names protocols and one has pools, or if all protocols have pools.
     """
-    pools = [name for name in protocols if pc.any(pc.is_valid(benchmark.items_of(name)["pool_id"])).as_py()]
+    pools = [name for name in protocols if has_item_pools(benchmark, name)]
     left = tuple(name for name in protocols if name not in pools)
     if pools and (request.protocols or not left):
         raise UserError(

@@ -156,7 +156,7 @@ def count(dataset: Path, benchmark: str | None, as_json: bool) -> None:
         "",
         *_table(
             counts["names"],
-            ("split",),
+            ("protocol", "split"),
             ("captions", "atoms", "atoms_not_in_training", "compounds", "compounds_not_in_training"),
         ),
     ]

@@ -10,6 +10,7 @@ from typing_extensions import TypedDict  # pydantic takes no other before Python
 
 from generator.base.files import check_shape, read_toml
 from generator.dataset.reader import Benchmark, World
+from generator.dataset.records import RAW
 
 TRAIN = "train"
 _CONVERSES = {
@@ -45,9 +46,13 @@ def vocabulary_of(world: World) -> Vocabulary:
 def count_benchmark(benchmark: Benchmark, vocabulary: Vocabulary) -> dict[str, Any]:
     """Counts of a benchmark, ready for JSON.
 
-    `questions` (CREPE, tables 4 and 5): count_questions by protocol, kind and split. `names` (table 7): for each split
-    the numbers of distinct atoms and compounds that captions name, and of those that no training caption names. `atoms`
-    (figure 4): for each atom the number of captions of each split that name it. A caption counts once for each image.
+    `questions` (CREPE, tables 4 and 5): count_questions by protocol, kind and split. `names` (table 7):
+    for each protocol and split the numbers of distinct atoms and compounds that captions name, and of
+    those that no training caption names. `atoms` (figure 4): for each protocol and atom the number of
+    captions of each split, and of training, that name it. A caption counts once for each image.
+
+    `names` and `atoms` count captions with foils: CREPE's are of the hard negative sets (appendix A.6),
+    not of raw retrieval.
     """
     texts = benchmark.texts
     names = {
@@ -55,15 +60,29 @@ def count_benchmark(benchmark: Benchmark, vocabulary: Vocabulary) -> dict[str, A
         for text_id, form in zip(texts["text_id"].to_pylist(), texts["form"].to_pylist(), strict=True)
         if form is not None
     }
-    split_of = dict(zip(*(benchmark.items[name].to_pylist() for name in ("item_id", "split")), strict=True))
-    captions: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    columns = (benchmark.items[name].to_pylist() for name in ("item_id", "protocol", "kind", "split"))
+    place_of = {
+        item_id: (str(protocol), str(split))
+        for item_id, protocol, kind, split in zip(*columns, strict=True)
+        if kind != RAW
+    }
+    captions: dict[str, dict[str, set[tuple[str, str]]]] = defaultdict(lambda: defaultdict(set))
     for item_id, scene, text_id, truth in _candidates(benchmark):
-        if truth and item_id in split_of:
-            captions[str(split_of[item_id])].add((scene, text_id))
+        if truth and item_id in place_of:
+            protocol, split = place_of[item_id]
+            captions[protocol][split].add((scene, text_id))
+    trained = captions.pop(TRAIN, {TRAIN: set()})
+    counted = {TRAIN: _named(trained, names)}
+    for protocol, of_protocol in sorted(captions.items()):
+        counted[protocol] = _named({**trained, **of_protocol}, names)
+        counted[protocol]["names"] = [row for row in counted[protocol]["names"] if row["split"] != TRAIN]
     return {
         "benchmark": benchmark.name,
         "questions": count_questions(benchmark, [("protocol", "kind", "split")]),
-        **_named(captions, names),
+        **{
+            part: [{"protocol": protocol, **row} for protocol, found in counted.items() for row in found[part]]
+            for part in ("names", "atoms")
+        },
     }
 
 

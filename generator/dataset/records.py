@@ -209,6 +209,8 @@ def _schema(row: Any) -> pa.Schema:
     return pa.schema([(each.name, each.type) for each in columns_of(row)])
 
 
+RAW = "raw"
+"""The kind of the items of raw retrieval, which have no foils (CREPE, appendix A.5)."""
 ROWS = {
     "plan": PlanRow,
     "scenes": SceneRow,

@@ -108,6 +108,8 @@ def describe(
         n_rendered = world.manifest["scenes"] - world.manifest["failed"]
         for row in progress.each(rows, "describing", n_rendered):
             tables.add_scene(row, training, protocols)
+        for protocol in protocols:
+            tables.add_pooled_items(protocol)
         _check_without(request.without, tables.left_out)
         if holdout.task and not any(tables.scenes.values()):
             raise UserError(

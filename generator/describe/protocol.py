@@ -99,6 +99,10 @@ class Protocol:
             self.captioner.dropped.update(f"{self.name} {each}" for each in missing or ([] if made else [what]))
             yield from made
 
+    def pooled_items(self) -> Iterator[tuple[DescribedScene, Item]]:
+        """Items that need the captions of all scenes, each with its scene; called after the items of the last scene."""
+        return iter(())
+
     def pools(self) -> Mapping[str, Iterable[Text]]:
         """The texts of its retrieval pools, by the pool's name; called after all items have been written."""
         return {}

@@ -81,6 +81,12 @@ class Tables:
                 for n, item in enumerate(self._kept(items, f"{protocol.name}-{scene.scene_id}", scene)):
                     self._add_item(f"{protocol.name}-{scene.scene_id}-{n}", scene, item)
 
+    def add_pooled_items(self, protocol: Protocol) -> None:
+        """Add the items of a protocol that need the captions of all scenes; call it after the last scene."""
+        for scene, item in protocol.pooled_items():
+            for kept in self._kept([item], f"{protocol.name}-{scene.scene_id}-{item.pool}", scene):
+                self._add_item(f"{protocol.name}-{scene.scene_id}-{item.pool}", scene, kept)
+
     def _stream(self, protocol: Protocol, scene: DescribedScene) -> Stream:
         return Stream("texts", self._seed, protocol.name, scene.scene_id)
 

@@ -139,6 +139,9 @@ def word_findings(benchmark: Benchmark) -> Iterator[Finding]:
 
 
 _CAPTIONS = ("c", "n", "p")  # slots whose texts are compared with each other; every other slot is a separate question
+# The other true captions of a pool of raw retrieval. They are as long as their own images' captions, so they may name
+# more or fewer held-out compounds than this image's.
+_OF_OTHER_IMAGES = "r"
 
 
 def symmetry_findings(benchmark: Benchmark) -> Iterator[Finding]:
@@ -155,6 +158,7 @@ def symmetry_findings(benchmark: Benchmark) -> Iterator[Finding]:
     judged = judged[
         ~np.isin(benchmark.item_split[rows.item[judged]], (TRAIN, *ASYMMETRIC))
         & (benchmark.familiarity[rows.text[judged]] >= 0)
+        & (rows.slot[judged] != _OF_OTHER_IMAGES)
     ]
     slots = sorted(set(rows.slot.tolist()))
     group_of = {slot: 0 if slot in _CAPTIONS else n for n, slot in enumerate(slots, 1)}

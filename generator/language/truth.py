@@ -223,10 +223,6 @@ class Axes:
         """Whether each relation of an axis is its own converse, such as near."""
         return self._symmetric[axis]
 
-    def most_false(self) -> int:
-        """The largest number of relations that are false of a pair: one per axis, but both of stacking."""
-        return len(self.relations) + (self._stacking is not None)
-
     def of_the_same_pairs(self, axis: int) -> list[int]:
         """The axes that apply to the same pairs as `axis`, including itself: only stacking, or all others."""
         return [axis] if axis == self._stacking else self.general

@@ -60,6 +60,7 @@ class Builder:
         self.texts: list[Row] = []
         self.items: list[Row] = []
         self.candidates: list[Row] = []
+        self.pools: list[Row] = []
 
     def add(
         self,
@@ -121,7 +122,7 @@ class Builder:
         request = {"family": "none", "width": 8, "height": 8, "scenes": {}, "seed": 0, "block_seed": 0}
         with WorldWriter(root, request) as writer:
             writer.finish('category = "shape"\n')
-        tables = {"texts": self.texts, "items": self.items, "candidates": self.candidates}
+        tables = {"texts": self.texts, "items": self.items, "candidates": self.candidates, "pools": self.pools}
         write_benchmark(root, name, tables, None, {})
         return root
 

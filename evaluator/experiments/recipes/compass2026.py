@@ -45,11 +45,16 @@ SCALES = {
 
 
 def make(lab: Lab, at: Scale) -> None:
-    """Declare the experiment: one world for each block, shared by all models. Its family has eight relations, four of
-    them false of a pair, so captions of a single relation have enough negatives for the relation skill."""
+    """Declare the experiment: one world for each block, shared by all models.
+
+    A block holds out 5 x 5 bindings. All objects of an unseen scene are of the block, and foils take
+    values and categories of the block that the scene lacks (protocols.md, section 1: foils are as
+    familiar as captions). Scenes of three or four objects use up a smaller block: with 3 x 3, `unseen`
+    has no question about integration or objects, with 3 x 5 hardly any about attributes.
+    """
     worlds = {}
     for block in at.blocks:
-        asked = f"--family clevr-relations --objects 3..4 --holdout 3x3 --block-seed {block} {at.world}"
+        asked = f"--family clevr-relations --objects 3..4 --holdout 5x5 --block-seed {block} {at.world}"
         rendered = lab.render(asked, at.resolution, at.quality)
         described = lab.stage(f"gen describe {rendered} --preset compass2026 --name compass2026")
         more = lab.stage(f"gen describe {described} --protocol productivity --name productivity")

@@ -1,5 +1,6 @@
 """Anonymous 2026, "Diagnosing the Sources of Compositional Failure in Vision-Language Models" (COMPASS)."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -77,14 +78,33 @@ def _by_n(number: str, level: str) -> PaperTable:
 
 
 def _effect_rows(audit: Any) -> list[Row]:
-    """Rows of the effect sizes of `score audit`, and of their numbers of pairs."""
+    """Rows of the effect sizes of `score audit`, of their numbers of pairs, and of the blind test."""
     rows = []
     for each in audit["levels"]:
         labels, effect = {name: each[name] for name in ("protocol", "level", "skill")}, each["perplexity"]
         if effect["r"] is not None:
             rows.append(told("effect", effect["r"], "score", **labels, size=effect["size"]))
             rows.append(told("pairs", effect["pairs"], **labels))
+        blind = _most_telling(audit["kinds"], each)
+        if blind is not None:
+            ends = {end: blind[end] for end in ("low", "high")}
+            rows.append(told("blind", blind["value"], "share", **labels, **ends))
     return rows
+
+
+def _most_telling(kinds: Sequence[Any], level: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The blind test with the highest accuracy among the kinds of negatives of a level's captions; None if none was
+    judged. Its learner reads captions of all levels. Decomposed captions are left out.
+    """
+    same = ("protocol", "kind", "skill")
+    judged = [
+        kind["blind"]
+        for kind in kinds
+        if all(kind[name] == level[name] for name in same)
+        and kind["role"] == "c"
+        and kind["blind"]["value"] is not None
+    ]
+    return max(judged, key=lambda blind: blind["value"], default=None)
 
 
 def _interpretation(label: Label, labels: Labels) -> Cell:
@@ -97,6 +117,7 @@ def _effects(number: str, captions: str, rows: list[Part]) -> PaperTable:
         part("r", metric="effect"),
         part("Interpretation", _interpretation, metric="effect"),
         part("pairs", metric="pairs"),
+        part("Blind accuracy", metric="blind"),
     )
 
     def make(given: Given) -> Table:
@@ -104,6 +125,10 @@ def _effects(number: str, captions: str, rows: list[Part]) -> PaperTable:
             f"{each.name}: {each.record['benchmark']}, perplexity of {each.record['language_model']['name']}."
             for each in given.audits_of(TEXTS)
         ]
+        notes.append(
+            "Blind accuracy: the share of pairs in which a learner tells the true text without the image (chance 50), "
+            "over all levels, for the kind of negatives that it tells best."
+        )
         labels = given.audit_labels(TEXTS, _effect_rows, "the audit has no such captions with several negatives")
         return by_label(labels, columns, rows, "level", named="benchmark", notes=notes)
 

@@ -8,11 +8,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evaluator.protocols.crepe import RAW_METRICS
-from evaluator.protocols.pools import RAW
+from evaluator.protocols.crepe import OWN_METRICS, RAW_METRICS
 from evaluator.protocols.records import by_key
 from evaluator.report.figures import Figure, by_complexity, by_frequency
-from evaluator.report.papers.given import DATASET, Given, Label, captions_by_atom, datasets
+from evaluator.report.papers.given import Given, Label, captions_by_atom, datasets
 from evaluator.report.papers.paper import (
     Paper,
     PaperFigure,
@@ -28,6 +27,7 @@ from evaluator.report.table import Cell, Column, Line, Table
 from evaluator.runs.folder import Run
 from generator.base.errors import visible
 from generator.base.tables import read_csv
+from generator.dataset.records import RAW
 
 _SPLITS = (part("SC", split="seen"), part("UC", split="unseen"))
 _ALL_SPLITS = (*_SPLITS, part("UA", split="unseen_atoms"))
@@ -36,8 +36,15 @@ _RECALLS = (
     part("R@3", metric="R@3"),
     part("Avg R@K", metric="mean of R@1 and R@3"),
 )
-_DIRECTIONS = tuple(
-    part(head, metric=metric) for head, metric in zip(("Image-to-text", "Text-to-image"), RAW_METRICS, strict=True)
+_DIRECTIONS = (
+    part("Image-to-text", metric=RAW_METRICS[0]),
+    part("Text-to-image", metric=RAW_METRICS[1]),
+    part("Image-to-text, own caption", metric=OWN_METRICS[0]),
+    part("Text-to-image, own image", metric=OWN_METRICS[1]),
+)
+_RULES = (
+    "A candidate that is true of the query counts as right. Lines `own` follow the paper (appendix B.2): only the "
+    "caption or image that the query was made with counts, and other true candidates count as mistakes."
 )
 _RAW_TOO = "Captions without false texts are counted too: raw retrieval asks about them."
 _NAMES = (
@@ -98,10 +105,31 @@ def _sizes(given: Given) -> Table:
     return by_label(labels, columns, rows, "questions", named="dataset")
 
 
+def _raw_by_split(given: Given) -> Table:
+    of = {"protocol": "systematicity", "kind": RAW, "metric": tuple(each.of["metric"] for each in _DIRECTIONS)}
+    # If bindings and relations are held out, their captions have pools of their own, and rows of their own.
+    rows: Sequence[Part] = _DIRECTIONS
+    if any(row["skill"] for label in given.labels for row, _ in label.select(of)):
+        rows = _each_direction(parts(given.labels, "{}", ["skill"], of))
+    return by_label(given.labels, _ALL_SPLITS, rows, "direction", of, notes=[_RULES])
+
+
 def _raw_by_n(given: Given) -> Table:
-    of = {"protocol": "productivity", "kind": RAW, "split": "seen"}
-    columns = parts(given.labels, "n = {}", ["n"], {**of, "metric": RAW_METRICS})
-    return by_label(given.labels, columns, _DIRECTIONS, "direction", of)
+    of = {"protocol": "productivity", "kind": RAW, "metric": tuple(each.of["metric"] for each in _DIRECTIONS)}
+    groups = parts(given.labels, "{}", ["split", "n"], of)
+    sizes = sorted({each.of["n"] for each in groups}, key=lambda n: (len(str(n)), n))
+    splits = list(dict.fromkeys(each.of["split"] for each in groups))
+    rows = _each_direction([part(split if len(splits) > 1 else "", split=split) for split in splits])
+    return by_label(given.labels, [part(f"n = {n}", n=n) for n in sizes], rows, "direction", of, notes=[_RULES])
+
+
+def _each_direction(groups: Sequence[Part]) -> list[Part]:
+    """A row for each direction and rule of raw retrieval, for each group."""
+    return [
+        Part(f"{direction.head}, {group.head}".removesuffix(", "), {**group.of, **direction.of})
+        for group in groups
+        for direction in _DIRECTIONS
+    ]
 
 
 SHOWN = 3
@@ -151,7 +179,6 @@ def _atoms(given: Given) -> list[Figure]:
     return [each for name, atoms in found for each in by_frequency(name, atoms, ("seen", "unseen"))]
 
 
-_RAW = {"protocol": "systematicity", "kind": RAW}
 PAPER = Paper(
     [
         _captions("systematicity", ("atom", "comp"), lambda labels: _ALL_SPLITS, "split"),
@@ -167,9 +194,9 @@ PAPER = Paper(
         PaperTable("5", "Texts that an image is asked against", _sizes),
         PaperTable(
             "7",
-            "Different atoms and compounds that captions name",
+            "Different atoms and compounds that captions of systematicity name",
             lambda given: by_label(
-                datasets(given), grouped(_SPLITS, _NAMES), of={"protocol": DATASET}, named="dataset"
+                datasets(given), grouped(_SPLITS, _NAMES), of={"protocol": "systematicity"}, named="dataset"
             ),
         ),
         _systematicity("8", "negatives of both kinds", "both"),
@@ -178,7 +205,7 @@ PAPER = Paper(
         PaperTable(
             "11",
             "Systematicity, raw retrieval: R@1",
-            lambda given: by_label(given.labels, _ALL_SPLITS, _DIRECTIONS, "direction", _RAW),
+            _raw_by_split,
         ),
         PaperTable("12", "Productivity, raw retrieval: R@1 by number of atoms", _raw_by_n),
         PaperTable(

@@ -11,8 +11,8 @@ from typing import Any, cast
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
 from evaluator.analysis.pooling import differences, pool_runs
+from evaluator.protocols.crepe import OWN_METRICS
 from evaluator.protocols.items import FULL, PARTITIONS
-from evaluator.protocols.pools import RAW
 from evaluator.protocols.records import Results, Row, by_key
 from evaluator.runs.folder import NamedRun, Run, read_named
 from generator.base.errors import UserError
@@ -20,6 +20,7 @@ from generator.base.files import read_json
 from generator.base.paths import split_name
 from generator.dataset.counts import count_benchmark, count_questions, vocabulary_of
 from generator.dataset.reader import Benchmark, World
+from generator.dataset.records import RAW
 
 JOIN = " / "
 """Separates the parts of a label, such as "dual / labclip"."""
@@ -308,8 +309,10 @@ def _repeated(names: dict[str, str]) -> list[tuple[str, str]]:
 
 
 def captions_by_atom(run: Run) -> list[dict[str, Any]]:
-    """For each atom the number of captions of training and of each split that name it; [] without a world or forms."""
-    return _of_world(run.benchmark.folder, run.world.folder, run.benchmark.digest)[1] if run.world else []
+    """For each atom the number of captions of training and of each split of systematicity that name it (CREPE,
+    appendix A.6); [] without a world or forms."""
+    atoms = _of_world(run.benchmark.folder, run.world.folder, run.benchmark.digest)[1] if run.world else []
+    return [row for row in atoms if row["protocol"] == "systematicity"]
 
 
 def _rows(asked: NamedRun) -> list[Row]:
@@ -323,7 +326,7 @@ def _rows(asked: NamedRun) -> list[Row]:
     folds = {
         (row["protocol"], row["split"]): round(1 / row["chance"])
         for row in asked.results["rows"]
-        if row["kind"] == RAW and row["chance"]
+        if row["metric"] in OWN_METRICS and row["chance"]
     }
     counts += [{"protocol": name, "kind": RAW, "split": split, "set_size": n} for (name, split), n in folds.items()]
     rows: dict[Any, Row] = {}  # a grouping by a label that is None repeats an earlier count
@@ -348,5 +351,5 @@ def _of_world(folder: Path, world: Path, digest: str) -> tuple[list[dict[str, An
     benchmark = Benchmark(folder)
     found = count_benchmark(benchmark, vocabulary_of(World(world)))
     images = Counter(benchmark.splits["split"].to_pylist())
-    counts = [*found["names"], *({"split": split, "images": each} for split, each in images.items())]
-    return [{"protocol": DATASET, **each} for each in counts], found["atoms"]
+    counts = [{"protocol": DATASET, "split": split, "images": each} for split, each in images.items()]
+    return [*found["names"], *counts], found["atoms"]

@@ -22,10 +22,12 @@ class Integration(Protocol):
     The substitute of an object or attribute occurs nowhere in the scene, and the replaced value occurs once; a relation
     becomes its opposite. So the composed and the decomposed foil are both false, and nothing else changes.
 
-    By default each level has one caption, from a separate walk. With `one_subgraph` all captions of a scene are parts
-    of one walk, and each level has a caption for each N for which the walk has enough atoms (COMPASS, section 3.1).
-    With `shared_values` other objects may have the replaced value too, so that items about sizes and materials are
-    possible whenever the scene lacks one value (section 3.2).
+    By default each level has one caption, from a separate walk. With `one_subgraph` all captions of
+    a scene are parts of one walk, and each level has a caption for each N for which the walk has
+    enough atoms (COMPASS, section 3.1). With `shared_values` other objects may have the replaced
+    value too, so that items about sizes and materials are possible whenever the scene lacks one
+    value (section 3.2). The caption still names the value once: a substitute that is absent from
+    the scene is never repeated, so a repeated value would tell the caption from its foil.
     """
 
     name = "integration"
@@ -78,10 +80,21 @@ def _atom_changes(draft: Draft, form: Form, atom: Atom) -> Iterator[Foil]:
 
 
 def _absent_values(draft: Draft, form: Form, atom: Atom) -> list[str]:
-    """The values that may replace an atom; for an attribute, only values that no object of the scene has."""
+    """The values that may replace an atom; for an attribute, only values that no object of the
+    scene has.
+
+    None may replace an attribute value that the form names twice. No foil repeats a value that the
+    scene lacks (COMPASS, section 3.2), so in such a pair the repeated value would always be the
+    true one. If the caption names the value once, exchanging the two values in the whole scene
+    turns the caption into the foil, and both scenes are equally likely: the text alone says
+    nothing.
+    """
     values = draft.substitutes.of(form, atom, draft.facts)
     if atom.type != "attribute":
         return values
+    own = form.objects[atom.place].values[atom.kind]
+    if sum(mention.values.get(atom.kind) == own for mention in form.objects) > 1:
+        return []
     absent = draft.absent(atom.kind)
     return [value for value in values if value in absent]
 
@@ -119,11 +132,12 @@ class Skill(Protocol):
     In relation items the relations join different pairs if the cell has enough objects, so that each relation has its
     own foils.
 
-    With `absent_values` the value of an attribute foil is on no object of the scene (COMPASS, section 3.2); by default
-    another object may have it. With `any_relation` a foil may have any other relation (section 6.1), so that a caption
-    needs fewer relations; by default only equally likely relations. Stacking relations hold for few pairs, so the text
-    alone would reveal such foils; they replace other relations only in captions with a single relation, which would
-    lack four foils without them. `one_subgraph` and `shared_values` are as in `Integration`.
+    With `absent_values` the value of an attribute foil is on no object of the scene (COMPASS,
+    section 3.2); by default another object may have it. With `any_relation` a foil may have any
+    other relation (section 6.1), so that a caption needs fewer relations; by default only equally
+    likely relations. Stacking relations hold for few pairs, so the text alone would reveal such
+    foils: they replace only one another. A caption of one relation therefore lacks four foils, and
+    is not asked about. `one_subgraph` and `shared_values` are as in `Integration`.
     """
 
     name = "skill"
@@ -143,7 +157,8 @@ class Skill(Protocol):
         super().__init__(captioner)
         self._absent, self._any_relation, self._one_subgraph = absent_values, any_relation, one_subgraph
         self._shared = shared_values
-        false = captioner.substitutes.axes.most_false() if any_relation else _FALSE_OF_A_PAIR
+        # Of a pair, one relation of each axis is false.
+        false = len(captioner.substitutes.axes.general) if any_relation else _FALSE_OF_A_PAIR
         fewest = {"object": 1, "attribute": 1, "relation": -(-_K // false)}
         self.recipes = {
             f"{skill} {name}": Recipe(partial(self._walk, skill), partial(self._targeted, skill), quota)
@@ -179,9 +194,7 @@ class Skill(Protocol):
         if atom.type == "relation" and self._any_relation:
             axes = draft.substitutes.axes
             own = axes.axis_of(draft.substitutes.value(form, atom))
-            alone = len(form.relations) == 1
-            usable = range(len(axes.relations)) if alone else axes.of_the_same_pairs(own)
-            return draft.substitutes.relations(form, atom, usable)
+            return draft.substitutes.relations(form, atom, axes.of_the_same_pairs(own))
         return _absent_values(draft, form, atom) if self._absent else draft.substitutes.of(form, atom, draft.facts)
 
 

@@ -10,8 +10,10 @@ from typing import Any, Literal
 import networkx as nx
 
 from generator.base.streams import Stream
-from generator.describe.captioner import Captioner, Draft, Item
+from generator.dataset.records import RAW
+from generator.describe.captioner import Captioner, Draft, Item, Text
 from generator.describe.protocol import Protocol, Recipe
+from generator.describe.raw_retrieval import Group, RawCaption, RawRetrieval
 from generator.describe.scenes import DescribedScene
 from generator.holdout.membership import UNSEEN_ATOMS
 from generator.language.complexity import Cell, Quota
@@ -25,15 +27,16 @@ _ATOM, _COMP, _TRIES = 4, 6, 8
 class Systematicity(Protocol):
     """Captions of one to three compounds or of one relation: held out in `unseen`, shown by training in `seen`.
 
-    Compounds of the tested kind are used if bindings are held out, relations if relations are. All compounds of a
-    caption are held out, or training shows all of them. `atom` has 1 + 4 HN-ATOM texts, `comp` 1 + 6 HN-COMP texts,
-    `both` all of them. `raw` is a caption alone, for raw retrieval (CREPE, appendix A.5); captions that name unseen
-    atoms have only `raw`. For each number of compounds all splits have equally many captions, so that splits do not
-    differ in length.
+    Compounds of the tested kind are used if bindings are held out, relations if relations are. All
+    compounds of a caption are held out, or training shows all of them. `atom` has 1 + 4 HN-ATOM
+    texts, `comp` 1 + 6 HN-COMP texts, `both` all of them. `raw` is a caption in a pool of raw
+    retrieval (CREPE, appendix A.5); captions that name unseen atoms have only `raw`. For each
+    number of compounds all splits have equally many captions, and so has each pool, so that splits
+    do not differ in length.
     """
 
     name = "systematicity"
-    kinds = ("raw", "atom", "comp", "both")
+    kinds = (RAW, "atom", "comp", "both")
     splits = ("seen", "unseen", UNSEEN_ATOMS)
     surveys = True
 
@@ -42,6 +45,7 @@ class Systematicity(Protocol):
         self._uncounted = replace(captioner, dropped=Counter(), refused=Counter())
         self._options: dict[str, dict[str, dict[str, set[int]]]] = {}
         self._chosen: dict[str, dict[str, int]] = {}
+        self._raw = RawRetrieval(captioner, self.name)
 
     def survey(self, scene: DescribedScene, stream: Stream) -> None:
         """Record the numbers of compounds for which a scene gives items."""
@@ -56,9 +60,29 @@ class Systematicity(Protocol):
             self._chosen = {about: matched(found, Stream(self.name, about)) for about, found in self._options.items()}
         for about, n, items in self._questions(scene, stream, self.captioner):
             if n == self._chosen[about].get(scene.scene_id):
-                yield from items()
+                for item in items():
+                    if item.kind == RAW:
+                        self._add_raw_caption(scene, item)
+                    else:
+                        yield item
             elif n == 1 and scene.scene_id not in self._chosen[about]:
                 self.captioner.dropped[f"{self.name} {about}"] += 1
+
+    def _add_raw_caption(self, scene: DescribedScene, item: Item) -> None:
+        text = item.candidates[0].text
+        # Captions of attributes and of relations have pools of their own: no caption of unseen
+        # atoms names a relation.
+        group = Group(str(item.skill), f"{item.skill}-{scene.split}", item.skill)
+        composition = text.form.n_objects, text.form.n_attributes, text.form.n_relations
+        self._raw.add(group, RawCaption(scene, text, composition))
+
+    def pooled_items(self) -> Iterator[tuple[DescribedScene, Item]]:
+        """The items of raw retrieval."""
+        return self._raw.items()
+
+    def pools(self) -> Mapping[str, Sequence[Text]]:
+        """The captions of each pool of raw retrieval."""
+        return self._raw.pools()
 
     def _questions(
         self, scene: DescribedScene, stream: Stream, captioner: Captioner
@@ -71,10 +95,10 @@ class Systematicity(Protocol):
         ]
         if holdout.triples and scene.split != UNSEEN_ATOMS:
             draws.append(("relation", 1, Draft.related_pair))
-        for kinds, write in (("raw", _alone), ("sets", _sets)):
+        for kinds, write in ((RAW, _alone), ("sets", _sets)):
             for skill, n, draw in draws:
                 own = Stream(kinds, skill, n, stream.below(2**31))
-                if kinds == "raw" or scene.split != UNSEEN_ATOMS:
+                if kinds == RAW or scene.split != UNSEEN_ATOMS:
                     yield f"{skill} {kinds}", n, partial(_made, captioner, scene, own, draw, write, skill)
 
     def report(self) -> Mapping[str, Any]:
@@ -109,7 +133,7 @@ def _compounds(draft: Draft, n: int) -> Form | None:
 
 def _alone(draft: Draft, form: Form, skill: str) -> Iterator[Item]:
     if template := draft.captioner.draw_template([form], draft.stream):
-        yield draft.said("raw", skill, form, [], template)
+        yield draft.said(RAW, skill, form, [], template)
 
 
 def _sets(draft: Draft, form: Form, skill: str) -> Iterator[Item]:
@@ -149,6 +173,8 @@ def _split_relation(draft: Draft, form: Form, absent: Sequence[str]) -> Foil:
 
 _K = 5
 _FEWEST_ATOMS = 4
+_NOT_IN_CREPE = ("val", "partial")
+"""Splits that CREPE does not have, and that therefore have no raw retrieval."""
 
 
 class Productivity(Protocol):
@@ -159,10 +185,13 @@ class Productivity(Protocol):
     true denials too. Up to five atoms are each denied with probability 1/2; a denied atom first gets a false value, so
     that the denial is true. A foil inverts one of these atoms, or two or three if that gives too few foils. So "not" is
     equally frequent in true and in false texts.
+
+    `raw` is a caption of these in a pool of raw retrieval. A pool has captions of one number of
+    atoms, about images of one split (CREPE, appendix B.2).
     """
 
     name = "productivity"
-    kinds = ("atom", "swap", "neg", "all")
+    kinds = ("atom", "swap", "neg", "all", RAW)
     needs = (
         "captions of 4 to 12 atoms with five foils of a kind need scenes of three or more objects that differ in "
         "category"
@@ -173,7 +202,29 @@ class Productivity(Protocol):
         super().__init__(captioner)
         quota = Quota([cell for cell in cells if cell.complexity >= _FEWEST_ATOMS])
         write = partial(_of_each_kind, _denials if denials == "both" else _negations)
-        self.recipes = {"captions": Recipe(Draft.walk, write, quota, self.kinds)} if quota.cells else {}
+        kinds = tuple(kind for kind in self.kinds if kind != RAW)
+        self.recipes = {"captions": Recipe(Draft.walk, write, quota, kinds)} if quota.cells else {}
+        self._raw = RawRetrieval(captioner, self.name)
+
+    def items(self, scene: DescribedScene, stream: Stream) -> Iterator[Item]:
+        """The items of a scene with foils; their caption is kept for raw retrieval."""
+        written = list(super().items(scene, stream))
+        # A caption that denies something is the caption of `neg` and `all` only; raw retrieval asks
+        # about plain ones.
+        plain = [item.candidates[0].text for item in written if item.kind in ("atom", "swap")]
+        if plain and scene.split not in _NOT_IN_CREPE:
+            form = plain[0].form
+            n = form.n_objects + form.n_attributes + form.n_relations
+            self._raw.add(Group(scene.split, f"{scene.split}-{n}", None), RawCaption(scene, plain[0]))
+        yield from written
+
+    def pooled_items(self) -> Iterator[tuple[DescribedScene, Item]]:
+        """The items of raw retrieval."""
+        return self._raw.items()
+
+    def pools(self) -> Mapping[str, Sequence[Text]]:
+        """The captions of each pool of raw retrieval."""
+        return self._raw.pools()
 
 
 Denied = Callable[[Draft, Form], tuple[Form, list[Foil]] | None]

@@ -2,14 +2,14 @@
 only."""
 
 import statistics
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from evaluator.protocols import find_protocol
-from evaluator.protocols.crepe import RAW_METRICS
+from evaluator.protocols.crepe import OWN_METRICS, RAW_METRICS
 from evaluator.protocols.pools import MOST
 from evaluator.runs.folder import open_run
 from evaluator.runs.measure import measure
@@ -17,9 +17,19 @@ from evaluator.scoring.needs import LIMIT, collect_needs, within_limit
 from generator.base.errors import UserError
 from generator.base.files import read_json, write_json
 from generator.dataset.reader import Dataset
+from generator.dataset.records import SCENES
+from generator.describe.benchmark import describe
+from generator.describe.request import Request
+from generator.judge.lexicon import Lexicon
+from generator.judge.verify import verify_dataset
+from generator.language.truth import Facts, decide
+from generator.plan.job import Job, Prepared, prepare
+from generator.scene.scene import Scene
 from tests.evaluator.protocols.conftest import CAPTION_AND_FOIL, run_of
 from tests.evaluator.protocols.plain import tie, wins
 from tests.evaluator.synthetic import Builder, find, planted, write_run
+from tests.generator.scenes import form_of
+from tests.generator.unrendered import write_planned
 
 PROTOCOLS = ("systematicity", "productivity")
 
@@ -96,7 +106,7 @@ def test_raw_retrieval_is_its_definition(many: Path, tmp_path: Path, protocol: s
     for row, less in zip(results["rows"], narrow["rows"], strict=True):
         assert row["kind"] != "raw" or less["high"] - less["low"] < row["high"] - row["low"]
     asked = {row["split"]: row["speaks_of"] for row in results["rows"] if row["kind"] != "raw"}
-    for metric, turned in zip(RAW_METRICS, (False, True), strict=True):
+    for metric, turned in zip(OWN_METRICS, (False, True), strict=True):
         for split, n in {(fold.split, fold.n) for fold in folds}:
             members = [fold for fold in folds if (fold.split, fold.n) == (split, n)]
             means, right, ties, unscored = [], [], 0, 0
@@ -117,6 +127,116 @@ def test_raw_retrieval_is_its_definition(many: Path, tmp_path: Path, protocol: s
             assert row["speaks_of"] == asked[split]
             sd = pytest.approx(statistics.stdev(means), abs=2e-6) if len(members) > 1 else None
             assert row["sd"] == sd
+
+
+WORLDS = {
+    "bindings": Job(
+        "clevr-many",
+        ("3x3", "atoms=1x2"),
+        {"train": 60, "val": 2, "seen": 24, "partial": 2, "unseen": 24, "unseen_atoms": 24},
+        64,
+        48,
+        design="systematicity",
+        objects=(3, 6),
+    ),
+    "relations": Job(
+        "clevr-relations",
+        ("relation:pair=2x3", "atoms=1x2"),
+        {"train": 80, "val": 2, "seen": 30, "partial": 2, "unseen": 30, "unseen_atoms": 20},
+        64,
+        48,
+        design="systematicity",
+    ),
+}
+SPLITS_OF_CREPE = {"seen", "unseen", "unseen_atoms"}
+
+
+@pytest.fixture(scope="module", params=["bindings", pytest.param("relations", marks=pytest.mark.full)])
+def planned(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Prepared]:
+    """A world without rendered images, with a benchmark "all" of both protocols."""
+    root = tmp_path_factory.mktemp("crepe") / "dataset"
+    prepared = prepare(WORLDS[request.param])
+    write_planned(root, prepared)
+    # Equally familiar foils do not limit raw retrieval, which has none.
+    asked = Request(PROTOCOLS, equal_familiarity=request.param == "bindings", complexity=(4, 5))
+    describe(root, Dataset.open(root).world, prepared.holdout, "all", asked)
+    return root, prepared
+
+
+def test_who_knows_the_truth_reaches_everything_in_every_split(planned: tuple[Path, Prepared], tmp_path: Path) -> None:
+    """The captions of unseen compounds are true of many images: any of them counts as right."""
+    root, prepared = planned
+    benchmark = Dataset.open(root).benchmark("all")
+    lexicon = Lexicon.of(prepared.text)
+    facts = {
+        row["scene_id"]: Facts(Scene.from_json(row["scene"]), prepared.vocabulary)
+        for row in Dataset.open(root).world.table("scenes", SCENES).to_pylist()
+    }
+    folder = write_run(root, tmp_path / "run", lambda n: np.zeros(n))
+    (folder / "pools").mkdir()
+    for fold in (fold for protocol in PROTOCOLS for fold in find_protocol(protocol).folds(benchmark)):
+        truth = [
+            [decide(form_of(benchmark.text_of[text], lexicon), facts[image]) for text in fold.texts]
+            for image in fold.images
+        ]
+        assert all(value is not None for row in truth for value in row)
+        assert fold.truth is not None
+        assert {(int(i), int(t)) for i, t in fold.truth} == {
+            *zip(*map(np.ndarray.tolist, np.nonzero(truth)), strict=True)
+        }
+        np.save(folder / "pools" / f"{fold.name}.npy", np.array(truth, dtype=np.float32))
+    write_json(folder / "run.json", read_json(folder / "run.json") | {"raw_retrieval": list(PROTOCOLS)})
+    rows = [row for row in measure(folder)["rows"] if row["kind"] == "raw"]
+    of_metric = {metric: [row for row in rows if row["metric"] == metric] for metric in (*RAW_METRICS, *OWN_METRICS)}
+    for metric in RAW_METRICS:
+        asked = [row for row in of_metric[metric] if row["protocol"] == "systematicity"]
+        assert {row["split"] for row in asked} == SPLITS_OF_CREPE
+        assert {row["value"] for row in of_metric[metric]} == {1.0}
+        assert all(row["unscored"] == 0 and row["chance"] > 1 / row["items"] - 1e-6 for row in of_metric[metric])
+    # The paper's rule counts other true captions as mistakes.
+    assert min(row["value"] for metric in OWN_METRICS for row in of_metric[metric]) < 0.9
+
+
+def test_pools_of_all_splits_have_the_same_composition(planned: tuple[Path, Prepared]) -> None:
+    root, _ = planned
+    benchmark = Dataset.open(root).benchmark("all")
+    counts_of = {
+        row["text_id"]: (row["n_objects"], row["n_attributes"], row["n_relations"])
+        for row in benchmark.texts.to_pylist()
+    }
+    by_skill = defaultdict(set)
+    for fold in find_protocol("systematicity").folds(benchmark):
+        composition = Counter(counts_of[text] for text in fold.texts)
+        by_skill[fold.skill].add(tuple(sorted(composition.items())))
+    assert by_skill
+    assert all(len(compositions) == 1 for compositions in by_skill.values())
+    (certificate,) = verify_dataset(root, "all").values()
+    assert {each["fault"] for each in certificate["findings"]} <= {"declared leak"}
+
+
+def test_any_true_candidate_counts_and_chance_is_the_share_of_true_ones(tmp_path: Path) -> None:
+    """Three images and their captions; the first caption is true of the second image too."""
+    builder, pool = Builder(0, 3), "raw-systematicity-attribute-seen-0"
+    for i in range(3):
+        builder.add("systematicity", "raw", [("c", True, None)], "attribute")
+        builder.items[i] |= {"split": "seen", "pool_id": pool}
+        builder.candidates[i]["scene_id"] = f"s{i:04d}"
+    own = [row["text_id"] for row in builder.candidates]
+    builder.candidates.append({**builder.candidates[1], "text_id": own[0], "slot": "r"})
+    builder.pools = [{"pool_id": pool, "text_id": text} for text in own]
+    dataset = builder.write(tmp_path / "dataset")
+    (fold,) = find_protocol("systematicity").folds(Dataset.open(dataset).benchmark("all"))
+    folder = write_run(dataset, tmp_path / "run", lambda n: np.zeros(n))
+    (folder / "pools").mkdir()
+    matrix = np.eye(3, dtype=np.float32)
+    matrix[fold.images.index("s0001"), fold.texts.index(own[0])] = 2.0
+    np.save(folder / "pools" / f"{fold.name}.npy", matrix)
+    write_json(folder / "run.json", read_json(folder / "run.json") | {"raw_retrieval": ["systematicity"]})
+    rows = {row["metric"]: row for row in measure(folder)["rows"] if row["kind"] == "raw"}
+    assert [rows[metric]["value"] for metric in RAW_METRICS] == [1.0, 1.0]
+    assert [rows[metric]["value"] for metric in OWN_METRICS] == pytest.approx([2 / 3, 2 / 3], abs=1e-6)
+    assert [rows[metric]["chance"] for metric in RAW_METRICS] == pytest.approx([4 / 9, 4 / 9], abs=1e-6)
+    assert [rows[metric]["chance"] for metric in OWN_METRICS] == pytest.approx([1 / 3, 1 / 3], abs=1e-6)
 
 
 def test_sides_of_a_fold_must_have_one_width(many: Path, tmp_path: Path) -> None:
@@ -143,7 +263,7 @@ def test_images_are_ranked_by_the_channel_for_that(many: Path, tmp_path: Path) -
     for image_channel, expected in (("itc", 0.0), (None, 1.0)):
         write_json(folder / "run.json", record | {"channel": "cosine", "image_channel": image_channel})
         results = measure(folder)
-        for metric, value in zip(RAW_METRICS, (1.0, expected), strict=True):
+        for metric, value in zip(OWN_METRICS, (1.0, expected), strict=True):
             assert {row["value"] for row in results["rows"] if row["metric"] == metric} == {value}
 
 

@@ -47,6 +47,7 @@ def benchmark(tmp_path: Path) -> Benchmark:
         "c": ("systematicity", "atom", "unseen", ["red cone"], ["red cube", "blue cone"]),
         "d": ("systematicity", "atom", "unseen", ["red cone"], ["an object"]),
         "e": ("systematicity", "raw", "seen", ["right"], []),
+        "f": ("productivity", "atom", "seen", ["right"], ["left"]),
     }
     with WorldWriter(tmp_path, {"family": "none", "width": 8, "height": 8, "scenes": {}, "seed": 0}) as writer:
         writer.finish("")
@@ -69,7 +70,7 @@ def benchmark(tmp_path: Path) -> Benchmark:
 
 
 def test_questions_are_counted_by_kind_and_split(benchmark: Benchmark) -> None:
-    atom, raw = count_benchmark(benchmark, VOCABULARY)["questions"]
+    _, atom, raw = count_benchmark(benchmark, VOCABULARY)["questions"]
     labels = {"protocol": "systematicity", "kind": "atom", "split": "unseen"}
     assert atom == {**labels, "items": 2, "captions": 2, "false_texts": 3, "set_size": None}
     assert (raw["kind"], raw["items"], raw["false_texts"], raw["set_size"]) == ("raw", 1, 0, 1)
@@ -77,15 +78,24 @@ def test_questions_are_counted_by_kind_and_split(benchmark: Benchmark) -> None:
 
 def test_names_are_counted_in_captions_and_compared_with_training(benchmark: Benchmark) -> None:
     counts = count_benchmark(benchmark, VOCABULARY)
-    names = {row.pop("split"): tuple(row.values()) for row in counts["names"]}
+    names = {(row.pop("protocol"), row.pop("split")): tuple(row.values()) for row in counts["names"]}
     assert names == {
-        "seen": (1, 3, 1, 1, 0),  # the converse of a training relation: a word that training lacks, the same compound
-        "train": (3, 6, 0, 4, 0),
-        "unseen": (2, 2, 0, 1, 1),
+        ("train", "train"): (3, 6, 0, 4, 0),
+        # the converse of a training relation: a word that training lacks, the same compound
+        ("productivity", "seen"): (1, 3, 1, 1, 0),
+        ("systematicity", "unseen"): (2, 2, 0, 1, 1),
     }
-    frequency = {row["atom"]: row["captions"] for row in counts["atoms"]}
-    assert frequency["color red"] == {"seen": 0, "train": 1, "unseen": 2}
+    frequency = {row["atom"]: row["captions"] for row in counts["atoms"] if row["protocol"] == "systematicity"}
+    assert frequency["color red"] == {"train": 1, "unseen": 2}
     assert "color green" not in frequency  # only a false text names it
+
+
+def test_captions_of_raw_retrieval_and_of_other_protocols_name_nothing_in_the_hard_negative_set(
+    benchmark: Benchmark,
+) -> None:
+    """CREPE, table 7, counts the systematicity hard negative set; its raw captions are many more."""
+    counts = count_benchmark(benchmark, VOCABULARY)
+    assert ("systematicity", "seen") not in {(row["protocol"], row["split"]) for row in counts["names"]}
 
 
 def test_questions_are_counted_by_any_labels(benchmark: Benchmark) -> None:

@@ -61,6 +61,10 @@ def samples(
                 for item in protocol.items(shown, stream):
                     assert item.kind in protocol.kinds
                     yield Sample(scene, shown, item)
+    by_id = {f"{number:06d}": scene for number, scene in scenes(n, seed, least, most)}
+    for protocol in protocols:
+        for shown, item in protocol.pooled_items():
+            yield Sample(by_id[shown.scene_id], shown, item)
 
 
 def asked(protocol: Protocol, *scenes: int, **more: Any) -> Iterator[tuple[DescribedScene, Item]]:

@@ -99,7 +99,7 @@ def test_every_kind_of_negative_is_documented(sampled: list[Sample]) -> None:
     [
         ("binary", {kind: {1} for kind in Binary.kinds}),
         ("gzsl", {"two-object": {4}, "relational": {4}}),
-        ("productivity", {"atom": {5}, "swap": {5}, "neg": {5}, "all": {15}}),
+        ("productivity", {"raw": {0}, "atom": {5}, "swap": {5}, "neg": {5}, "all": {15}}),
         ("skill", {"targeted": {4}}),
         ("systematicity", {"raw": {0}, "atom": {4}, "comp": {6}, "both": {10}}),
     ],
@@ -236,6 +236,8 @@ def test_templates_are_the_requested_one_or_drawn_from_those_that_fit() -> None:
 def test_foils_are_as_familiar_as_their_captions() -> None:
     checked: Counter[str] = Counter()
     for _, _, item in samples(every_protocol(), 120, 5):
+        if item.kind == "raw":  # a caption is compared with the captions of other images, of any length
+            continue
         if item.protocol == "train":
             for candidate in item.candidates:
                 assert candidate.truth or count_held_out(candidate.text.form, HOLDOUT) == 0

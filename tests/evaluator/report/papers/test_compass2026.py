@@ -4,6 +4,8 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from evaluator.report.papers.given import Given, read_given
 from evaluator.report.papers.paper import find_paper, make_paper
 from evaluator.report.writers import csv_rows
@@ -50,13 +52,40 @@ def test_a_partition_without_a_fit_has_no_load(given: Given) -> None:
     assert cell(table, ["OA, seen"], "β objects", "object").reason == "no load is fitted on this split"
 
 
+KIND_OF = {"skill": "targeted", "integration": "composed"}
+
+
 def test_effect_sizes_are_those_of_the_file_of_an_audit(tmp_path: Path) -> None:
     effects = {("skill", "OA", "object"): 0.062, ("skill", "OR", "relation"): 0.267, ("integration", "OA", None): 0.152}
     levels = [
-        {"protocol": protocol, "level": level, "skill": skill, "perplexity": {"r": r, "size": "small", "pairs": 1200}}
+        {
+            "protocol": protocol,
+            "kind": KIND_OF[protocol],
+            "level": level,
+            "skill": skill,
+            "perplexity": {"r": r, "size": "small", "pairs": 1200},
+        }
         for (protocol, level, skill), r in effects.items()
     ]
-    about = {"benchmark": "compass2026", "language_model": {"name": "gpt2"}, "kinds": []}
+    tested = {
+        ("skill", "object", None, "c"): 0.50,
+        ("integration", None, "object", "c"): 0.49,
+        ("integration", None, "attribute", "c"): 0.597,
+        ("integration", None, "attribute", "d"): 0.7,
+        ("skill", "relation", None, "c"): None,
+    }
+    kinds = [
+        {
+            "protocol": protocol,
+            "kind": KIND_OF[protocol],
+            "skill": skill,
+            "negatives": negatives,
+            "role": role,
+            "blind": {"value": value, "low": value and value - 0.03, "high": value and value + 0.03},
+        }
+        for (protocol, skill, negatives, role), value in tested.items()
+    ]
+    about = {"benchmark": "compass2026", "language_model": {"name": "gpt2"}, "kinds": kinds}
     (tmp_path / "texts.json").write_text(json.dumps({**about, "levels": levels}))
     tables = tables_of("compass2026", read_given([str(tmp_path / "texts.json")]))
     assert cell(tables["4"], ["OA, object", "compass2026"], "r").text == "0.062"
@@ -65,7 +94,13 @@ def test_effect_sizes_are_those_of_the_file_of_an_audit(tmp_path: Path) -> None:
     assert cell(tables["5"], ["OA", "compass2026"], "Interpretation").text == "small"
     assert {each["text"] for each in csv_rows(tables["5"]) if each["column"] == "Interpretation"} == {"small", None}
     assert "shows" in make_paper(find_paper("crepe2023"), read_given([str(tmp_path / "texts.json")])).not_made[-1]
-    assert tables["5"].notes == ["compass2026: compass2026, perplexity of gpt2."]
+    assert tables["5"].notes[0] == "compass2026: compass2026, perplexity of gpt2."
+    assert "Blind accuracy" in tables["5"].notes[1]
+    blind = cell(tables["5"], ["OA", "compass2026"], "Blind accuracy")
+    assert blind.text.startswith("59.7")
+    assert (blind.numbers["low"], blind.numbers["high"]) == pytest.approx((0.567, 0.627))
+    assert cell(tables["4"], ["OA, object", "compass2026"], "Blind accuracy").text.startswith("50.0")
+    assert cell(tables["4"], ["OR, relation", "compass2026"], "Blind accuracy").reason
 
 
 def test_captions_are_counted_by_level_and_skill(given: Given) -> None:

@@ -39,12 +39,30 @@ def test_raw_retrieval_has_a_line_for_each_direction() -> None:
         for j, way in enumerate(("image to text", "text to image"))
     ]
     rows += [{"protocol": "productivity", "metric": "raw R@1, image to text", "n": n, "value": n / 100} for n in (4, 5)]
-    run = made_run(rows=tuple({**row, "kind": "raw", "sd": 0.01} for row in rows))
+    run = made_run(rows=tuple({"split": "seen", **row, "kind": "raw", "sd": 0.01} for row in rows))
     tables = tables_of("crepe2023", Given([Label(("m",), pool_runs([run]))]))
     for i, head in enumerate(("SC", "UC", "UA")):
         for j, way in enumerate(("Image-to-text", "Text-to-image")):
             assert cell(tables["11"], [way, "m"], head).numbers["value"] == 0.1 * i + 0.01 * j
     assert cell(tables["12"], ["Image-to-text", "m"], "n = 5").numbers["value"] == 0.05
+
+
+@pytest.mark.parametrize("splits", [("test",), ("seen", "unseen")])
+def test_raw_retrieval_by_number_of_atoms_shows_every_split(splits: tuple[str, ...]) -> None:
+    """A world without a holdout has one split, and it is not named `seen`."""
+    metrics = ("raw R@1, image to text", "raw R@1, image to its own text")
+    rows = tuple(
+        {"protocol": "productivity", "kind": "raw", "metric": metric, "n": n, "split": split, "value": (n + i) / 100}
+        for split in splits
+        for n in (4, 12)
+        for i, metric in enumerate(metrics)
+    )
+    table = tables_of("crepe2023", Given([Label(("m",), pool_runs([made_run(rows=rows)]))]))["12"]
+    assert [column.head for column in table.columns] == ["n = 4", "n = 12"]
+    for split in splits:
+        named = f", {split}" if len(splits) > 1 else ""
+        assert cell(table, [f"Image-to-text{named}", "m"], "n = 12").numbers["value"] == 0.12
+        assert cell(table, [f"Image-to-text, own caption{named}", "m"], "n = 12").numbers["value"] == 0.13
 
 
 def test_retrieval_sets_are_as_large_as_the_questions(given: Given) -> None:
