@@ -30,6 +30,7 @@ from generator.describe.benchmark import describe as describe_scenes
 from generator.describe.request import Request, check_exposed, check_request, read_text_preset
 from generator.describe.statistics import parse_statistics
 from generator.holdout.holdout import Holdout
+from generator.holdout.possible import balance_note
 from generator.holdout.presets import read_preset
 from generator.holdout.request import design_of, parse_seeds
 from generator.language.complexity import parse_complexity, parse_counts
@@ -333,6 +334,8 @@ def log_held_out(planned: StoredPlan) -> None:
     holdouts = [Holdout.from_dict(saved) for saved in planned.request["holdouts"]]
     for holdout in holdouts:
         logger.info(f"Held out: {design_of(holdout).summary(holdout)}.")
+        if note := balance_note(holdout):
+            logger.info(f"Note: {note}")
     sizes = planned_sizes(planned, holdouts, parse_vocabulary(planned.request["vocabulary"], "vocabulary.toml"))
     alone = sum(holdout.block_seed == holdouts[0].block_seed for holdout in holdouts)
     for line in dict.fromkeys(sentence(size) for size in sizes[:alone] if size.scenes):

@@ -61,8 +61,8 @@ def new(out: Path, extends: str, as_json: bool) -> None:
     add."""
     from generator.vocabulary.starter import write_starter
 
-    path = write_starter(out, extends)
-    say(f"Next: gen vocab check {path}, gen vocab show {path}, gen render --family {path} --holdout 3x3")
+    path, holdout = write_starter(out, extends)
+    say(f"Next: gen vocab check {path}, gen vocab show {path}, gen render --family {path} --holdout {holdout}")
     result({"family": str(path)}, as_json, str(path))
 
 

@@ -1,5 +1,6 @@
 """Checks and plans a job: the request for a world, as given to `gen plan` or `gen render`."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -13,6 +14,7 @@ from generator.base.errors import UserError
 from generator.holdout.designs.base import GRID
 from generator.holdout.holdout import Holdout
 from generator.holdout.request import HoldoutRequest, WorldPart, design_of, kind_asked
+from generator.holdout.syntax import short_name
 from generator.placement.scenes import place_scene
 from generator.plan.minimal_pairs import with_twins
 from generator.plan.plan import plan_parts
@@ -154,13 +156,14 @@ def _world_name(prepared: Prepared) -> str:
     if asked[0].endswith(".json"):
         asked = prepared.holdout.asked
     usual = f"{read_vocabulary(job.family).tested}:{vocabulary.category}="
-    held_out = "+".join(spec.removeprefix(usual) for spec in asked)
+    words = [re.sub(r"[^A-Za-z0-9_]+", "-", spec.removeprefix(usual)).strip("-") for spec in asked]
+    held_out = "+".join(words)
     parts = [
         vocabulary.name,
         job.assets,
         *dict.fromkeys(job.environments),
         None if job.objects == (2, 2) else f"n{_span(range(job.objects[0], job.objects[1] + 1))}",
-        design.prefix + held_out.replace(":", "-").replace("=", "-").replace("..", "-"),
+        design.prefix + short_name(held_out),
         f"b{_span(prepared.block_seeds)}",
     ]
     return "-".join(part for part in parts if part)

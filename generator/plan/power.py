@@ -13,7 +13,8 @@ from math import sqrt
 from scipy.special import expit, logit, ndtri, stdtrit
 
 from generator.holdout.holdout import Holdout
-from generator.holdout.membership import ALL, Arrangement, Rule, cluster_of
+from generator.holdout.membership import ALL, ASYMMETRIC, Arrangement, Rule, cluster_of
+from generator.holdout.possible import splits_that_stay_empty
 from generator.holdout.request import WorldPart, design_of
 from generator.plan.minimal_pairs import with_twins
 from generator.plan.plan import plan_parts
@@ -80,7 +81,12 @@ class Expected:
 
 
 def told_split(rule: Rule) -> str:
-    """The split whose accuracy is the main result: `unseen`, or the last split of class lists."""
+    """The split whose accuracy is the main result: `unseen`, or the last split of class lists.
+
+    Where no scene can be `unseen`, it is `asymmetric_unseen`, which shows what is held out.
+    """
+    if "unseen" in splits_that_stay_empty(rule.holdout) and rule.holdout.asymmetric:
+        return ASYMMETRIC[1]
     return "unseen" if "unseen" in rule.splits else rule.splits[-1]
 
 

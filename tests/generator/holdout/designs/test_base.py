@@ -1,3 +1,5 @@
+from itertools import product
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -5,7 +7,8 @@ from generator.holdout.designs.base import DEFAULT_COUNTS, parse_scenes
 from generator.holdout.holdout import Holdout
 from generator.holdout.request import design_of
 
-BLOCK = Holdout("color", "shape", ("red",), ("cube", "cone"), 3, (("red", "cube"), ("red", "cone")), asked=("2x3",))
+VALUES, OBJECTS = ("red", "blue"), ("cube", "cone")
+BLOCK = Holdout("color", "shape", VALUES, OBJECTS, 3, tuple(product(VALUES, OBJECTS)), asked=("2x3",))
 RELATED = Holdout("color", "shape", triples=(("cube", "left", "cone"), ("cone", "right", "cube")), opposites=False)
 
 
@@ -24,7 +27,7 @@ def test_a_number_is_shared_out_wholly(n: int) -> None:
 
 def test_a_holdout_is_told_in_a_line() -> None:
     design = design_of(BLOCK)
-    assert design.summary(BLOCK) == "color red with shape cube, cone"
+    assert design.summary(BLOCK) == "color red, blue with shape cube, cone"
     assert design.summary(RELATED) == "2 relation triples (cube left cone, cone right cube)"
     assert design.benchmark_name(BLOCK) == "color-shape-2x3-b3"
 
