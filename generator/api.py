@@ -10,7 +10,7 @@ commands print are logged under the name `generator` at level INFO.
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -39,7 +39,7 @@ from generator.plan.power import planned_sizes, sentence
 from generator.plan.store import StoredPlan, is_planned
 from generator.render.farm import Farm, default_workers
 from generator.render.rerender import Changes, default_folder, prepare_rerender, rerender
-from generator.render.run import Rendering, Work, check_space, duration, render_work, work_of
+from generator.render.run import Rendering, Work, check_space, duration, render_work, seconds_a_scene, work_of
 from generator.render.settings import DEVICES, check_device, find_device, find_gpus
 from generator.render.shards import ShardScenes, parse_shard
 from generator.vocabulary.schema import parse_vocabulary
@@ -191,6 +191,7 @@ def render_on_slurm(
     tar_bytes = parse_size(shards) if shards else None
     rendering = Rendering(quality, parse_outputs(outputs), device, None, tar_bytes).request
     slurm = slurm_of(workers, int(device != "cpu"), partition, account, time, memory)
+    slurm.check()
     stored, root = _planned(planned, out, rendering, content, exposed_negatives)
     work = work_of(stored, rendering)
     _log_work(work, root, device, Farm(jobs * workers), stored.counts())
@@ -200,6 +201,59 @@ def render_on_slurm(
     array.finish(progress)
     write_first_benchmarks(root, exposed_negatives, progress)
     return _finished(root, out)
+
+
+@dataclass(frozen=True)
+class SlurmScript:
+    """What `gen render --farm slurm` would submit."""
+
+    script: str
+    """The script that sbatch would get."""
+    cost: str
+    """The number of images, and the estimated time of a job and of all jobs, in a sentence."""
+
+
+def slurm_script(
+    planned: str | Path | None = None,
+    *,
+    out: str | Path | None = None,
+    quality: str = "standard",
+    device: str = "cpu",
+    outputs: str | None = None,
+    workers: int = 8,
+    jobs: int = 8,
+    partition: str | None = None,
+    account: str | None = None,
+    time: str | None = None,
+    memory: str | None = None,
+    **content: Any,
+) -> SlurmScript:
+    """Return what `render_on_slurm` would submit with these arguments. Needs no Slurm and writes nothing.
+
+    Raises UserError for impossible arguments, and for a world that cannot be planned.
+    """
+    with extras_named():
+        from generator.base.slurm import slurm_of
+    check_device(device)
+    rendering = Rendering(quality, parse_outputs(outputs), device).request
+    slurm = slurm_of(workers, int(device != "cpu"), partition, account, time, memory)
+    if planned is not None:
+        stored = StoredPlan(Path(planned))
+        scenes, request, name = len(stored), stored.request, str(planned)
+    else:
+        prepared, name = prepare_world(**content)
+        scenes, request = len(prepared.planned), prepared.request
+    root = Path(out or name).resolve()
+    n_jobs = min(jobs, scenes)
+    core_seconds = scenes * seconds_a_scene({**request, **rendering})
+    cost = (
+        f"{scenes:,} images on {n_jobs} job{'s' * (n_jobs > 1)} of {workers} core{'s' * (workers > 1)}: about "
+        f"{duration(core_seconds / n_jobs / workers)} each, {duration(core_seconds)} of one core in all, if nodes are "
+        f"idle and like ours; a job may take {duration(60 * slurm.minutes)} before it is requeued."
+    )
+    if device != "cpu":
+        cost = f"{scenes:,} images on {n_jobs} jobs with a GPU each; {device} has not been timed."
+    return SlurmScript(slurm.script(root.with_name(f"{root.name}.shards") / "logs", n_jobs), cost)
 
 
 def render_again(
@@ -381,7 +435,7 @@ def _log_work(work: Work, root: Path, device: str, farm: Farm, planned_for: Mapp
     least, most = work.request["objects"]
     each = "" if least == most == 2 else f", {least if least == most else f'{least}..{most}'} objects each"
     workers = f"with {farm.workers} worker{'s' * (farm.workers > 1)}"
-    seconds = f"about {duration(work.seconds(farm.workers))} {workers}"
+    seconds = f"about {duration(work.seconds(farm.workers))} {workers} on an idle machine"
     time = seconds if device == "cpu" else f"on {device}, which has not been timed, {workers}"
     logger.info(
         f"{len(work.scenes):,} images of {work.request['width']}x{work.request['height']} "

@@ -46,8 +46,8 @@ _CONTENT_OPTIONS = (
     click.option("--objects", default="2", help="Objects per scene: a number, or a range such as 3..10."),
     click.option(
         "--scenes",
-        help="Number of scenes: in all, by split as train=2000,seen=300,..., or grid for every arrangement of two "
-        "objects once.  "
+        help="Number of scenes: in all, by split as train=2000,seen=300,... (fewer of these means fewer of the "
+        "others too), or grid for every arrangement of two objects once.  "
         "[default: train=2000, val=100, seen, partial, unseen=300; 1000 if nothing is held out]",
     ),
     click.option(

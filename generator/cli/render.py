@@ -1,11 +1,12 @@
 """The commands `gen render` and `gen merge`."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from generator.base.commands import Bar, Command, DatasetFolder, result, say, slurm_options
+from generator.base.commands import DRY_RUN, Bar, Command, DatasetFolder, result, say, slurm_options
 from generator.base.errors import UserError
 from generator.base.store import settle, shown
 from generator.cli.options import EXPOSED, FOLDER, JSON, given, given_values
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 _WITH_FROM = frozenset(
     {"source", "resolution", "quality", "device", "outputs", "workers", "farm", "address", "shards", "out", "as_json"}
 )
-_OF_SLURM = frozenset({"jobs", "partition", "account", "time", "memory", "wait"})
+_OF_SLURM = frozenset({"jobs", "partition", "account", "time", "memory", "wait", "dry_run"})
+_OF_WRITING = frozenset({"shards", "wait"})
+"""Options that neither a script nor its cost depends on."""
 
 
 @click.command(
@@ -74,6 +77,7 @@ _OF_SLURM = frozenset({"jobs", "partition", "account", "time", "memory", "wait"}
     help="Slurm: number of jobs, each with --workers cores.  [default: 8 jobs of 8 cores]",
 )
 @slurm_options
+@DRY_RUN
 @click.option(
     "--wait/--no-wait", default=True, help="Slurm: whether to wait for the jobs, or to end once they are submitted."
 )
@@ -105,7 +109,9 @@ def render(
     asked = given_values(context, options)
     farm, dataset = options["farm"], None
     if farm != "slurm" and (of_slurm := _OF_SLURM & given(context).keys()):
-        raise UserError(f"--{min(of_slurm)} is about jobs of Slurm; add --farm slurm, or leave it out.")
+        raise UserError(
+            f"--{min(of_slurm).replace('_', '-')} is about jobs of Slurm; add --farm slurm, or leave it out."
+        )
     if source is not None:
         for name, option in given(context).items():
             if name not in _WITH_FROM:
@@ -120,6 +126,12 @@ def render(
         if extra := {"shard", "address"} & asked.keys():
             raise UserError(f"--farm slurm makes the shards itself, without --{min(extra)}; leave it out.")
         del asked["farm"]
+        if asked.pop("dry_run", False):
+            wanted = {name: value for name, value in asked.items() if name not in _OF_WRITING}
+            scripts = api.slurm_script(planned, **wanted)
+            say(scripts.cost)
+            result(asdict(scripts), as_json, scripts.script)
+            return
         dataset = api.render_on_slurm(planned, exposed_negatives=exposed_negatives, progress=Bar(), **asked)
         if dataset is None:
             say("Run the same command again, with --wait, to follow the jobs and to merge their scenes.")

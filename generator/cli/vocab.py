@@ -18,7 +18,10 @@ def vocab() -> None:
 @click.argument("family")
 @JSON
 def check(family: str, as_json: bool) -> None:
-    """Check FAMILY, a name or the path of a TOML file, and list all its mistakes at once.
+    """Check FAMILY, a name or the path of a TOML file, and list its mistakes.
+
+    Mistakes inside tables are listed together. Those across tables, such as a word with two meanings, appear once each
+    table is right, so check again after mending.
 
     Also warns of wrong English plurals and articles, of colours closer than a CIEDE2000 of 10, of objects whose masks
     overlap by more than 95%, and of textures that are hardly visible on an object (it renders them). Notes say which

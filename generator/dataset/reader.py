@@ -386,7 +386,7 @@ def found_certificate(benchmark: Benchmark, world: Images) -> str:
     if not known or not isinstance(faults, dict) or bool(faults) != (status == "failed"):
         return "not verified: the certificate in the folder has no known status and level, or contradicts its faults"
     named = f" ({visible(', '.join(map(str, faults)))})" if faults else ""
-    return f"{status}{named}: {_CHECKED[Level(level)]} (by the certificate in the folder)"
+    return f"{status}{named}: {_CHECKED[Level(str(level))]} (by the certificate in the folder)"
 
 
 def covers(certificate: Mapping[str, Any], benchmark: Benchmark, world: Images) -> bool:

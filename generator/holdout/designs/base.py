@@ -135,8 +135,13 @@ class Design(ABC):
 
 
 def parse_scenes(spec: str | None, defaults: Mapping[str, int] = DEFAULT_COUNTS) -> dict[str, int]:
-    """Number of scenes of each split from `N` (divided in proportion to the defaults) or `train=2000,seen=300` (other
-    splits keep their default).
+    """Number of scenes of each split from `N` (divided in proportion to the defaults) or `train=2000,seen=300`.
+
+    Splits that are not named keep their default, or less: if fewer scenes of the named splits are wanted than by
+    default, the others shrink by the same factor.
+
+    >>> parse_scenes("train=100")
+    {'train': 100, 'val': 5, 'seen': 15, 'partial': 15, 'unseen': 15}
 
     Raises UserError for any other text, and for a split without scenes.
     """
@@ -157,7 +162,10 @@ def parse_scenes(spec: str | None, defaults: Mapping[str, int] = DEFAULT_COUNTS)
             )
         if len(asked) < len(pairs):
             raise UserError(f"--scenes {spec} names a split twice; give each split one number.")
-        counts = {**defaults, **{name: number for name, number in asked.items() if number is not None}}
+        named = {name: number for name, number in asked.items() if number is not None}
+        named_by_default = sum(defaults[name] for name in named)
+        smaller = min(1, sum(named.values()) / named_by_default)
+        counts = {split: max(1, round(n * smaller)) for split, n in defaults.items()} | named
     check_total(sum(counts.values()), spec)
     if short := [split for split, n in counts.items() if n == 0]:
         enough = f": take {-(-total // min(defaults.values())):,} or more" if whole is not None else ""

@@ -14,7 +14,9 @@ RELATED = Holdout("color", "shape", triples=(("cube", "left", "cone"), ("cone", 
 
 def test_numbers_of_scenes_are_read() -> None:
     assert parse_scenes("3000") == parse_scenes(None) == DEFAULT_COUNTS
-    assert parse_scenes("train=5,seen=6") == {**DEFAULT_COUNTS, "train": 5, "seen": 6}
+    assert parse_scenes("unseen=900") == {**DEFAULT_COUNTS, "unseen": 900}
+    assert parse_scenes("train=1000,seen=150") == {"train": 1000, "val": 50, "seen": 150, "partial": 150, "unseen": 150}
+    assert parse_scenes("train=5,seen=6") == {"train": 5, "val": 1, "seen": 6, "partial": 1, "unseen": 1}
 
 
 @given(st.integers(30, 10**6))
