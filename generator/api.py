@@ -31,10 +31,9 @@ from generator.describe.request import Request, check_exposed, check_request, re
 from generator.describe.statistics import parse_statistics
 from generator.holdout.holdout import Holdout
 from generator.holdout.possible import balance_note
-from generator.holdout.presets import read_preset
-from generator.holdout.request import design_of, parse_seeds
+from generator.holdout.request import design_of
 from generator.language.complexity import parse_complexity, parse_counts
-from generator.plan.job import Job, Prepared, folder_name, parse_objects, parse_resolution, plan_world, prepare
+from generator.plan.job import parse_resolution, plan_world, prepare_world
 from generator.plan.power import planned_sizes, sentence
 from generator.plan.store import StoredPlan, is_planned
 from generator.render.farm import Farm, default_workers
@@ -57,65 +56,6 @@ def plan(out: str | Path | None = None, **content: Any) -> StoredPlan:
     """
     prepared, name = prepare_world(**content)
     return plan_world(prepared, Path(out or name))
-
-
-def prepare_world(
-    *,
-    preset: str | None = None,
-    design: str | None = None,
-    holdout: str | Sequence[str] | None = None,
-    family: str | None = None,
-    assets: str | None = None,
-    environments: Sequence[str] = (),
-    objects: str | int | None = None,
-    scenes: str | int | None = None,
-    resolution: str = "320x240",
-    pairs: bool = False,
-    seed: int = 0,
-    block_seed: str | int | None = None,
-    opposites: bool | None = None,
-) -> tuple[Prepared, str]:
-    """Check the options of a world to plan; write nothing. Returns the checked job and a name for its folder.
-
-    The arguments are the options of `gen plan` and mean the same: `holdout` is "3x3", "relation:pair=2x3", several of
-    these, or a holdout.json; `objects` is 2 or "3..10"; `scenes` a number, "train=2000,seen=300" or "grid";
-    `block_seed` 0 or "0..2". None is the default of the preset or the design. Raises UserError for impossible options,
-    and for options that the preset itself sets.
-    """
-    if preset is not None:
-        settled = {
-            "design": design,
-            "holdout": holdout,
-            "block-seed": block_seed,
-            "objects": objects,
-            "opposites": opposites,
-        }
-        for option, value in settled.items():
-            if value is not None:
-                raise UserError(
-                    f"--preset {preset} sets --{option} itself (scenes/presets/{preset}.toml); leave one of the two "
-                    f"out."
-                )
-        stated = read_preset(preset)
-        design, holdout, block_seed = stated.design, stated.holdout, stated.block_seed
-        family = stated.family if family is None else family
-        scenes, environments = scenes or stated.scenes, environments or stated.environments
-    job = Job(
-        "clevr" if family is None else family,
-        (holdout,) if isinstance(holdout, str) else tuple(holdout or ()),
-        None if scenes is None else str(scenes),
-        *parse_resolution(resolution),
-        seed,
-        parse_seeds(str(block_seed or 0)),
-        parse_objects(str(objects or 2)),
-        pairs,
-        design or "bindsplit",
-        opposites is not False,
-        assets,
-        tuple(environments),
-    )
-    prepared = prepare(job)
-    return prepared, folder_name(prepared, preset)
 
 
 def render(

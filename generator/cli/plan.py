@@ -101,13 +101,16 @@ def plan(context: click.Context, out: Path | None, power: bool, as_json: bool, *
 
     `gen render DIR` renders the planned folder, on this machine or on another.
     """
-    from generator.api import log_held_out, prepare_world
-    from generator.plan.job import plan_world
-    from generator.plan.power import sizes_to_plan
+    from generator.plan.job import plan_world, prepare_world
 
-    prepared, name = prepare_world(**given_values(context, content))
     if power:
         check_power(context, "out")
+    prepared, name = prepare_world(**given_values(context, content))
+    # Only now, since these load SciPy and more, and wrong options are refused without them.
+    from generator.api import log_held_out
+    from generator.plan.power import sizes_to_plan
+
+    if power:
         told = of_first_seed(prepared.holdouts)
         job = prepared.job
         sizes = sizes_to_plan(told, prepared.parts, prepared.vocabulary, job.seed, job.objects, job.pairs)

@@ -1,6 +1,7 @@
 """The commands `gen render` and `gen merge`."""
 
 from dataclasses import asdict
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -104,6 +105,8 @@ def render(
     Renders the scenes of PLANNED, a folder made by `gen plan`. Without PLANNED, first plans a world from the options.
     If the command is stopped, run it again to continue.
     """
+    if planned is None and source is None:
+        check_content(context)
     from generator import api
 
     asked = given_values(context, options)
@@ -144,6 +147,14 @@ def render(
         result({"dataset": name, "shard": shard}, as_json, name)
     else:
         print_made(dataset, as_json)
+
+
+def check_content(context: click.Context) -> None:
+    """Check the options of a world to plan before anything heavy is loaded. Raises UserError as prepare_world does."""
+    from generator.plan.job import prepare_world
+
+    names = signature(prepare_world).parameters
+    prepare_world(**{name: value for name, value in given_values(context, context.params).items() if name in names})
 
 
 def print_made(dataset: "Dataset", as_json: bool) -> None:

@@ -31,6 +31,7 @@ def check(family: str, as_json: bool) -> None:
     """
     from generator.inspection.family_check import check_family
 
+    say(f"Checking {family}: its words, colours and masks first, then a few small renders, for some seconds.")
     found = check_family(family)
     for each in found:
         say(f"{each.level}: {each.message}")

@@ -22,7 +22,6 @@ from generator.holdout.syntax import (
     parse_part,
     plannable_relations,
 )
-from generator.scene.layouts import can_hold
 from generator.vocabulary.schema import Vocabulary
 
 
@@ -200,6 +199,8 @@ def _with_triples(holdout: Holdout, parts: Sequence[HoldoutPart], vocabulary: Vo
 
 
 def _name_triples(named: Sequence[NamedTriple], vocabulary: Vocabulary) -> list[Triple]:
+    from generator.scene.layouts import can_hold  # here, since it loads NetworkX
+
     for part in named:
         subject, relation, thing = part.triple
         if not can_hold(vocabulary.relations[relation], subject, thing, vocabulary):
@@ -211,6 +212,8 @@ def _name_triples(named: Sequence[NamedTriple], vocabulary: Vocabulary) -> list[
 
 
 def _draw_triples(holdout: Holdout, part: DrawnTriples, vocabulary: Vocabulary) -> list[Triple]:
+    from generator.scene.layouts import can_hold  # here, since it loads NetworkX
+
     pairs = list(permutations(vocabulary.objects, 2))
     names = plannable_relations(vocabulary)
     if not 1 <= part.rows <= len(names):
