@@ -10,7 +10,7 @@ commands print are logged under the name `generator` at level INFO.
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -30,16 +30,16 @@ from generator.describe.benchmark import describe as describe_scenes
 from generator.describe.request import Request, check_exposed, check_request, read_text_preset
 from generator.describe.statistics import parse_statistics
 from generator.holdout.holdout import Holdout
-from generator.holdout.presets import read_preset
-from generator.holdout.request import design_of, parse_seeds
+from generator.holdout.possible import balance_note
+from generator.holdout.request import design_of
 from generator.language.complexity import parse_complexity, parse_counts
-from generator.plan.job import Job, Prepared, folder_name, parse_objects, parse_resolution, plan_world, prepare
+from generator.plan.job import parse_resolution, plan_world, prepare_world
 from generator.plan.plan import count_splits
 from generator.plan.power import planned_sizes, sentence
 from generator.plan.store import StoredPlan, is_planned
 from generator.render.farm import Farm, default_workers
 from generator.render.rerender import Changes, default_folder, prepare_rerender, rerender
-from generator.render.run import Rendering, Work, check_space, duration, render_work, work_of
+from generator.render.run import Rendering, Work, check_space, duration, render_work, seconds_a_scene, work_of
 from generator.render.settings import DEVICES, check_device, find_device, find_gpus
 from generator.render.shards import ShardScenes, parse_shard
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
@@ -57,65 +57,6 @@ def plan(out: str | Path | None = None, **content: Any) -> StoredPlan:
     """
     prepared, name = prepare_world(**content)
     return plan_world(prepared, Path(out or name))
-
-
-def prepare_world(
-    *,
-    preset: str | None = None,
-    design: str | None = None,
-    holdout: str | Sequence[str] | None = None,
-    family: str | None = None,
-    assets: str | None = None,
-    environments: Sequence[str] = (),
-    objects: str | int | None = None,
-    scenes: str | int | None = None,
-    resolution: str = "320x240",
-    pairs: bool = False,
-    seed: int = 0,
-    block_seed: str | int | None = None,
-    opposites: bool | None = None,
-) -> tuple[Prepared, str]:
-    """Check the options of a world to plan; write nothing. Returns the checked job and a name for its folder.
-
-    The arguments are the options of `gen plan` and mean the same: `holdout` is "3x3", "relation:pair=2x3", several of
-    these, or a holdout.json; `objects` is 2 or "3..10"; `scenes` a number, "train=2000,seen=300" or "grid";
-    `block_seed` 0 or "0..2". None is the default of the preset or the design. Raises UserError for impossible options,
-    and for options that the preset itself sets.
-    """
-    if preset is not None:
-        settled = {
-            "design": design,
-            "holdout": holdout,
-            "block-seed": block_seed,
-            "objects": objects,
-            "opposites": opposites,
-        }
-        for option, value in settled.items():
-            if value is not None:
-                raise UserError(
-                    f"--preset {preset} sets --{option} itself (scenes/presets/{preset}.toml); leave one of the two "
-                    f"out."
-                )
-        stated = read_preset(preset)
-        design, holdout, block_seed = stated.design, stated.holdout, stated.block_seed
-        family = stated.family if family is None else family
-        scenes, environments = scenes or stated.scenes, environments or stated.environments
-    job = Job(
-        "clevr" if family is None else family,
-        (holdout,) if isinstance(holdout, str) else tuple(holdout or ()),
-        None if scenes is None else str(scenes),
-        *parse_resolution(resolution),
-        seed,
-        parse_seeds(str(block_seed or 0)),
-        parse_objects(str(objects or 2)),
-        pairs,
-        design or "bindsplit",
-        opposites is not False,
-        assets,
-        tuple(environments),
-    )
-    prepared = prepare(job)
-    return prepared, folder_name(prepared, preset)
 
 
 def render(
@@ -191,6 +132,7 @@ def render_on_slurm(
     tar_bytes = parse_size(shards) if shards else None
     rendering = Rendering(quality, parse_outputs(outputs), device, None, tar_bytes).request
     slurm = slurm_of(workers, int(device != "cpu"), partition, account, time, memory)
+    slurm.check()
     stored, root = _planned(planned, out, rendering, content, exposed_negatives)
     work = work_of(stored, rendering)
     _log_work(work, root, device, Farm(jobs * workers), stored.counts())
@@ -200,6 +142,59 @@ def render_on_slurm(
     array.finish(progress)
     write_first_benchmarks(root, exposed_negatives, progress)
     return _finished(root, out)
+
+
+@dataclass(frozen=True)
+class SlurmScript:
+    """What `gen render --farm slurm` would submit."""
+
+    script: str
+    """The script that sbatch would get."""
+    cost: str
+    """The number of images, and the estimated time of a job and of all jobs, in a sentence."""
+
+
+def slurm_script(
+    planned: str | Path | None = None,
+    *,
+    out: str | Path | None = None,
+    quality: str = "standard",
+    device: str = "cpu",
+    outputs: str | None = None,
+    workers: int = 8,
+    jobs: int = 8,
+    partition: str | None = None,
+    account: str | None = None,
+    time: str | None = None,
+    memory: str | None = None,
+    **content: Any,
+) -> SlurmScript:
+    """Return what `render_on_slurm` would submit with these arguments. Needs no Slurm and writes nothing.
+
+    Raises UserError for impossible arguments, and for a world that cannot be planned.
+    """
+    with extras_named():
+        from generator.base.slurm import slurm_of
+    check_device(device)
+    rendering = Rendering(quality, parse_outputs(outputs), device).request
+    slurm = slurm_of(workers, int(device != "cpu"), partition, account, time, memory)
+    if planned is not None:
+        stored = StoredPlan(Path(planned))
+        scenes, request, name = len(stored), stored.request, str(planned)
+    else:
+        prepared, name = prepare_world(**content)
+        scenes, request = len(prepared.planned), prepared.request
+    root = Path(out or name).resolve()
+    n_jobs = min(jobs, scenes)
+    core_seconds = scenes * seconds_a_scene({**request, **rendering})
+    cost = (
+        f"{scenes:,} images on {n_jobs} job{'s' * (n_jobs > 1)} of {workers} core{'s' * (workers > 1)}: about "
+        f"{duration(core_seconds / n_jobs / workers)} each, {duration(core_seconds)} of one core in all, if nodes are "
+        f"idle and like ours; a job may take {duration(60 * slurm.minutes)} before it is requeued."
+    )
+    if device != "cpu":
+        cost = f"{scenes:,} images on {n_jobs} jobs with a GPU each; {device} has not been timed."
+    return SlurmScript(slurm.script(root.with_name(f"{root.name}.shards") / "logs", n_jobs), cost)
 
 
 def render_again(
@@ -334,6 +329,8 @@ def log_held_out(planned: StoredPlan) -> None:
     holdouts = [Holdout.from_dict(saved) for saved in planned.request["holdouts"]]
     for holdout in holdouts:
         logger.info(f"Held out: {design_of(holdout).summary(holdout)}.")
+        if note := balance_note(holdout):
+            logger.info(f"Note: {note}")
     sizes = planned_sizes(planned, holdouts, parse_vocabulary(planned.request["vocabulary"], "vocabulary.toml"))
     alone = sum(holdout.block_seed == holdouts[0].block_seed for holdout in holdouts)
     for line in dict.fromkeys(sentence(size) for size in sizes[:alone] if size.scenes):
@@ -390,7 +387,7 @@ def _log_work(work: Work, root: Path, device: str, farm: Farm, planned_for: Mapp
     least, most = work.request["objects"]
     each = "" if least == most == 2 else f", {least if least == most else f'{least}..{most}'} objects each"
     workers = f"with {farm.workers} worker{'s' * (farm.workers > 1)}"
-    seconds = f"about {duration(work.seconds(farm.workers))} {workers}"
+    seconds = f"about {duration(work.seconds(farm.workers))} {workers} on an idle machine"
     time = seconds if device == "cpu" else f"on {device}, which has not been timed, {workers}"
     logger.info(
         f"{len(work.scenes):,} images of {work.request['width']}x{work.request['height']} "

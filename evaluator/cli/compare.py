@@ -86,7 +86,7 @@ def print_comparison(comparison: dict[str, Any], full: bool = False) -> None:
     for line in _cautions(shown):
         print_line(line)
     print_line(
-        f"Differences in points with 95% intervals, which speak of {population(shown)}. p comes from the same model. "
+        f"Differences in points with 95% intervals, which cover {population(shown)}. p comes from the same model. "
         f"q: p after Benjamini and Hochberg over pairs of models, * q ≤ {comparison['q']:g}. McNemar: mid-p, items "
         "taken as independent. detectable: the smallest true difference that is shown in 80% of cases.",
         "dim",

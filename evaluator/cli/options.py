@@ -70,6 +70,12 @@ def take_slurm(options: dict[str, Any]) -> "Slurm | None":
     return slurm_of(**taken)
 
 
+def show_job(context: click.Context, slurm: "Slurm") -> None:
+    """Print the script of the job that `run_as_job` would submit. Nothing is submitted or written."""
+    say(f"One job of {slurm.cores} cores and {slurm.gpus} GPUs, of at most {slurm.minutes / 60:g} hours.")
+    click.echo(slurm.script(Path(f"score-{context.info_name}.slurm").resolve() / "jobs"))
+
+
 def run_as_job(context: click.Context, slurm: "Slurm") -> None:
     """Run the command of a context in a job, wait for it, and print its output. The same command again resumes.
 
@@ -77,6 +83,7 @@ def run_as_job(context: click.Context, slurm: "Slurm") -> None:
     """
     from generator.base.slurm import run_job
 
+    slurm.check()
     words = [str(context.info_name), *context.meta[WORDS], "--farm", "local"]
     digest = hashlib.sha256(json.dumps(words).encode()).hexdigest()[:8]
     folder = Path(f"score-{context.info_name}-{digest}.slurm")

@@ -64,8 +64,8 @@ def _print_for_people(runs: Sequence[dict[str, Any]], full: bool) -> None:
     for line in (*differences(entries), *spread_notes(entries)):
         print_line(line)
     print_line(
-        "Averages are over items unless the metric says otherwise; a tie is never correct. Differences are in points. "
-        f"Intervals speak of {population(row for entry in entries for row in entry['rows'])} (docs/statistics.md)."
+        "Mean over questions. Ties count as wrong. Differences are in points. "
+        f"The intervals cover {population(row for entry in entries for row in entry['rows'])} (docs/statistics.md)."
         + full
         * " p: of a share against chance, of a difference against 0.",
         "dim",

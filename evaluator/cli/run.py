@@ -17,10 +17,11 @@ from evaluator.cli.options import (
     log_option,
     options_of,
     run_as_job,
+    show_job,
     take_slurm,
 )
 from evaluator.runs.request import Request
-from generator.base.commands import Bar, Command, say
+from generator.base.commands import DRY_RUN, Bar, Command, say
 from generator.base.errors import UserError
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ from generator.base.commands import DatasetFolder, Number, result
 @FULL
 @JSONL
 @job_options
+@DRY_RUN
 @JSON
 @click.pass_context
 def run(
@@ -75,6 +77,7 @@ def run(
     trackers: tuple["Tracker", ...],
     full: bool,
     jsonl: bool,
+    dry_run: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -86,8 +89,11 @@ def run(
     Under torchrun or accelerate launch, each process scores its share and the first writes the results. If the command
     is stopped, run it again to continue.
     """
-    if slurm := take_slurm(options):
-        run_as_job(context, slurm)
+    slurm = take_slurm(options)
+    if dry_run and slurm is None:
+        raise UserError("--dry-run is about jobs of Slurm; add --farm slurm, or leave it out.")
+    if slurm is not None:
+        (show_job if dry_run else run_as_job)(context, slurm)
         return
     from evaluator.models.registry import check_model, check_path, read_spec
     from evaluator.runs.turns import asks_for_turns, names_of_turns, of_turn

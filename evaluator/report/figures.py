@@ -195,7 +195,9 @@ def _of_splits(name: str, title: str, lines: Sequence[Line], labels: Sequence[st
         panel = ", ".join(str(line.first[label]) for label in labels if line.first[label]) or "all"
         rows = (line.rows[split] for split in splits if split in line.rows)
         panels.setdefault(panel, []).extend(_record(row, line.entry["model"], row["split"]) for row in rows)
-    about = "By split, with intervals. Ribbon: range over blocks, or over the trainings of one block. Dashed: chance."
+    several_runs = any(record["least"] is not None for records in panels.values() for record in records)
+    ribbon = "Ribbon: range over blocks, or over the trainings of one block. " if several_runs else ""
+    about = f"By split, with intervals. {ribbon}Dashed: chance."
     return _some(name, title, about, "splits", panels)
 
 

@@ -119,7 +119,7 @@ def every_row(entry: Results, protocol: str, by_n: bool = True, decimals: int = 
     labels = ["metric", *varying(rows, (*LABELS[2:], "n"))]
     spreads = [over for over in ("blocks", "runs") if any(row.get(f"sd_{over}") is not None for row in rows)]
     heads = ["%", f"{confidence(entry)} interval", *(f"over {over}" for over in spreads)]
-    heads += ["p", "items", "groups", "ties", "unscored", "chance %", "average", "interval speaks of"]
+    heads += ["p", "items", "groups", "ties", "unscored", "chance %", "average", "interval covers"]
     lines = []
     for i, row in enumerate(rows):
         texts = [
@@ -174,7 +174,7 @@ def notes_of(entries: Sequence[Results]) -> list[str]:
     names = ", ".join(dict.fromkeys(entry["model"] for entry in unknown))
     ours = dict.fromkeys(entry["model"] for entry in entries if is_stand_in(entry))
     return [
-        f"In %, differences in points. The {confidence(entries[0])} intervals speak of "
+        f"In %, differences in points. The {confidence(entries[0])} intervals cover "
         f"{population(row for entry in entries for row in entry['rows'])}.",
         f"Scores that differ by at most this tolerance tie (relative for scores above 1): {_by_value(tolerances)}. A "
         "tie is never correct.",
@@ -253,8 +253,8 @@ def _why(line: Line) -> str:
         return ""
     share, chance = (sum(row[name] or 0 for row in of_objects) for name in ("value", "chance"))
     return (
-        f" {number(share, 'share')}% of its wrong answers on unseen combinations name a wrong object; of texts drawn "
-        f"at random {number(chance, 'share')}% would."
+        f" {number(share, 'share')}% of its wrong answers on unseen combinations name a wrong object "
+        f"(chance: {number(chance, 'share')}%)."
     )
 
 

@@ -209,7 +209,7 @@ def confidence(results: Mapping[str, Any]) -> str:
 
 
 def population(rows: Iterable[Mapping[str, Any]]) -> str:
-    """The population that the intervals of rows speak of, with the splits if it differs; ignores gaps and `val`.
+    """The population that the intervals of rows cover, with the splits if it differs; ignores gaps and `val`.
 
     >>> population([{"split": "seen", "speaks_of": "a"}, {"split": "unseen", "speaks_of": "b"}])
     'a (on seen); b (on unseen)'

@@ -44,8 +44,12 @@ _ESCAPES = {
     "±": r"$\pm$",
     "−": r"$-$",
 }
+_OPTIONS = re.compile(r" \([^()]*--[a-z][^()]*\)")
+"""A parenthesis that names an option."""
+_ADVICE = re.compile(r" [A-Z][^.`]*`(?:gen|score) [^`]*`[^.]*\.")
+"""A sentence that names a command."""
 _BREAK = r" \\ "
-_SIGN = re.compile(r"(?<![\w.])[+-](?=[\d.])")
+_SIGN = re.compile(r"(?<![\w.])([+-])(?=[\d.])")
 _SHRUNK = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
 
 
@@ -153,7 +157,19 @@ def environment(tables: Sequence[Table], caption: str, mark: str) -> str:
 def latex(table: Table) -> str:
     """A table as LaTeX, with its title and notes."""
     name = f" ({table.name})" if table.name else ""
-    return environment([table], " ".join([table.mark, f"{table.title}{name}.", *table.said()]).strip(), table.mark)
+    caption = " ".join([table.mark, f"{table.title}{name}.", *table.said()]).strip()
+    return environment([table], without_advice(caption), table.mark)
+
+
+def without_advice(text: str) -> str:
+    """Remove what a text says about commands and options: a paper's caption tells results, not how to get others.
+
+    >>> without_advice("Each block has one training. Train with other seeds (--seed) and give all to `score report`.")
+    'Each block has one training.'
+    >>> without_advice("(a) no world has asymmetric splits (--holdout asymmetric).")
+    '(a) no world has asymmetric splits.'
+    """
+    return _OPTIONS.sub("", _ADVICE.sub("", text))
 
 
 def _latex_line(cells: Iterable[str]) -> str:
@@ -188,5 +204,13 @@ def _text(text: str, said: Callable[[str], str] = escape) -> str:
 
 
 def _number(text: str) -> str:
-    """Escape text, and set the signs of numbers in math mode."""
-    return _SIGN.sub(r"$\g<0>$", escape(text))
+    """Escape text, and set the signs of numbers in math mode.
+
+    Signs are found before the dash of a range becomes two hyphens, of which the second would look like a sign.
+
+    >>> _number("81.8–99.5"), _number("-1.5–+2")
+    ('81.8--99.5', '$-$1.5--$+$2')
+    """
+    # The pattern has one group, so every second part is a sign.
+    parts = _SIGN.split(text)
+    return "".join(f"${part}$" if place % 2 else escape(part) for place, part in enumerate(parts))

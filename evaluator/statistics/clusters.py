@@ -13,7 +13,7 @@ ENOUGH = 6
 """The least number of values, or objects, whose effects are random: drawn from others like them. Effects of fewer are
 fixed ("held")."""
 FACTORS = ("values", "objects")
-ALL_LIKE_THESE = "bindings, values and objects like these"
+ALL_LIKE_THESE = "other combinations, values and objects like these"
 NOT_OF_BINDINGS = "groups like these; the bindings are not known"
 
 
@@ -89,9 +89,9 @@ class Clusters:
             return NOT_OF_BINDINGS
         levels = self.levels()
         held = [f"{n} {name}" for name, n in levels.items() if n < ENOUGH]
-        said = "bindings like these, of these " + " and ".join(held) if held else ALL_LIKE_THESE
+        said = f"other combinations of these {' and '.join(held)} only" if held else ALL_LIKE_THESE
         if not all(levels.values()):
-            said = "bindings like these, of the same values and objects"
+            said = "other combinations of the same values and objects only"
         return f"{said}; {unnamed:,} of {len(self):,} items name none" if unnamed else said
 
     def _factors(self) -> list[np.ndarray]:

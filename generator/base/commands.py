@@ -221,6 +221,11 @@ class _Stderr(logging.Handler):
         say(self.format(record))
 
 
+DRY_RUN = click.option(
+    "--dry-run", is_flag=True, help="Slurm: print the scripts and the cost; submit and write nothing."
+)
+
+
 def slurm_options(command: Any) -> Any:
     """Decorator that adds the options for the resources of Slurm jobs (generator.base.slurm)."""
     for name, said in {

@@ -1,5 +1,6 @@
 """Jobs on a Slurm cluster, through submitit."""
 
+import shlex
 import shutil
 import subprocess
 import sys
@@ -10,11 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import submitit
+from submitit.slurm.slurm import _convert_mem, _make_sbatch_string  # the only functions that need no Slurm
 
 from generator.base.declarations import parse_size, parse_time
 from generator.base.errors import UserError
 
 _POLL = 2.0  # seconds
+_JOB = "jackalope"
+_SETUP = ("export PYTHONSAFEPATH=1",)
+"""Nothing is imported from the folder of the command."""
 _UNKNOWN = "UNKNOWN"  # submitit's state of a job that Slurm no longer knows
 
 
@@ -33,23 +38,57 @@ class Slurm:
     gigabytes: float | None = None
     cluster: str | None = None
 
+    def check(self) -> None:
+        """Raise UserError if this machine cannot submit jobs. For use before anything is written."""
+        for command in ("sbatch", "srun") if self.cluster is None else ():
+            if shutil.which(command) is None:
+                raise UserError(
+                    f"--farm slurm needs the command {command}: run it on a login node of the cluster, or add "
+                    "--dry-run to see the scripts."
+                )
+
+    def script(self, logs: Path, tasks: int = 1) -> str:
+        """Return the script that sbatch would get, as submitit writes it.
+
+        Args:
+            logs: The folder of the jobs' logs.
+            tasks: The number of jobs of the array; 1 for a single job.
+        """
+        memory = {} if self.gigabytes is None else {"mem": _convert_mem(self.gigabytes)}
+        named = {"partition": self.partition, "account": self.account}
+        return _make_sbatch_string(
+            command=f"{shlex.quote(sys.executable)} -u -m submitit.core._submit {shlex.quote(str(logs))}",
+            folder=logs,
+            job_name=_JOB,
+            time=self.minutes,
+            cpus_per_task=self.cores,
+            gpus_per_node=self.gpus,
+            setup=[*_SETUP],
+            map_count=tasks if tasks > 1 else None,
+            **memory,
+            **{name: value for name, value in named.items() if value is not None},
+        )
+
     def executor(self, logs: Path) -> submitit.AutoExecutor:
-        """Returns the executor that submits the jobs. Raises UserError if `sbatch` is missing, or if the path of `logs`
-        has a "%", which Slurm would replace: "%j" becomes the number of the job."""
+        """Return the executor that submits the jobs.
+
+        Raises:
+            UserError: `sbatch` or `srun` is missing, or the path of `logs` has a "%", which Slurm would replace: "%j"
+                becomes the number of the job.
+        """
         if "%" in str(logs.resolve()):
             raise UserError(
                 f"Slurm replaces '%' in {logs.resolve()}, the folder of its logs; choose a path without '%'."
             )
-        if self.cluster is None and shutil.which("sbatch") is None:
-            raise UserError("--farm slurm needs the command sbatch: run it on a login node of the cluster.")
+        self.check()
         executor = submitit.AutoExecutor(logs, cluster=self.cluster or "slurm")
         own = {"slurm_partition": self.partition, "slurm_account": self.account, "mem_gb": self.gigabytes}
         executor.update_parameters(
-            name="jackalope",
+            name=_JOB,
             timeout_min=self.minutes,
             cpus_per_task=self.cores,
             gpus_per_node=self.gpus,
-            slurm_setup=["export PYTHONSAFEPATH=1"],  # nothing is imported from the folder of the command
+            slurm_setup=[*_SETUP],
             **{name: value for name, value in own.items() if value is not None},
         )
         return executor

@@ -1,7 +1,8 @@
 """The commands `gen split` and `gen describe`: new benchmarks and new texts for existing images."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,6 +23,13 @@ from generator.cli.options import (
 )
 from generator.cli.plan import POWER, check_power, of_first_seed, print_power
 from generator.describe.protocols import protocol_names
+
+if TYPE_CHECKING:
+    from generator.dataset.reader import World
+    from generator.holdout.holdout import Holdout
+
+_FEW_SCENES = 10
+"""With fewer scenes of `unseen`, an accuracy of 75% has an interval of more than 25 points on either side."""
 
 
 @click.command(
@@ -154,6 +162,21 @@ def describe(context: click.Context, dataset: Path, replace: bool, as_json: bool
     result(data, as_json, name)
 
 
+def _check_default_block(world: "World", holdouts: "Sequence[Holdout]", name: str) -> None:
+    """Raise UserError if the default block, which the user did not choose, leaves next to nothing to measure."""
+    from generator.describe.scenes import rendered_size
+    from generator.holdout.request import design_of
+
+    for each in holdouts:
+        size = rendered_size(world, each)
+        if 0 < size.scenes < _FEW_SCENES:
+            raise UserError(
+                f"Without --holdout, gen split holds out {design_of(each).summary(each)}, and {name} has only "
+                f"{size.scenes} such scenes for {size.split}; say what to hold out, such as --holdout 4x6 or "
+                f'--holdout "{each.kind}=… {each.category}=…" (docs/choose.md), or render more scenes.'
+            )
+
+
 @click.command(
     cls=Command,
     common=("holdout", "block_seed", "name", "replace"),
@@ -204,14 +227,19 @@ def split(
     from generator.describe.benchmark import ALREADY, describe
     from generator.describe.request import check_exposed, first_request
     from generator.describe.scenes import dosed_holdouts, rendered_size
+    from generator.holdout.possible import balance_note
     from generator.holdout.request import HoldoutRequest, design_of, parse_seeds
+    from generator.plan.power import sentence
     from generator.vocabulary.schema import parse_vocabulary
 
+    block_seeds = parse_seeds(block_seed)
     opened = Dataset.open(dataset)
     vocabulary = parse_vocabulary(opened.world.vocabulary_text, "vocabulary.toml")
-    holdouts = HoldoutRequest(design, holdout, parse_seeds(block_seed), opposites).holdouts(vocabulary)
+    holdouts = HoldoutRequest(design, holdout, block_seeds, opposites).holdouts(vocabulary)
     if dose is not None:
         holdouts = dosed_holdouts(opened.world, vocabulary, holdouts, dose)
+    if name is not None:
+        check_benchmark_name(name)
     if name is not None and len(holdouts) > 1:
         raise UserError(
             f"--name {name}: this makes {len(holdouts)} benchmarks and each needs its own name; leave --name out."
@@ -223,15 +251,22 @@ def split(
         return
     if exposed_negatives:
         check_exposed(holdouts)
+    if not holdout:
+        _check_default_block(opened.world, holdouts, shown(dataset))
     made = {}
     for each in holdouts:
-        called = check_benchmark_name(name) if name is not None else design_of(each).benchmark_name(each)
+        called = design_of(each).benchmark_name(each) if name is None else name
         request = first_request(each, exposed_negatives)
         done = describe(dataset, opened.world, each, called, request, progress=Bar(), replace=replace)
         made[called] = done.scenes
         if not done.written:
             say(ALREADY.format(called))
         say(f"Held out: {design_of(each).summary(each)}.")
+        size = rendered_size(opened.world, each)
+        if 0 < size.scenes < _FEW_SCENES:
+            say(f"Only {size.scenes} scenes are {size.split}: hold out more, or render more scenes. {sentence(size)}")
+        if note := balance_note(each):
+            say(f"Note: {note}")
         counts = ", ".join(f"{split} {n:,}" for split, n in made[called].items())
         say(f"Scenes: {counts}. Next: gen verify {shown(dataset)} --benchmark {called}")
     first = next(iter(made))

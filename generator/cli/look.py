@@ -91,6 +91,9 @@ _FOUND = {
 @JSON
 def info(dataset: Path, as_json: bool) -> None:
     """Show what DATASET holds: images, held-out combinations, scenes by split, questions by protocol, certificates."""
+    from generator.dataset.reader import Dataset
+
+    Dataset.open(dataset)  # a damaged dataset is an error here, and only a line in `gen list`
     found = _summary(dataset)
     lines = [one_line(found["images"])]
     for name, each in found["benchmarks"].items():

@@ -23,10 +23,11 @@ HOLDOUT = click.option(
     "holdout",
     multiple=True,
     default=(),
-    help="What to hold out: values x objects such as 3x3 or color:shape=2x4, relations x pairs such as "
-    "relation:pair=2x3 (you "
-    "can give both), k1..7 (coverage), atoms=1x2 (systematicity), objects=3 (gzsl), asymmetric (beside a block), a "
-    "holdout.json, or none for one split without training.  [default: 3x3, or the design's own]",
+    help="What to hold out. Drawn by seed: values x objects such as 3x3 or color:shape=2x4, relations x pairs such as "
+    'relation:pair=2x3. By name: "color=gray,blue shape=cube,cylinder", gray:cube, "left: cube, sphere" '
+    "(docs/choose.md). Also k1..7 (coverage), atoms=1x2 (systematicity), objects=3 (gzsl), asymmetric (beside "
+    "bindings), a holdout.json, or none for one split without training. Repeat for several.  [default: 3x3, or the "
+    "design's own]",
 )
 DESIGN = click.option(
     "--design",

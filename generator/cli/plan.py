@@ -46,8 +46,8 @@ _CONTENT_OPTIONS = (
     click.option("--objects", default="2", help="Objects per scene: a number, or a range such as 3..10."),
     click.option(
         "--scenes",
-        help="Number of scenes: in all, by split as train=2000,seen=300,..., or grid for every arrangement of two "
-        "objects once.  "
+        help="Number of scenes: in all, by split as train=2000,seen=300,... (fewer of these means fewer of the "
+        "others too), or grid for every arrangement of two objects once.  "
         "[default: train=2000, val=100, seen, partial, unseen=300; 1000 if nothing is held out]",
     ),
     click.option(
@@ -101,13 +101,16 @@ def plan(context: click.Context, out: Path | None, power: bool, as_json: bool, *
 
     `gen render DIR` renders the planned folder, on this machine or on another.
     """
-    from generator.api import log_held_out, prepare_world, turn_counts
-    from generator.plan.job import plan_world
-    from generator.plan.power import sizes_to_plan
+    from generator.plan.job import plan_world, prepare_world
 
-    prepared, name = prepare_world(**given_values(context, content))
     if power:
         check_power(context, "out")
+    prepared, name = prepare_world(**given_values(context, content))
+    # Only now, since these load SciPy and more, and wrong options are refused without them.
+    from generator.api import log_held_out, turn_counts
+    from generator.plan.power import sizes_to_plan
+
+    if power:
         told = of_first_seed(prepared.holdouts)
         job = prepared.job
         sizes = sizes_to_plan(told, prepared.parts, prepared.vocabulary, job.seed, job.objects, job.pairs)

@@ -1,11 +1,13 @@
 """The commands `gen render` and `gen merge`."""
 
+from dataclasses import asdict
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from generator.base.commands import Bar, Command, DatasetFolder, result, say, slurm_options
+from generator.base.commands import DRY_RUN, Bar, Command, DatasetFolder, result, say, slurm_options
 from generator.base.errors import UserError
 from generator.base.store import settle, shown
 from generator.cli.options import EXPOSED, FOLDER, JSON, given, given_values
@@ -17,7 +19,9 @@ if TYPE_CHECKING:
 _WITH_FROM = frozenset(
     {"source", "resolution", "quality", "device", "outputs", "workers", "farm", "address", "shards", "out", "as_json"}
 )
-_OF_SLURM = frozenset({"jobs", "partition", "account", "time", "memory", "wait"})
+_OF_SLURM = frozenset({"jobs", "partition", "account", "time", "memory", "wait", "dry_run"})
+_OF_WRITING = frozenset({"shards", "wait"})
+"""Options that neither a script nor its cost depends on."""
 
 
 @click.command(
@@ -74,6 +78,7 @@ _OF_SLURM = frozenset({"jobs", "partition", "account", "time", "memory", "wait"}
     help="Slurm: number of jobs, each with --workers cores.  [default: 8 jobs of 8 cores]",
 )
 @slurm_options
+@DRY_RUN
 @click.option(
     "--wait/--no-wait", default=True, help="Slurm: whether to wait for the jobs, or to end once they are submitted."
 )
@@ -100,12 +105,16 @@ def render(
     Renders the scenes of PLANNED, a folder made by `gen plan`. Without PLANNED, first plans a world from the options.
     If the command is stopped, run it again to continue.
     """
+    if planned is None and source is None:
+        check_content(context)
     from generator import api
 
     asked = given_values(context, options)
     farm, dataset = options["farm"], None
     if farm != "slurm" and (of_slurm := _OF_SLURM & given(context).keys()):
-        raise UserError(f"--{min(of_slurm)} is about jobs of Slurm; add --farm slurm, or leave it out.")
+        raise UserError(
+            f"--{min(of_slurm).replace('_', '-')} is about jobs of Slurm; add --farm slurm, or leave it out."
+        )
     if source is not None:
         for name, option in given(context).items():
             if name not in _WITH_FROM:
@@ -120,6 +129,12 @@ def render(
         if extra := {"shard", "address"} & asked.keys():
             raise UserError(f"--farm slurm makes the shards itself, without --{min(extra)}; leave it out.")
         del asked["farm"]
+        if asked.pop("dry_run", False):
+            wanted = {name: value for name, value in asked.items() if name not in _OF_WRITING}
+            scripts = api.slurm_script(planned, **wanted)
+            say(scripts.cost)
+            result(asdict(scripts), as_json, scripts.script)
+            return
         dataset = api.render_on_slurm(planned, exposed_negatives=exposed_negatives, progress=Bar(), **asked)
         if dataset is None:
             say("Run the same command again, with --wait, to follow the jobs and to merge their scenes.")
@@ -132,6 +147,14 @@ def render(
         result({"dataset": name, "shard": shard}, as_json, name)
     else:
         print_made(dataset, as_json)
+
+
+def check_content(context: click.Context) -> None:
+    """Check the options of a world to plan before anything heavy is loaded. Raises UserError as prepare_world does."""
+    from generator.plan.job import prepare_world
+
+    names = signature(prepare_world).parameters
+    prepare_world(**{name: value for name, value in given_values(context, context.params).items() if name in names})
 
 
 def print_made(dataset: "Dataset", as_json: bool) -> None:

@@ -18,7 +18,10 @@ def vocab() -> None:
 @click.argument("family")
 @JSON
 def check(family: str, as_json: bool) -> None:
-    """Check FAMILY, a name or the path of a TOML file, and list all its mistakes at once.
+    """Check FAMILY, a name or the path of a TOML file, and list its mistakes.
+
+    Mistakes inside tables are listed together. Those across tables, such as a word with two meanings, appear once each
+    table is right, so check again after mending.
 
     Also warns of wrong English plurals and articles, of colours closer than a CIEDE2000 of 10, of objects whose masks
     overlap by more than 95%, and of textures that are hardly visible on an object (it renders them). Notes say which
@@ -28,6 +31,7 @@ def check(family: str, as_json: bool) -> None:
     """
     from generator.inspection.family_check import check_family
 
+    say(f"Checking {family}: its words, colours and masks first, then a few small renders, for some seconds.")
     found = check_family(family)
     for each in found:
         say(f"{each.level}: {each.message}")
@@ -61,8 +65,8 @@ def new(out: Path, extends: str, as_json: bool) -> None:
     add."""
     from generator.vocabulary.starter import write_starter
 
-    path = write_starter(out, extends)
-    say(f"Next: gen vocab check {path}, gen vocab show {path}, gen render --family {path} --holdout 3x3")
+    path, holdout = write_starter(out, extends)
+    say(f"Next: gen vocab check {path}, gen vocab show {path}, gen render --family {path} --holdout {holdout}")
     result({"family": str(path)}, as_json, str(path))
 
 

@@ -412,6 +412,16 @@ class Level(StrEnum):
     ALL = "all images"
 
 
+_CHECKED = {
+    Level.RECORDS: "the files were checked; the images were not",
+    Level.OUTLINES_SAMPLED: "the files and the outlines in some images were checked",
+    Level.OUTLINES: "the files and the outlines in all images were checked",
+    Level.SAMPLED: "the files were checked, and some images rendered again",
+    Level.ALL: "the files were checked, and all images rendered again",
+}
+"""What a certificate of each level has checked."""
+
+
 def found_certificate(benchmark: Benchmark, world: Images) -> str:
     """The status in the benchmark's verify.json, as a phrase that says where it comes from.
 
@@ -429,7 +439,7 @@ def found_certificate(benchmark: Benchmark, world: Images) -> str:
     if not known or not isinstance(faults, dict) or bool(faults) != (status == "failed"):
         return "not verified: the certificate in the folder has no known status and level, or contradicts its faults"
     named = f" ({one_line(', '.join(map(str, faults)))})" if faults else ""
-    return f"{status}{named} at the level of {level}, by the certificate in the folder"
+    return f"{status}{named}: {_CHECKED[Level(str(level))]} (by the certificate in the folder)"
 
 
 def covers(certificate: Mapping[str, Any], benchmark: Benchmark, world: Images) -> bool:

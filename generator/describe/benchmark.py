@@ -267,8 +267,8 @@ def _check_without(asked: Set[str], left_out: Set[str]) -> None:
 def _check_splits(tables: Tables, may_lack: Sequence[str]) -> None:
     if empty := [split for split, n in tables.scenes.items() if n == 0 and split not in may_lack]:
         raise UserError(
-            f"This block leaves no rendered scene for {', '.join(empty)}: try another --block-seed or a larger block, "
-            f"or render more scenes."
+            f"This holdout leaves no rendered scene for {', '.join(empty)}: hold out more combinations, try another "
+            f"--block-seed if a block is drawn, or render more scenes."
         )
 
 

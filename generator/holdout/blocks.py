@@ -1,100 +1,161 @@
-"""Blocks of bindings, of relation triples and of unseen atoms, drawn by seed."""
+"""Makes a holdout of what `--holdout` lists: named combinations, and blocks drawn by seed."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import permutations
 
-from generator.base.errors import UserError, did_you_mean
+from generator.base.errors import UserError
 from generator.base.streams import Stream
-from generator.holdout.holdout import Holdout, closed
-from generator.scene.layouts import can_hold
+from generator.holdout.holdout import Binding, Holdout, Triple, closed
+from generator.holdout.possible import splits_that_stay_empty
+from generator.holdout.syntax import (
+    ASYMMETRIC,
+    ATOMS,
+    NONE,
+    AsymmetricSplits,
+    DrawnAtoms,
+    DrawnBindings,
+    DrawnTriples,
+    HoldoutPart,
+    NamedBindings,
+    NamedTriple,
+    parse_part,
+    plannable_relations,
+)
 from generator.vocabulary.schema import Vocabulary
-
-RELATION_BLOCK = ("relation", "pair")
-ATOMS = "atoms"
-ASYMMETRIC = "asymmetric"
-"""The value of `--holdout` that adds splits in which truth and foil are not equally familiar to a block of bindings."""
-NONE = "none"
-"""The value of `--holdout` for a world with one split, `all`, for models that were trained elsewhere."""
-_SPEC = re.compile(r"(?:(?P<kind>[^:=]+):(?P<category>[^:=]+)=)?(?P<rows>\d+)x(?P<columns>\d+)")
-_PLAIN = re.compile(r"\d+x\d+")
-_ATOMS = re.compile(rf"{ATOMS}=(?P<rows>\d+)x(?P<columns>\d+)")
 
 
 def default_block(vocabulary: Vocabulary) -> str:
-    """A block of 3x3, or smaller if that would hold out every value or object."""
+    """Return a block of 3x3, or smaller if that would hold out every value or object."""
     values, objects = len(vocabulary.values(vocabulary.tested)), len(vocabulary.objects)
     return f"{min(3, values - 1)}x{min(3, objects - 1)}"
 
 
 def draw_block(asked: str | Sequence[str], vocabulary: Vocabulary, block_seed: int, opposites: bool = True) -> Holdout:
-    """Draw by seed the blocks that `asked` describes; all of them are held out together.
+    """Return one holdout of everything that `asked` lists, with sizes drawn by seed.
 
-    A description is `3x3` or `color:shape=2x4` (bindings), `relation:pair=2x3` (triples, closed under converse, and
-    with `opposites` under opposite), `atoms=1x2` (values and objects that training never shows) or `asymmetric`; `none`
-    alone holds out nothing, whatever the seed. Raises UserError if one is malformed, or if the blocks would leave a
-    value or an object without a seen binding, or a split without a scene.
+    Args:
+        asked: One or several texts in the grammar of `generator.holdout.syntax`; `none` alone holds out nothing.
+        vocabulary: The vocabulary whose values, objects and relations are held out.
+        block_seed: The seed of what is drawn. Named combinations do not depend on it.
+        opposites: Whether triples are also closed under the opposite relation, besides the converse.
+
+    Raises:
+        UserError: A text is malformed, or the blocks would leave a value or object without a seen binding, or
+            training without scenes.
+
+    >>> from generator.vocabulary.schema import read_vocabulary
+    >>> draw_block("color=gray,blue shape=cube", read_vocabulary("clevr"), 0).bindings
+    (('gray', 'cube'), ('blue', 'cube'))
     """
-    kinds = f"{vocabulary.tested}:{vocabulary.category}"
-    specs = tuple(
-        f"{kinds}={spec.strip()}" if _PLAIN.fullmatch(spec.strip()) else spec.strip()
-        for spec in ((asked,) if isinstance(asked, str) else asked)
-    )
+    specs = tuple(spec.strip() for spec in ((asked,) if isinstance(asked, str) else asked))
     if specs == (NONE,):
         return Holdout(vocabulary.tested, vocabulary.category, asked=specs)
-    holdout = Holdout(vocabulary.tested, vocabulary.category, block_seed=block_seed, opposites=opposites, asked=specs)
-    relations = [spec for spec in specs if spec.startswith(f"{RELATION_BLOCK[0]}:")]
-    atoms = [spec for spec in specs if spec.startswith(ATOMS)]
-    bindings = [spec for spec in specs if spec not in (ASYMMETRIC, *relations, *atoms)]
-    # always in this order, because a block depends on the blocks before it
-    for add, asked_for in ((_add_bindings, bindings), (_add_relations, relations), (_add_atoms, atoms)):
-        for spec in asked_for:
-            holdout = add(holdout, spec, vocabulary)
+    parts = [parse_part(spec, vocabulary) for spec in specs]
+    holdout = Holdout(
+        vocabulary.tested,
+        vocabulary.category,
+        block_seed=block_seed,
+        opposites=opposites,
+        asked=tuple(_full_size(part, vocabulary) for part in parts),
+    )
+    # In this order whatever the order of the texts: pairs prefer held-out objects, and atoms are drawn from the rest.
+    holdout = _with_bindings(holdout, parts, vocabulary)
+    holdout = _with_triples(holdout, parts, vocabulary)
+    holdout = _with_atoms(holdout, parts, vocabulary)
     if not holdout.bindings and not holdout.triples:
         raise UserError(
             f"--holdout {' '.join(specs)} holds out no combination; add a block such as 3x3, or "
             f"give --holdout {NONE} alone for one split without training."
         )
-    if ASYMMETRIC in specs and not holdout.bindings:
+    asymmetric = any(isinstance(part, AsymmetricSplits) for part in parts)
+    if asymmetric and not holdout.bindings:
         raise UserError(f"--holdout {ASYMMETRIC} needs a block of bindings; add one such as 3x3.")
-    return replace(holdout, asymmetric=ASYMMETRIC in specs)
+    return replace(holdout, asymmetric=asymmetric or needs_asymmetric_splits(holdout))
 
 
-def _add_bindings(holdout: Holdout, spec: str, vocabulary: Vocabulary) -> Holdout:
-    match = _SPEC.fullmatch(spec)
-    if not match:
-        raise UserError(
-            f"Expected --holdout to be values x objects such as 3x3 or {vocabulary.tested}:{vocabulary.category}=3x3, "
-            f"relations x pairs such as relation:pair=2x3, or a holdout.json, got '{spec}'."
-        )
-    if holdout.bindings:
-        raise UserError(
-            f"--holdout {spec}: a second block of bindings is not possible; give one, and relation:pair=2x3 beside it."
-        )
-    kind = check_kind(spec, match["kind"], match["category"], vocabulary)
-    values, objects = vocabulary.values(kind), list(vocabulary.objects)
-    rows, columns = int(match["rows"]), int(match["columns"])
-    _check_size(spec, rows, kind, len(values), "object")
-    _check_size(spec, columns, vocabulary.category, len(objects), f"value of {kind}")
-    stream = Stream("block", holdout.block_seed, kind, rows, columns)
-    chosen, things = tuple(stream.sample(values, rows)), tuple(stream.sample(objects, columns))
-    bindings = tuple((value, thing) for value in chosen for thing in things)
-    return replace(holdout, kind=kind, values=chosen, objects=things, bindings=bindings)
+def needs_asymmetric_splits(holdout: Holdout) -> bool:
+    """Return whether only asymmetric splits can show the held-out bindings, since `unseen` would stay empty."""
+    return bool(holdout.bindings) and "unseen" in splits_that_stay_empty(holdout)
 
 
-def check_kind(spec: str, kind: str | None, category: str | None, vocabulary: Vocabulary) -> str:
-    """The attribute kind that a description names, else the tested one. Raises UserError for names that the world
-    lacks."""
-    if kind is not None and kind not in vocabulary.attributes:
+def check_leaves_seen(spec: str, holdout: Holdout, vocabulary: Vocabulary) -> None:
+    """Raise UserError if a value or object has no seen binding left: training could then never show it.
+
+    Args:
+        spec: What the user gave, for the message.
+        holdout: The holdout to check.
+        vocabulary: Its vocabulary.
+    """
+    values, objects = vocabulary.values(holdout.kind), list(vocabulary.objects)
+    for value in values:
+        if holdout.objects_with(value) >= {*objects}:
+            raise UserError(
+                f"--holdout {spec} would leave the held-out value '{value}' without a seen binding; keep at least one "
+                f"{vocabulary.category} with it in training."
+            )
+    for thing in objects:
+        if holdout.values_with(thing) >= {*values}:
+            raise UserError(
+                f"--holdout {spec} would leave the held-out object '{thing}' without a seen binding; keep at least one "
+                f"{holdout.kind} with it in training."
+            )
+
+
+def _full_size(part: HoldoutPart, vocabulary: Vocabulary) -> str:
+    """Return the text of a part, in which the size of a block names its kind: 3x3 is color:shape=3x3."""
+    if isinstance(part, DrawnBindings):
+        return f"{part.kind}:{vocabulary.category}={part.rows}x{part.columns}"
+    return part.spec
+
+
+def _with_bindings(holdout: Holdout, parts: Sequence[HoldoutPart], vocabulary: Vocabulary) -> Holdout:
+    """Return the holdout with the bindings of its parts: one drawn block, or all that are named."""
+    drawn = [part for part in parts if isinstance(part, DrawnBindings)]
+    named = [part for part in parts if isinstance(part, NamedBindings)]
+    if len(drawn) > 1:
         raise UserError(
-            f"--holdout {spec}: unknown attribute kind '{kind}'; {did_you_mean(kind, list(vocabulary.attributes))}"
+            f"--holdout {drawn[1].spec}: a second block of bindings is not possible; give one, and relation:pair=2x3 "
+            "beside it."
         )
-    if (category or vocabulary.category) != vocabulary.category:
+    if drawn and named:
         raise UserError(
-            f"--holdout {spec}: objects of this world are called '{vocabulary.category}', not '{category}'."
+            f"--holdout {drawn[0].spec} is drawn by seed and {named[0].spec} is named; give a size or names, not both."
         )
-    return kind or vocabulary.tested
+    if drawn:
+        return _draw_bindings(holdout, drawn[0], vocabulary)
+    return _name_bindings(holdout, named, vocabulary) if named else holdout
+
+
+def _name_bindings(holdout: Holdout, named: Sequence[NamedBindings], vocabulary: Vocabulary) -> Holdout:
+    kind = named[0].kind
+    for part in named:
+        if part.kind != kind:
+            raise UserError(
+                f"--holdout {named[0].spec} is about {kind} and {part.spec} about {part.kind}; a benchmark tests one "
+                "attribute kind, so leave one out and hold it out in another benchmark (gen split)."
+            )
+    bindings: tuple[Binding, ...] = tuple(dict.fromkeys(binding for part in named for binding in part.bindings))
+    named_out = replace(
+        holdout,
+        kind=kind,
+        values=tuple(dict.fromkeys(value for value, _ in bindings)),
+        objects=tuple(dict.fromkeys(thing for _, thing in bindings)),
+        bindings=bindings,
+    )
+    check_leaves_seen(" ".join(part.spec for part in named), named_out, vocabulary)
+    return named_out
+
+
+def _draw_bindings(holdout: Holdout, part: DrawnBindings, vocabulary: Vocabulary) -> Holdout:
+    values, objects = vocabulary.values(part.kind), list(vocabulary.objects)
+    _check_size(part.spec, part.rows, part.kind, len(values), "object")
+    _check_size(part.spec, part.columns, vocabulary.category, len(objects), f"value of {part.kind}")
+    stream = Stream("block", holdout.block_seed, part.kind, part.rows, part.columns)
+    chosen_values = tuple(stream.sample(values, part.rows))
+    chosen_objects = tuple(stream.sample(objects, part.columns))
+    bindings = tuple((value, thing) for value in chosen_values for thing in chosen_objects)
+    return replace(holdout, kind=part.kind, values=chosen_values, objects=chosen_objects, bindings=bindings)
 
 
 def _check_size(spec: str, size: int, what: str, available: int, starved: str) -> None:
@@ -105,7 +166,8 @@ def _check_size(spec: str, size: int, what: str, available: int, starved: str) -
     if size < 2:
         raise UserError(
             f"--holdout {spec}: with {size} {what} held out no scene of two different objects can have both bindings "
-            f"held out, so the unseen split would be empty; hold out at least 2."
+            f"held out, so the unseen split would be empty; hold out at least 2, or name what to hold out, such as "
+            f"gray:cube."
         )
     if size >= available:
         raise UserError(
@@ -114,68 +176,95 @@ def _check_size(spec: str, size: int, what: str, available: int, starved: str) -
         )
 
 
-def _add_relations(holdout: Holdout, spec: str, vocabulary: Vocabulary) -> Holdout:
-    match = _SPEC.fullmatch(spec)
-    if not match or (match["kind"], match["category"]) != RELATION_BLOCK:
-        raise UserError(f"Expected a block of relations to be like relation:pair=2x3, got '{spec}'.")
-    if holdout.triples:
-        raise UserError(f"--holdout {spec}: a second block of relations is not possible; give one block.")
+def _with_triples(holdout: Holdout, parts: Sequence[HoldoutPart], vocabulary: Vocabulary) -> Holdout:
+    """Return the holdout with the relation triples of its parts: one drawn block, or all that are named."""
+    drawn = [part for part in parts if isinstance(part, DrawnTriples)]
+    named = [part for part in parts if isinstance(part, NamedTriple)]
+    if not drawn and not named:
+        return holdout
+    if len(drawn) > 1:
+        raise UserError(f"--holdout {drawn[1].spec}: a second block of relations is not possible; give one block.")
+    if drawn and named:
+        raise UserError(
+            f"--holdout {drawn[0].spec} is drawn by seed and {named[0].spec} is named; give a size or names, not both."
+        )
+    spec = drawn[0].spec if drawn else named[0].spec
     if vocabulary.placement.orders == "free":
         raise UserError(
             f"--holdout {spec}: the family '{vocabulary.name}' leaves front and behind to chance (orders = \"free\"), "
             "so no relation can be kept out of training; take a family with planned orders, such as clevr-many."
         )
-    rows, columns = int(match["rows"]), int(match["columns"])
+    triples = _draw_triples(holdout, drawn[0], vocabulary) if drawn else _name_triples(named, vocabulary)
+    return replace(holdout, triples=closed(triples, vocabulary.relations, holdout.opposites))
+
+
+def _name_triples(named: Sequence[NamedTriple], vocabulary: Vocabulary) -> list[Triple]:
+    from generator.scene.layouts import can_hold  # here, since it loads NetworkX
+
+    for part in named:
+        subject, relation, thing = part.triple
+        if not can_hold(vocabulary.relations[relation], subject, thing, vocabulary):
+            raise UserError(
+                f"--holdout {part.spec}: '{relation}' never holds between {subject} and {thing} in this family, so "
+                "there is nothing to hold out; name other objects, or give them a flat top."
+            )
+    return [part.triple for part in named]
+
+
+def _draw_triples(holdout: Holdout, part: DrawnTriples, vocabulary: Vocabulary) -> list[Triple]:
+    from generator.scene.layouts import can_hold  # here, since it loads NetworkX
+
     pairs = list(permutations(vocabulary.objects, 2))
-    names = [name for name, relation in vocabulary.pair_relations.items() if relation.axis.planned_by]
-    if not 1 <= rows <= len(names):
+    names = plannable_relations(vocabulary)
+    if not 1 <= part.rows <= len(names):
         raise UserError(
-            f"--holdout {spec}: the family '{vocabulary.name}' has {len(names)} relations that can be held out "
+            f"--holdout {part.spec}: the family '{vocabulary.name}' has {len(names)} relations that can be held out "
             f"({', '.join(names)}); hold out 1 to "
             f"{len(names)} of them, or take a family with more, such as clevr-relations."
         )
-    if not 1 <= columns < len(pairs):
+    if not 1 <= part.columns < len(pairs):
         raise UserError(
-            f"--holdout {spec}: there are {len(pairs)} ordered pairs of objects; hold out 1 to {len(pairs) - 1}."
+            f"--holdout {part.spec}: there are {len(pairs)} ordered pairs of objects; hold out 1 to {len(pairs) - 1}."
         )
-    stream = Stream("relation block", holdout.block_seed, rows, columns)
-    chosen = stream.sample(names, rows)
+    stream = Stream("relation block", holdout.block_seed, part.rows, part.columns)
+    chosen = stream.sample(names, part.rows)
     possible = [
         pair
         for pair in stream.shuffled(pairs)
         if all(can_hold(vocabulary.relations[name], *pair, vocabulary) for name in chosen)
     ]
-    if len(possible) < columns:
+    if len(possible) < part.columns:
         raise UserError(
-            f"--holdout {spec}: only {len(possible)} ordered pairs of objects allow {' and '.join(chosen)}; hold out "
-            "fewer pairs, take another --block-seed, or give more objects a flat top."
+            f"--holdout {part.spec}: only {len(possible)} ordered pairs of objects allow {' and '.join(chosen)}; hold "
+            "out fewer pairs, take another --block-seed, or give more objects a flat top."
         )
-    # if bindings are held out too, prefer their objects; otherwise no scene has both
+    # If bindings are held out too, prefer their objects; otherwise no scene has both.
     possible.sort(key=lambda pair: not {*pair} <= {*holdout.objects})
-    drawn = [(subject, name, thing) for name in chosen for subject, thing in possible[:columns]]
-    return replace(holdout, triples=closed(drawn, vocabulary.relations, holdout.opposites))
+    return [(subject, name, thing) for name in chosen for subject, thing in possible[: part.columns]]
 
 
-def _add_atoms(holdout: Holdout, spec: str, vocabulary: Vocabulary) -> Holdout:
-    match = _ATOMS.fullmatch(spec)
-    if not match:
-        raise UserError(f"Expected unseen atoms to be values x objects such as {ATOMS}=1x2, got '{spec}'.")
-    if holdout.absent_values or holdout.absent_objects:
-        raise UserError(f"--holdout {spec}: a second number of unseen atoms is not possible; give one number.")
-    kind = holdout.kind
-    values = [value for value in vocabulary.values(kind) if value not in holdout.values]
-    taken = {*holdout.objects, *(end for subject, _, thing in holdout.triples for end in (subject, thing))}
-    objects = [thing for thing in vocabulary.objects if thing not in taken]
-    rows, columns = int(match["rows"]), int(match["columns"])
-    for size, left, what in ((rows, values, kind), (columns, objects, vocabulary.category)):
+def _with_atoms(holdout: Holdout, parts: Sequence[HoldoutPart], vocabulary: Vocabulary) -> Holdout:
+    """Return the holdout with the values and objects that training never shows."""
+    drawn = [part for part in parts if isinstance(part, DrawnAtoms)]
+    if not drawn:
+        return holdout
+    part = drawn[0]
+    if len(drawn) > 1:
+        raise UserError(f"--holdout {drawn[1].spec}: a second number of unseen atoms is not possible; give one number.")
+    values = [value for value in vocabulary.values(holdout.kind) if value not in holdout.values]
+    related = {end for subject, _, thing in holdout.triples for end in (subject, thing)}
+    objects = [thing for thing in vocabulary.objects if thing not in {*holdout.objects, *related}]
+    for size, left, what in ((part.rows, values, holdout.kind), (part.columns, objects, vocabulary.category)):
         if size > len(left) - 1:
             raise UserError(
-                f"--holdout {spec}: beside the block only {len(left)} values of {what} are left, and one must stay in "
-                f"training; take at most {max(len(left) - 1, 0)}, or a smaller block."
+                f"--holdout {part.spec}: beside the block only {len(left)} values of {what} are left, and one must "
+                f"stay in training; take at most {max(len(left) - 1, 0)}, or a smaller block."
             )
-    if rows + columns == 0:
-        raise UserError(f"--holdout {spec} leaves no atom unseen; take for example {ATOMS}=1x2.")
-    stream = Stream("atoms", holdout.block_seed, kind, rows, columns)
+    if part.rows + part.columns == 0:
+        raise UserError(f"--holdout {part.spec} leaves no atom unseen; take for example {ATOMS}=1x2.")
+    stream = Stream("atoms", holdout.block_seed, holdout.kind, part.rows, part.columns)
     return replace(
-        holdout, absent_values=tuple(stream.sample(values, rows)), absent_objects=tuple(stream.sample(objects, columns))
+        holdout,
+        absent_values=tuple(stream.sample(values, part.rows)),
+        absent_objects=tuple(stream.sample(objects, part.columns)),
     )

@@ -8,10 +8,10 @@ from typing import Any
 
 from generator.base.errors import UserError
 from generator.base.streams import Stream
-from generator.holdout.blocks import check_kind
 from generator.holdout.holdout import Binding, Class, Holdout, check_fits, closed
 from generator.holdout.membership import Arrangement, Fact, Placing, held_out_bindings, held_out_facts, named
 from generator.holdout.presets import read_preset
+from generator.holdout.syntax import check_kind
 from generator.vocabulary.schema import Vocabulary
 
 TASKS = ("single", "two-object", "relational")

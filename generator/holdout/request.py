@@ -1,20 +1,18 @@
 """Turns the options of `gen` about held-out combinations into holdouts and their numbers of scenes."""
 
-import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from generator.base.errors import UserError
-from generator.base.files import read_json
-from generator.dataset.records import HoldoutRecord
 from generator.holdout.designs import design_names, find_design
 from generator.holdout.designs.base import GRID, Design
-from generator.holdout.holdout import Holdout, check_fits
+from generator.holdout.files import is_holdout_file, read_holdout
+from generator.holdout.holdout import Holdout
+from generator.holdout.syntax import named_kind
 from generator.vocabulary.schema import Vocabulary
 
 MOST_SEEDS = 1_000
-_NAMED = re.compile(r"(?P<kind>[^:=]+):")
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,7 @@ class HoldoutRequest:
         """The requested holdouts; each becomes a benchmark. Raises UserError for an impossible request, and for options
         without effect."""
         named = (HoldoutRequest.design, HoldoutRequest.block_seeds, HoldoutRequest.opposites)
-        if any(map(_is_file, self.holdout)) and (self.design, self.block_seeds, self.opposites) != named:
+        if any(map(is_holdout_file, self.holdout)) and (self.design, self.block_seeds, self.opposites) != named:
             raise UserError(
                 f"--holdout {' '.join(self.holdout)} already sets the design, block seed and opposites; leave out "
                 f"--design, --block-seed and --no-opposites."
@@ -83,18 +81,25 @@ def design_of(holdout: Holdout) -> Design:
 def draw_holdouts(
     asked: Sequence[str], design: str, vocabulary: Vocabulary, block_seed: int, opposites: bool = True
 ) -> list[Holdout]:
-    """The holdouts that `--holdout` describes, from the design of the given name.
+    """Return the holdouts that `--holdout` describes, from the design of the given name.
 
-    `asked` is in the syntax of the design, or the path of a holdout.json; empty for the design's default. Raises
-    UserError if it is malformed or impossible; the message says how to correct it.
+    Args:
+        asked: Texts in the design's own syntax, or the path of one holdout.json; empty for the design's default.
+        design: The name of the design.
+        vocabulary: The vocabulary whose names the texts use.
+        block_seed: The seed of what is drawn.
+        opposites: Whether the opposites of held-out relations are held out too.
+
+    Raises:
+        UserError: A text is malformed or impossible; the message says how to correct it.
     """
-    found = _design_for(asked, design)
-    given = tuple(spec.strip() for spec in asked) or found.default_holdout(vocabulary)
-    if any(map(_is_file, given)):
-        if len(given) > 1:
-            raise UserError(f"--holdout {' '.join(given)}: a holdout.json says all that is held out; give it alone.")
-        return [read_holdout(Path(given[0]), vocabulary)]
-    return found.draw(given, vocabulary, block_seed, opposites)
+    chosen_design = _design_for(asked, design)
+    specs = tuple(spec.strip() for spec in asked) or chosen_design.default_holdout(vocabulary)
+    if any(map(is_holdout_file, specs)):
+        if len(specs) > 1:
+            raise UserError(f"--holdout {' '.join(specs)}: a holdout.json says all that is held out; give it alone.")
+        return [read_holdout(Path(specs[0]), vocabulary)]
+    return chosen_design.draw(specs, vocabulary, block_seed, opposites)
 
 
 def _design_for(holdout_options: Sequence[str], design: str) -> Design:
@@ -110,43 +115,25 @@ def _design_for(holdout_options: Sequence[str], design: str) -> Design:
     return named
 
 
-def _is_file(spec: str) -> bool:
-    return spec.strip().endswith(".json")
-
-
 def _content(holdout: Holdout) -> Hashable:
     """A key that is equal for holdouts with the same content, whatever its order, design or seed."""
     parts = holdout.bindings, holdout.triples, holdout.absent_values, holdout.absent_objects, holdout.classes
     return holdout.task, *map(frozenset, parts)
 
 
-def read_holdout(path: Path, vocabulary: Vocabulary) -> Holdout:
-    """Read a saved holdout (holdout.json of a benchmark, or a colleague's). Raises UserError if it does not fit the
-    world."""
-    try:
-        holdout = Holdout.from_dict(read_json(path, HoldoutRecord))
-        unknown = check_fits(holdout, vocabulary)
-    except OSError as error:
-        raise UserError(f"Cannot read --holdout {path}: {error.strerror}; give the path of a holdout.json.") from None
-    except (ValueError, LookupError, TypeError, AttributeError):
-        raise UserError(f"--holdout {path} is not a valid holdout.json of a benchmark; see docs/dataset.md.") from None
-    find_design(holdout.design)
-    if unknown:
-        raise UserError(
-            f"--holdout {path} names {', '.join(unknown)}, which the family '{vocabulary.name}' does not have; give "
-            "the family it was made for."
-        )
-    return holdout
-
-
 def kind_asked(asked: Sequence[str], vocabulary: Vocabulary) -> str:
-    """The attribute kind that `--holdout` names (`texture:animal=2x2`, or a holdout.json), else the tested one."""
+    """Return the attribute kind that `--holdout` names, itself, by a value or in a holdout.json; else the tested one.
+
+    >>> from generator.vocabulary.schema import read_vocabulary
+    >>> kind_asked(["wood:fox"], read_vocabulary("pug"))
+    'texture'
+    """
     for spec in asked:
-        if _is_file(spec):
+        if is_holdout_file(spec):
             return read_holdout(Path(spec.strip()), vocabulary).kind
-        named = _NAMED.match(spec.strip())
-        if named and named["kind"] in vocabulary.attributes:
-            return named["kind"]
+        kind = named_kind(spec.strip(), vocabulary)
+        if kind is not None:
+            return kind
     return vocabulary.tested
 
 

@@ -132,7 +132,8 @@ class Benchmark:
         pairs, back = np.unique(rows.scene[known] * width + rows.text[known], return_inverse=True)
         verdicts = np.full(len(known), UNREADABLE, np.int8)
         decided = self.world.progress.each(self._decided(pairs.tolist(), width), "candidates", len(pairs), BATCH)
-        verdicts[known] = np.fromiter(decided, np.int8, len(pairs))[back]
+        # Without a count, since with one fromiter never asks for the end, and the bar would stop before it.
+        verdicts[known] = np.fromiter(decided, np.int8)[back]
         return verdicts
 
     def _decided(self, pairs: list[int], width: int) -> Iterator[int]:

@@ -1,26 +1,30 @@
 """Checks and plans a job: the request for a world, as given to `gen plan` or `gen render`."""
 
+import logging
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from heapq import nlargest
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from generator.assets.sets import asset_request, check_asset
 from generator.base.declarations import whole_number
 from generator.base.errors import UserError
 from generator.holdout.designs.base import GRID
 from generator.holdout.holdout import Holdout
-from generator.holdout.request import HoldoutRequest, WorldPart, design_of, kind_asked
-from generator.placement.scenes import place_scene
-from generator.plan.minimal_pairs import with_twins
-from generator.plan.plan import plan_parts
-from generator.plan.store import StoredPlan, is_planned, write_plan
-from generator.scene.planned import Planned
+from generator.holdout.presets import read_preset
+from generator.holdout.request import HoldoutRequest, WorldPart, design_of, kind_asked, parse_seeds
+from generator.holdout.syntax import short_name
 from generator.vocabulary.families import vocabulary_text
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary, read_vocabulary, with_assets
 
+if TYPE_CHECKING:
+    from generator.plan.store import StoredPlan
+    from generator.scene.planned import Planned
+
+logger = logging.getLogger(__name__)
 MOST_OBJECTS = 10
 _TRIAL = 8  # scenes with the most objects, placed as a test before a plan is written
 
@@ -81,8 +85,12 @@ class Prepared:
         return list(dict.fromkeys(holdout.block_seed for holdout in self.holdouts))
 
     @cached_property
-    def planned(self) -> list[Planned]:
+    def planned(self) -> "list[Planned]":
         """The plan, in memory. Raises UserError if a split has no scene, or if the fullest scenes cannot be placed."""
+        # Here, so that wrong options are refused before SciPy is loaded.
+        from generator.plan.minimal_pairs import with_twins
+        from generator.plan.plan import plan_parts
+
         design = design_of(self.holdout)
         plan = plan_parts(self.vocabulary, self.parts, self.job.seed, self.job.objects, self.job.pairs)
         if self.job.pairs:
@@ -140,10 +148,80 @@ def prepare(job: Job) -> Prepared:
     return Prepared(job, text, vocabulary, holdouts, parts, asset_request(used, vocabulary.assets))
 
 
-def plan_world(prepared: Prepared, root: Path) -> StoredPlan:
+def prepare_world(
+    *,
+    preset: str | None = None,
+    design: str | None = None,
+    holdout: str | Sequence[str] | None = None,
+    family: str | None = None,
+    assets: str | None = None,
+    environments: Sequence[str] = (),
+    objects: str | int | None = None,
+    scenes: str | int | None = None,
+    resolution: str = "320x240",
+    pairs: bool = False,
+    seed: int = 0,
+    block_seed: str | int | None = None,
+    opposites: bool | None = None,
+) -> tuple[Prepared, str]:
+    """Check the options of a world to plan; write nothing. Returns the checked job and a name for its folder.
+
+    The arguments are the options of `gen plan` and mean the same: `holdout` is "3x3", "relation:pair=2x3", several of
+    these, or a holdout.json; `objects` is 2 or "3..10"; `scenes` a number, "train=2000,seen=300" or "grid";
+    `block_seed` 0 or "0..2". None is the default of the preset or the design. Raises UserError for impossible options,
+    and for options that the preset itself sets.
+    """
+    if preset is not None:
+        settled = {
+            "design": design,
+            "holdout": holdout,
+            "block-seed": block_seed,
+            "objects": objects,
+            "opposites": opposites,
+        }
+        for option, value in settled.items():
+            if value is not None:
+                raise UserError(
+                    f"--preset {preset} sets --{option} itself (scenes/presets/{preset}.toml); leave one of the two "
+                    f"out."
+                )
+        stated = read_preset(preset)
+        design, holdout, block_seed = stated.design, stated.holdout, stated.block_seed
+        family = stated.family if family is None else family
+        scenes, environments = scenes or stated.scenes, environments or stated.environments
+    job = Job(
+        "clevr" if family is None else family,
+        (holdout,) if isinstance(holdout, str) else tuple(holdout or ()),
+        None if scenes is None else str(scenes),
+        *parse_resolution(resolution),
+        seed,
+        parse_seeds(str(block_seed or 0)),
+        parse_objects(str(objects or 2)),
+        pairs,
+        design or "bindsplit",
+        opposites is not False,
+        assets,
+        tuple(environments),
+    )
+    prepared = prepare(job)
+    return prepared, folder_name(prepared, preset)
+
+
+def plan_world(prepared: Prepared, root: Path) -> "StoredPlan":
     """Write the plan of a job into `root` unless it is there. Raises UserError if `root` holds something else."""
+    from generator.plan.store import StoredPlan, is_planned, write_plan
+
     request = prepared.request
+    if not is_planned(root, request):
+        logger.info(f"Planning {_number_of_scenes(prepared)}.")
     return StoredPlan(root) if is_planned(root, request) else write_plan(root, request, prepared.planned)
+
+
+def _number_of_scenes(prepared: Prepared) -> str:
+    """The number of scenes to plan, as people say it."""
+    if prepared.parts[0].counts is None:
+        return "every arrangement of two objects"
+    return f"{sum(sum((part.counts or {}).values()) for part in prepared.parts):,} scenes"
 
 
 def folder_name(prepared: Prepared, preset: str | None) -> str:
@@ -158,13 +236,14 @@ def _world_name(prepared: Prepared) -> str:
     if asked[0].endswith(".json"):
         asked = prepared.holdout.asked
     usual = f"{read_vocabulary(job.family).tested}:{vocabulary.category}="
-    held_out = "+".join(spec.removeprefix(usual) for spec in asked)
+    words = [re.sub(r"[^A-Za-z0-9_]+", "-", spec.removeprefix(usual)).strip("-") for spec in asked]
+    held_out = "+".join(words)
     parts = [
         vocabulary.name,
         job.assets,
         *dict.fromkeys(job.environments),
         None if job.objects == (2, 2) else f"n{_span(range(job.objects[0], job.objects[1] + 1))}",
-        design.prefix + held_out.replace(":", "-").replace("=", "-").replace("..", "-"),
+        design.prefix + short_name(held_out),
         f"b{_span(prepared.block_seeds)}",
     ]
     return "-".join(part for part in parts if part)
@@ -197,8 +276,10 @@ def _check_assets(job: Job, vocabulary: Vocabulary) -> None:
         check_asset(vocabulary.assets, name)
 
 
-def _check_room(plan: Sequence[Planned], vocabulary: Vocabulary, job: Job) -> None:
+def _check_room(plan: "Sequence[Planned]", vocabulary: Vocabulary, job: Job) -> None:
     """Raise UserError if two of the fullest scenes cannot be placed: many would then fail during rendering."""
+    from generator.placement.scenes import place_scene
+
     refused = False
     for each in nlargest(_TRIAL, plan, key=lambda planned: len(planned.objects)):
         try:

@@ -11,7 +11,8 @@ from generator.base.streams import Stream
 from generator.holdout.class_lists import OBJECTS, THREE_OBJECTS, ClassRule, list_of
 from generator.holdout.designs.base import GRID
 from generator.holdout.holdout import Binding, Holdout
-from generator.holdout.membership import UNSEEN_ATOMS, Arrangement, Rule, arrangements, cluster_of
+from generator.holdout.membership import UNSEEN_ATOMS, Arrangement, Rule, SplitPlan, arrangements, cluster_of
+from generator.holdout.possible import splits_without_scenes
 from generator.holdout.request import WorldPart, design_of
 from generator.plan.arrangements import Arrangements, UnshownError, no_scene
 from generator.plan.balance import Cells, Counts, choose
@@ -48,6 +49,8 @@ def plan_parts(
     and which of two objects is in front. Scenes of all splits are shuffled together, so that scene ids reveal nothing;
     only a grid keeps its order. Raises UserError when a split has no scene, or training scenes are too few.
     """
+    for part in parts:
+        _check_possible(vocabulary, part, objects)
     made: list[Planned] = []
     for number, part in enumerate(parts):
         design = design_of(part.holdout)
@@ -90,6 +93,23 @@ def count_splits(scenes: Iterable[Planned], rule: Rule) -> dict[str, int]:
         if split is not None:
             counts[split] += 1
     return counts
+
+
+def _check_possible(vocabulary: Vocabulary, part: WorldPart, objects: tuple[int, int]) -> None:
+    """Raise UserError if a split can have no scene of some number of objects, from counts of the held-out bindings.
+
+    Drawing scenes would say the same after many failed attempts. Designs with a rule of their own are not checked.
+    """
+    design = design_of(part.holdout)
+    if part.counts is None or not isinstance(design.rule(vocabulary, part.holdout), SplitPlan):
+        return
+    least, most = max(objects[0], 2), objects[1]
+    values, names = vocabulary.values(part.holdout.kind), list(vocabulary.objects)
+    for n in range(least, most + 1):
+        for split in splits_without_scenes(part.holdout, values, names, n):
+            # With fewer scenes than numbers of objects, this number might not occur.
+            if part.counts.get(split, 0) > most - least and split not in design.may_lack(part.holdout):
+                raise no_scene(split, n)
 
 
 def _familiar(scenes: Sequence[Planned], holdout: Holdout, pairs: bool) -> set[Binding]:

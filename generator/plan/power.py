@@ -13,7 +13,8 @@ from math import sqrt
 from scipy.special import expit, logit, ndtri, stdtrit
 
 from generator.holdout.holdout import Holdout
-from generator.holdout.membership import ALL, Arrangement, Rule, cluster_of
+from generator.holdout.membership import ALL, ASYMMETRIC, Arrangement, Rule, cluster_of
+from generator.holdout.possible import splits_that_stay_empty
 from generator.holdout.request import WorldPart, design_of
 from generator.plan.minimal_pairs import with_twins
 from generator.plan.plan import plan_parts
@@ -28,6 +29,8 @@ _ENOUGH = 6  # the interval of one block holds fewer values, or objects, fixed (
 LEVEL, POWER = 0.95, 0.8
 ACCURACIES = (0.5, 0.75, 0.9, 0.97)
 BLOCK_SEEDS = (1, 3, 5, 10)
+_TOO_WIDE = 0.25
+"""From this half width on, an interval around 75% reaches from 50%, the chance level of two choices, to 100%."""
 _PRIOR_FREEDOM = 3  # of the evaluator's pooling (evaluator.statistics.pooled)
 _SHRINK = 0.346  # E logistic(m + sZ) is close to logistic(m / sqrt(1 + 0.346 s²)) (Zeger, Liang and Albert 1988)
 _UNKNOWN_SPREAD = 0.8  # fitted; far from 50% the mean depends on the effects' size, which few bindings estimate badly
@@ -80,7 +83,12 @@ class Expected:
 
 
 def told_split(rule: Rule) -> str:
-    """The split whose accuracy is the main result: `unseen`, or the last split of class lists."""
+    """The split whose accuracy is the main result: `unseen`, or the last split of class lists.
+
+    Where no scene can be `unseen`, it is `asymmetric_unseen`, which shows what is held out.
+    """
+    if "unseen" in splits_that_stay_empty(rule.holdout) and rule.holdout.asymmetric:
+        return ASYMMETRIC[1]
     return "unseen" if "unseen" in rule.splits else rule.splits[-1]
 
 
@@ -159,6 +167,11 @@ def sentence(split: SplitSize) -> str:
     """The expected precision on a split, in one line for people."""
     one, five = (_points(half_width(split, 0.75, seeds)) for seeds in (1, 5))
     more = "" if split.split == ALL else f"; with 5 block seeds ±{five}"
+    if half_width(split, 0.75, 1) >= _TOO_WIDE:
+        return (
+            f"Too small: ±{one} points for an {split.split} accuracy of 75% ({split.clusters:,} "
+            f"group{'s' * (split.clusters > 1)} of {split.bindings:,} bindings{more}). Use a rotation or more blocks."
+        )
     return (
         f"{split.clusters:,} group{'s' * (split.clusters > 1)} of {split.bindings:,} bindings: an {split.split} "
         f"accuracy of 75% will have an interval of about ±{one} points{more}."

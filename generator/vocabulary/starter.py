@@ -37,6 +37,11 @@ _RELATIONS = """
 # near = {{ phrase = "near", margin = 0.2, distance = {distance} }}
 # far = {{ phrase = "far from", margin = 0.2, distance = {distance} }}
 """
+_HOLDOUT = """
+# What training never shows is no part of a family; it is chosen when a world is made (docs/choose.md):
+#   gen render --family THIS_FILE --holdout {holdout}
+#   gen render --family THIS_FILE --holdout "{single}"
+"""
 _TEXT = """\
 # A family of your own: all of '{family}', and the entries of this file. docs/vocabularies.md explains every key.
 # Lines that begin with "#" are comments; remove the "#" from the lines that you want, and edit them.
@@ -56,8 +61,10 @@ extends = {extends}
 """
 
 
-def write_starter(out: Path, family: str) -> Path:
-    """Write the TOML file `out`, a starting point that extends a family; returns `out`.
+def write_starter(out: Path, family: str) -> tuple[Path, str]:
+    """Write the TOML file `out`, a starting point that extends a family.
+
+    Returns `out`, and a value of `--holdout` that holds out the new colour, quoted for a shell.
 
     Raises UserError when the file exists or does not end in .toml, when there is no such family, or when none of its
     attribute kinds sets only colour.
@@ -67,13 +74,13 @@ def write_starter(out: Path, family: str) -> Path:
     if out.exists():
         raise UserError(f"{out} exists; choose another name, or edit it.")
     extended = family if family in shipped_families() else os.path.relpath(family, out.parent)
-    text = _text(read_vocabulary(family), extended)
+    text, holdout = _text(read_vocabulary(family), extended)
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(text, encoding="utf-8")
-    return out
+    return out, holdout
 
 
-def _text(vocabulary: Vocabulary, extends: str) -> str:
+def _text(vocabulary: Vocabulary, extends: str) -> tuple[str, str]:
     alone = (
         kind
         for kind, values in vocabulary.attributes.items()
@@ -100,8 +107,13 @@ def _text(vocabulary: Vocabulary, extends: str) -> str:
         object=_OBJECTS[mesh],
         mesh=mesh,
     )
+    values, objects = [color, vocabulary.values(colored)[0]], list(vocabulary.objects)[:2]
+    holdout = f'"{colored}={",".join(values)} {vocabulary.category}={",".join(objects)}"'
+    text += _HOLDOUT.format(holdout=holdout, single=f"{color}:{objects[0]}")
     if finish := next((lines for name, lines in _FINISHES.items() if name not in taken), None):
         text += _KIND.format(*finish)
     if vocabulary.placement.orders == "free" or "near" in vocabulary.relations:
-        return text
-    return text + _RELATIONS.format(distance=round(2 * max(vocabulary.radii) + vocabulary.placement.gap + 0.8, 1))
+        return text, holdout
+    return text + _RELATIONS.format(
+        distance=round(2 * max(vocabulary.radii) + vocabulary.placement.gap + 0.8, 1)
+    ), holdout

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 from generator.base.declarations import whole_number
 from generator.base.errors import UserError
-from generator.holdout.blocks import ASYMMETRIC as ASYMMETRIC_BLOCK
-from generator.holdout.blocks import NONE
 from generator.holdout.holdout import Holdout
 from generator.holdout.membership import ALL, ASYMMETRIC, Rule, SplitPlan
+from generator.holdout.possible import splits_that_stay_empty
+from generator.holdout.syntax import NONE, file_name_of, short_name
 from generator.vocabulary.schema import Vocabulary
 
 MOST_SCENES = 10_000_000
@@ -21,7 +21,7 @@ UNDIVIDED_COUNTS = {ALL: 1000}
 ASYMMETRIC_SCENES = 150
 """Default number of scenes of each split of asymmetric clusters."""
 DEFAULT_COUNTS = {"train": 2000, "val": 100, "seen": 300, "partial": 300, "unseen": 300}
-_SHOWN = 3  # triples that a summary spells out
+_SHOWN = 3  # bindings and triples that a summary spells out
 
 
 @dataclass(frozen=True)
@@ -82,24 +82,26 @@ class Design(ABC):
         """
         if asked is None or isinstance(asked, str):
             counts = UNDIVIDED_COUNTS if holdouts[0].is_empty else self.counts
+            counts = {split: n for split, n in counts.items() if split not in splits_that_stay_empty(holdouts[0])}
             uneven = dict.fromkeys(ASYMMETRIC, ASYMMETRIC_SCENES) if holdouts[0].asymmetric else {}
             asked = parse_scenes(asked, {**counts, **uneven})
         return [dict(asked) for _ in holdouts]
 
     def may_lack(self, holdout: Holdout) -> tuple[str, ...]:
-        """Splits that may be empty. If only relations are held out, scenes of two objects are never `partial`."""
-        return () if holdout.bindings or holdout.is_empty else ("partial",)
+        """Splits that may be empty: those that the shape of the bindings leaves without scenes.
+
+        If only relations are held out, scenes of two objects are never `partial`.
+        """
+        if holdout.bindings:
+            return tuple(splits_that_stay_empty(holdout))
+        return () if holdout.is_empty else ("partial",)
 
     def benchmark_name(self, holdout: Holdout) -> str:
         """The default name of a benchmark, from the requested holdout and the block seed."""
         if holdout.is_empty:
             return NONE
-        words = []
-        for spec in holdout.asked:
-            plain = spec != ASYMMETRIC_BLOCK and not {":", "="} & {*spec}
-            whole = f"{holdout.kind}:{holdout.category}={spec}" if plain else spec
-            words.append(whole.replace(":", "-").replace("=", "-"))
-        return f"{self.prefix}{'+'.join(words)}-b{holdout.block_seed}"
+        words = [file_name_of(spec, holdout.kind, holdout.category) for spec in holdout.asked]
+        return f"{self.prefix}{short_name('+'.join(words))}-b{holdout.block_seed}"
 
     def summary(self, holdout: Holdout) -> str:
         """A one-line summary of what is held out."""
@@ -108,7 +110,10 @@ class Design(ABC):
             values, objects = ", ".join(holdout.values), ", ".join(holdout.objects)
             parts.append(f"{holdout.kind} {values} with {holdout.category} {objects}")
         elif holdout.bindings:
-            parts.append(f"{len(holdout.bindings)} bindings of {holdout.kind} and {holdout.category}")
+            first_bindings = ", ".join(" ".join(binding) for binding in holdout.bindings[:_SHOWN])
+            rest = ", ..." * (len(holdout.bindings) > _SHOWN)
+            count = f"{len(holdout.bindings)} binding{'s' * (len(holdout.bindings) > 1)}"
+            parts.append(f"{count} of {holdout.kind} and {holdout.category} ({first_bindings}{rest})")
         if holdout.triples:
             first = [" ".join(triple) for triple in holdout.triples[:_SHOWN]]
             more = ", ..." * (len(holdout.triples) > _SHOWN)
@@ -137,8 +142,13 @@ class Design(ABC):
 
 
 def parse_scenes(spec: str | None, defaults: Mapping[str, int] = DEFAULT_COUNTS) -> dict[str, int]:
-    """Number of scenes of each split from `N` (divided in proportion to the defaults) or `train=2000,seen=300` (other
-    splits keep their default).
+    """Number of scenes of each split from `N` (divided in proportion to the defaults) or `train=2000,seen=300`.
+
+    Splits that are not named keep their default, or less: if fewer scenes of the named splits are wanted than by
+    default, the others shrink by the same factor.
+
+    >>> parse_scenes("train=100")
+    {'train': 100, 'val': 5, 'seen': 15, 'partial': 15, 'unseen': 15}
 
     Raises UserError for any other text, and for a split without scenes.
     """
@@ -159,7 +169,10 @@ def parse_scenes(spec: str | None, defaults: Mapping[str, int] = DEFAULT_COUNTS)
             )
         if len(asked) < len(pairs):
             raise UserError(f"--scenes {spec} names a split twice; give each split one number.")
-        counts = {**defaults, **{name: number for name, number in asked.items() if number is not None}}
+        named = {name: number for name, number in asked.items() if number is not None}
+        named_by_default = sum(defaults[name] for name in named)
+        smaller = min(1, sum(named.values()) / named_by_default)
+        counts = {split: max(1, round(n * smaller)) for split, n in defaults.items()} | named
     check_total(sum(counts.values()), spec)
     if short := [split for split, n in counts.items() if n == 0]:
         enough = f": take {-(-total // min(defaults.values())):,} or more" if whole is not None else ""

@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import ClassVar
 
 from generator.base.errors import UserError
-from generator.holdout.blocks import ATOMS, default_block, draw_block
+from generator.holdout.blocks import default_block, draw_block
 from generator.holdout.designs.base import DEFAULT_COUNTS, Design, FirstTexts
 from generator.holdout.holdout import Holdout
 from generator.holdout.membership import UNSEEN_ATOMS
+from generator.holdout.syntax import ATOMS
 from generator.vocabulary.schema import Vocabulary
 
 

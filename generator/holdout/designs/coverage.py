@@ -6,9 +6,9 @@ from typing import ClassVar
 
 from generator.base.errors import UserError
 from generator.base.streams import Stream
-from generator.holdout.blocks import check_kind
 from generator.holdout.designs.base import Design
 from generator.holdout.holdout import Binding, Holdout
+from generator.holdout.syntax import check_kind
 from generator.vocabulary.schema import Vocabulary
 
 _SPEC = re.compile(r"(?:(?P<kind>[^:=]+):(?P<category>[^:=]+)=)?k=?(?P<least>\d+)(?:\.\.(?P<most>\d+))?")

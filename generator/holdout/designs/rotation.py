@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from generator.base.errors import UserError
-from generator.holdout.blocks import check_kind
 from generator.holdout.designs.base import Design, parse_scenes
 from generator.holdout.holdout import Holdout
 from generator.holdout.membership import Rule
 from generator.holdout.rotation import MOST_DEFAULT_TURNS, RotationRule, draw_turns, most_turns
+from generator.holdout.syntax import check_kind
 from generator.vocabulary.schema import Vocabulary
 
 _OPTION = re.compile(r"(?:(?P<kind>[^:=]+):(?P<category>[^:=]+)=)?turns=?(?P<turns>\d+)")

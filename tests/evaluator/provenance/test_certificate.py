@@ -25,11 +25,15 @@ UNKNOWN = "not verified: the certificate in the folder has no known status and l
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({}, "clean at the level of records, by the certificate in the folder"),
-        ({"level": "all images"}, "clean at the level of all images, by the certificate in the folder"),
+        ({}, "clean: the files were checked; the images were not (by the certificate in the folder)"),
+        (
+            {"level": "all images"},
+            "clean: the files were checked, and all images rendered again (by the certificate in the folder)",
+        ),
         (
             {"status": "failed", "faults": {"leaked binding": 2, "\x1b[2J": 1}},
-            "failed (\\x1b[2J, leaked binding) at the level of records, by the certificate in the folder",
+            "failed (\\x1b[2J, leaked binding): the files were checked; the images were not (by the certificate in the "
+            "folder)",
         ),
         ({"status": "failed"}, UNKNOWN),
         ({"faults": {"leaked binding": 2}}, UNKNOWN),

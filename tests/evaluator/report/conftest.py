@@ -40,7 +40,7 @@ ROW: Row = {
     "high_fixed": None,
     "low_drawn": 0.35,
     "high_drawn": 0.65,
-    "speaks_of": "bindings like these, of these 3 values and 3 objects",
+    "speaks_of": "other combinations of these 3 values and 3 objects only",
     "items": 1200,
     "clusters": 30,
     "ties": 3,

@@ -95,6 +95,6 @@ def test_tables_compile(folder: Path, results: Row, tmp_path: Path) -> None:
 
 def test_a_caption_says_the_level_of_the_intervals(results: Row) -> None:
     text = latex_tables({**results, "rules": {**results["rules"], "level": 0.9}})["binary"]
-    assert r"The 90\% intervals speak of groups like these" in text
+    assert r"The 90\% intervals cover groups like these" in text
     assert r"95\%" not in text
-    assert r"95\% intervals speak" in latex_tables(results)["binary"]
+    assert r"95\% intervals cover" in latex_tables(results)["binary"]

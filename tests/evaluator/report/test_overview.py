@@ -115,9 +115,7 @@ def test_the_finding_says_what_wrong_answers_name() -> None:
         {**of, "error": error, "value": value, "chance": chance}
         for error, value, chance in (("object", 0.5, 0.2), ("attribute and object", 0.4, 0.6), ("binding", 0.1, 0.2))
     )
-    said = (
-        "90.0% of its wrong answers on unseen combinations name a wrong object; of texts drawn at random 80.0% would."
-    )
+    said = "90.0% of its wrong answers on unseen combinations name a wrong object (chance: 80.0%)."
     assert finding(entries(("a", (*rows, *errors)))).endswith(said)
     assert "wrong answers" not in finding(entries(("a", rows)))
     assert "wrong answers" not in finding(entries(("a", (*rows, *errors[:1]))))  # no other error was possible

@@ -36,4 +36,4 @@ def test_items_whose_scenes_name_no_binding_speak_of_none() -> None:
     some = Clusters.of(["x", "y"], ["red:cube", ""])
     assert some.take(np.array([1])).speaks_of() == NOT_OF_BINDINGS
     assert some.speaks_of().endswith("; 1 of 2 items name none")
-    assert some.take(np.array([0])).speaks_of() == "bindings like these, of these 1 values and 1 objects"
+    assert some.take(np.array([0])).speaks_of() == "other combinations of these 1 values and 1 objects only"

@@ -232,7 +232,7 @@ def _certify(root: Path, status: str) -> Dataset:
 
 def test_a_certificate_that_failed_is_refused_and_others_are_recorded(drawn_copy: Path) -> None:
     opened = _certify(drawn_copy, "as declared")
-    said = "as declared at the level of records, by the certificate in the folder"
+    said = "as declared: the files were checked; the images were not (by the certificate in the folder)"
     assert describe(opened.world, opened.benchmark())["certificate"] == said
     opened = _certify(drawn_copy, "failed")
     with pytest.raises(UserError, match="is not trained on: its certificate says that it failed; `gen verify"):

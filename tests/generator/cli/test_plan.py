@@ -3,11 +3,15 @@
 import json
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
+from generator.plan.job import prepare_world
 from generator.plan.power import SplitSize, difference, half_width
 from tests.conftest import FEW, refuse, run_process, succeed
 from tests.generator.cli.test_split import contents
@@ -111,5 +115,28 @@ def test_another_holdout_over_images_is_told_and_nothing_is_written(copied: Path
 def test_a_plan_says_in_one_line_what_it_will_tell(tmp_path: Path) -> None:
     done = succeed("gen plan --block-seed 0..1", *FEW, "--out", tmp_path / "world")
     (line,) = [line for line in done.stderr.splitlines() if line.startswith("Expect: ")]
-    assert "bindings: an unseen accuracy of 75% will have an interval of about ±" in line
+    assert line.startswith("Expect: Too small: ±")
     assert "with 5 block seeds ±" in line
+    assert line.endswith("Use a rotation or more blocks.")
+
+
+@pytest.mark.parametrize("wrong", ["--holdout grey:cube", "--objects 11", "--scenes x", "--resolution 3by4"])
+@pytest.mark.parametrize("command", ["plan", "render"])
+def test_a_wrong_option_is_refused_before_anything_heavy_is_loaded(command: str, wrong: str) -> None:
+    code = (
+        "import sys; from generator.cli.main import main\n"
+        f"try: main({['gen', command, *wrong.split()][1:]!r})\n"
+        "except SystemExit as ended: print(ended.code, sorted({'scipy', 'networkx', 'jinja2'} & sys.modules.keys()))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "2 []\n"
+
+
+def test_an_impossible_number_of_objects_is_refused_from_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No scene is drawn for it; drawing took 600 attempts and many seconds."""
+    drawn: list[str] = []
+    monkeypatch.setattr("generator.plan.plan.split_scenes", lambda rule, split, *rest: drawn.append(split) or iter(()))
+    prepared, _ = prepare_world(family="clevr-many", holdout="2x2", objects="3..5", scenes=400)
+    with pytest.raises(UserError, match="no scene of 3 objects for the split unseen"):
+        _ = prepared.planned
+    assert not drawn

@@ -11,6 +11,7 @@ def test_a_new_family_can_be_checked_at_once(tmp_path: Path) -> None:
     done = succeed("gen vocab new mine.toml", cwd=tmp_path)
     assert done.stdout == "mine.toml\n"
     assert "Next: gen vocab check mine.toml, gen vocab show mine.toml, gen render --family mine.toml" in done.stderr
+    assert '--holdout "color=teal,gray shape=cube,sphere"' in done.stderr
     assert succeed("gen vocab check mine.toml", cwd=tmp_path).stdout == "mine.toml: 0 errors, 0 warnings\n"
     refuse("exists", "gen vocab new mine.toml", cwd=tmp_path)
 

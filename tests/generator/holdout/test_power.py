@@ -94,7 +94,7 @@ def test_a_line_says_what_one_and_five_block_seeds_tell() -> None:
         "seeds ±13."
     )
     assert sentence(SplitSize("ood_test", 300, 1, 4, 2, (2, 2))).startswith(
-        "1 group of 4 bindings: an ood_test accuracy of 75%"
+        "Too small: ±49 points for an ood_test accuracy of 75% (1 group of 4 bindings"
     )
 
 

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from generator.api import prepare_world
 from generator.base.errors import UserError
 from generator.base.streams import Stream
 from generator.holdout.blocks import draw_block
@@ -16,6 +15,7 @@ from generator.holdout.holdout import Binding, Holdout
 from generator.holdout.membership import FAMILIAR, SPLITS, Arrangement, SplitPlan, cluster_of
 from generator.holdout.request import draw_holdouts
 from generator.plan.arrangements import Arrangements
+from generator.plan.job import prepare_world
 from generator.plan.plan import split_scenes
 from generator.scene.layouts import facts
 from generator.vocabulary.schema import read_vocabulary

@@ -2,8 +2,8 @@
 
 import pytest
 
-from generator.api import prepare_world
 from generator.holdout.request import HoldoutRequest
+from generator.plan.job import prepare_world
 from generator.plan.plan import plan_parts
 from generator.plan.power import SplitSize, planned_sizes, sizes_to_plan
 from generator.vocabulary.schema import read_vocabulary

@@ -75,6 +75,20 @@ def test_a_job_that_cannot_render_says_why(tmp_path: Path) -> None:
 def test_without_slurm_it_says_where_to_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     refuse("run it on a login node", *on_slurm(tmp_path / "there"))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_dry_run_prints_the_script_and_the_cost_and_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    more = ("--dry-run", "--partition", "long", "--time", "2:00:00", "--memory", "4GB")
+    done = succeed(*on_slurm(tmp_path / "there", *more))
+    for line in ("--partition=long", "--time=120", "--mem=4GB", "--array=0-1%2", "--cpus-per-task=1"):
+        assert f"#SBATCH {line}" in done.stdout
+    assert "export PYTHONSAFEPATH=1" in done.stdout
+    assert "images on 2 jobs of 1 core: about" in done.stderr
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("spec", ["", "0", "1:2", "2h", "1:60:00", "-5"])

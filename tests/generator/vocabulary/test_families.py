@@ -1,6 +1,7 @@
 """Families that extend others: what a few lines of TOML add, change and remove."""
 
 import re
+import shlex
 import tomllib
 from pathlib import Path
 
@@ -185,8 +186,10 @@ def test_families_that_extend_clevr_keep_its_values_and_their_order(family: str)
 
 @pytest.mark.parametrize("family", sorted(shipped_families()))
 def test_a_starter_and_all_that_it_proposes_are_families(tmp_path: Path, family: str) -> None:
-    out, base = write_starter(tmp_path / "mine.toml", family), read_vocabulary(family)
+    (out, proposed), base = write_starter(tmp_path / "mine.toml", family), read_vocabulary(family)
     mine = read_vocabulary(str(out))
+    assert draw_block(shlex.split(proposed), mine, 0).is_block
+    assert f"--holdout {proposed}" in out.read_text()
     assert sum(map(len, mine.attributes.values())) == sum(map(len, base.attributes.values())) + 1
     out.write_text(re.sub(r"^# (?=\[|[a-z]+ = )", "", out.read_text(), flags=re.MULTILINE))
     mine = read_vocabulary(str(out))

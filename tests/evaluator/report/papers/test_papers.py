@@ -144,7 +144,7 @@ class TestNotes:
             "Training data unknown: a, b.",
         } <= set(said)
         assert said[0].startswith(
-            "In %, differences in points. The 95% intervals speak of bindings like these, of these 3 values"
+            "In %, differences in points. The 95% intervals cover other combinations of these 3 values"
         )
         assert "Datasets: clean." in notes_of([one, one])
 

@@ -77,7 +77,7 @@ def test_a_design_in_one_file_is_rendered_described_split_and_verified(tmp_path:
     root = tmp_path / "world"
     asked = "--design two-blocks --scenes train=10,val=1,seen=2,partial=2,unseen=2 --resolution 64x64 --json"
     done = succeed(f"gen render {asked} --quality draft --device cpu --workers 1 --out", root)
-    assert "Held out: 8 bindings of color and shape." in done.stderr
+    assert "Held out: 8 bindings of color and shape (" in done.stderr
     assert json.loads(done.stdout)["benchmark"] == "two-color-shape-2x2-b0"
     assert json.loads(done.stdout)["scenes"] == {"train": 10, "val": 1, "seen": 2, "partial": 2, "unseen": 2}
     succeed("gen describe --protocol binary", root)

@@ -1,0 +1,312 @@
+"""The grammar of `--holdout` for designs that hold out blocks: reads each text into one of the parts below.
+
+    holdout    = "none" | "asymmetric" | atoms | drawn | names | binding | triple
+    drawn      = [KIND ":" CATEGORY "="] COUNT "x" COUNT      3x3, color:shape=2x4, relation:pair=2x3
+    atoms      = "atoms=" COUNT "x" COUNT                     atoms=1x2
+    names      = KIND "=" VALUES " " CATEGORY "=" OBJECTS     color=gray,blue shape=cube,cylinder
+    binding    = VALUE ":" OBJECT                             gray:cube
+    triple     = RELATION ":" SUBJECT "," OBJECT              left: cube, sphere
+
+Blanks around names are ignored. The designs coverage, gzsl and rotation have words of their own, and read them themselves.
+"""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from generator.base.errors import UserError, did_you_mean
+from generator.holdout.holdout import Binding, Triple
+from generator.vocabulary.schema import Vocabulary
+
+NONE = "none"
+"""The value of `--holdout` for a world with one split, `all`, for models that were trained elsewhere."""
+ASYMMETRIC = "asymmetric"
+"""The value of `--holdout` that adds splits in which truth and foil are not equally familiar to a block of bindings."""
+ATOMS = "atoms"
+RELATIONS = ("relation", "pair")
+"""The two names before the size of a drawn block of relations."""
+
+# A folder's name has at most 255 bytes, and the name of a world has parts besides this one.
+_LONGEST_NAME = 80
+
+_SIZE = re.compile(r"(?:(?P<kind>[^:=]+):(?P<category>[^:=]+)=)?(?P<rows>\d+)x(?P<columns>\d+)")
+_ATOMS_SIZE = re.compile(rf"{ATOMS}=(?P<rows>\d+)x(?P<columns>\d+)")
+_NEXT_LIST = re.compile(r"\s+(?=[^\s=,]+\s*=)")
+"""The blank before `shape=` in `color=gray,blue shape=cube`; names may contain blanks themselves."""
+_FIRST_NAME = re.compile(r"(?P<name>[^:=]+)[:=]")
+
+
+@dataclass(frozen=True)
+class DrawnBindings:
+    """A block of `rows` values of `kind` and `columns` objects, to be drawn by seed."""
+
+    spec: str
+    kind: str
+    rows: int
+    columns: int
+
+
+@dataclass(frozen=True)
+class DrawnTriples:
+    """A block of `rows` relations and `columns` ordered pairs of objects, to be drawn by seed."""
+
+    spec: str
+    rows: int
+    columns: int
+
+
+@dataclass(frozen=True)
+class DrawnAtoms:
+    """Numbers of values and of objects that training never shows, to be drawn by seed."""
+
+    spec: str
+    rows: int
+    columns: int
+
+
+@dataclass(frozen=True)
+class NamedBindings:
+    """Bindings of `kind` that the user named, one by one or as lists of values and objects."""
+
+    spec: str
+    kind: str
+    bindings: tuple[Binding, ...]
+
+
+@dataclass(frozen=True)
+class NamedTriple:
+    """A relation triple that the user named."""
+
+    spec: str
+    triple: Triple
+
+
+@dataclass(frozen=True)
+class AsymmetricSplits:
+    """A request for splits in which truth and foil are not equally familiar."""
+
+    spec: str
+
+
+HoldoutPart = DrawnBindings | DrawnTriples | DrawnAtoms | NamedBindings | NamedTriple | AsymmetricSplits
+
+
+def parse_part(spec: str, vocabulary: Vocabulary) -> HoldoutPart:
+    """Read one `--holdout` other than `none`.
+
+    Args:
+        spec: The text, without blanks at its ends.
+        vocabulary: The vocabulary whose names the text may use.
+
+    Raises:
+        UserError: The text is in none of the forms, or names something that the vocabulary lacks.
+
+    >>> from generator.vocabulary.schema import read_vocabulary
+    >>> parse_part("gray:cube", read_vocabulary("clevr")).bindings
+    (('gray', 'cube'),)
+    >>> parse_part("left: cube, sphere", read_vocabulary("clevr")).triple
+    ('cube', 'left', 'sphere')
+    """
+    if spec == ASYMMETRIC:
+        return AsymmetricSplits(spec)
+    if spec.startswith(ATOMS):
+        return _parse_atoms(spec)
+    size = _SIZE.fullmatch(spec)
+    if size and size["kind"] == RELATIONS[0]:
+        return _parse_drawn_triples(spec, size)
+    if size:
+        kind = check_kind(spec, size["kind"], size["category"], vocabulary)
+        return DrawnBindings(spec, kind, int(size["rows"]), int(size["columns"]))
+    if spec.startswith(f"{RELATIONS[0]}:"):
+        raise UserError(f"Expected a block of relations to be like relation:pair=2x3, got '{spec}'.")
+    if "=" in spec:
+        return _parse_lists(spec, vocabulary)
+    if ":" in spec and "," in spec:
+        return _parse_triple(spec, vocabulary)
+    if spec.count(":") == 1:
+        return _parse_binding(spec, vocabulary)
+    raise UserError(
+        f"Expected --holdout to be a size such as 3x3 or relation:pair=2x3, names such as "
+        f'"{_example_lists(vocabulary)}", {_example_binding(vocabulary)} or "{_example_triple(vocabulary)}", or a '
+        f"holdout.json, got '{spec}'."
+    )
+
+
+def check_kind(spec: str, kind: str | None, category: str | None, vocabulary: Vocabulary) -> str:
+    """Return the attribute kind that a text names, or the tested kind if it names none.
+
+    Args:
+        spec: The value of `--holdout`, for messages.
+        kind: The named attribute kind; None if there is none.
+        category: The named word for objects; None if there is none.
+        vocabulary: The vocabulary that must have both.
+
+    Raises:
+        UserError: The vocabulary has no such kind, or another word for objects.
+    """
+    if kind is not None and kind not in vocabulary.attributes:
+        raise UserError(
+            f"--holdout {spec}: unknown attribute kind '{kind}'; {did_you_mean(kind, list(vocabulary.attributes))}"
+        )
+    if category is not None and category != vocabulary.category:
+        raise UserError(
+            f"--holdout {spec}: objects of this world are called '{vocabulary.category}', not '{category}'."
+        )
+    return kind or vocabulary.tested
+
+
+def named_kind(spec: str, vocabulary: Vocabulary) -> str | None:
+    """Return the attribute kind that a text names, itself or by a value; None if it names none.
+
+    It reads only the first name, so it also serves the words of every design (`texture:animal=classes`).
+    """
+    match = _FIRST_NAME.match(spec)
+    name = match["name"].strip() if match else ""
+    if name in vocabulary.attributes:
+        return name
+    return _kind_of(name, vocabulary)
+
+
+def file_name_of(spec: str, vocabulary_kind: str, category: str) -> str:
+    """Return a text of `--holdout` as a part of the name of a file; a bare size gets its kind and category.
+
+    >>> file_name_of("3x3", "color", "shape")
+    'color-shape-3x3'
+    >>> file_name_of("left: cube, sphere", "color", "shape")
+    'left-cube-sphere'
+    """
+    if re.fullmatch(r"\d+x\d+", spec):
+        spec = f"{vocabulary_kind}:{category}={spec}"
+    return re.sub(r"[^A-Za-z0-9._]+", "-", spec).strip("-")
+
+
+def short_name(name: str) -> str:
+    """Return a name of a file, with a digest in place of its end if it is long: many named combinations.
+
+    >>> short_name("gray-cube+blue-sphere")
+    'gray-cube+blue-sphere'
+    """
+    if len(name) <= _LONGEST_NAME:
+        return name
+    digest = hashlib.sha256(name.encode()).hexdigest()[:8]
+    return f"{name[:_LONGEST_NAME]}-{digest}"
+
+
+def _parse_atoms(spec: str) -> DrawnAtoms:
+    match = _ATOMS_SIZE.fullmatch(spec)
+    if not match:
+        raise UserError(f"Expected unseen atoms to be values x objects such as {ATOMS}=1x2, got '{spec}'.")
+    return DrawnAtoms(spec, int(match["rows"]), int(match["columns"]))
+
+
+def _parse_drawn_triples(spec: str, size: re.Match[str]) -> DrawnTriples:
+    if (size["kind"], size["category"]) != RELATIONS:
+        raise UserError(f"Expected a block of relations to be like relation:pair=2x3, got '{spec}'.")
+    return DrawnTriples(spec, int(size["rows"]), int(size["columns"]))
+
+
+def _parse_lists(spec: str, vocabulary: Vocabulary) -> NamedBindings:
+    """Read `color=gray,blue shape=cube,cylinder`, in either order."""
+    category = vocabulary.category
+    lists: dict[str, list[str]] = {}
+    for part in _NEXT_LIST.split(spec):
+        name, _, listed = part.partition("=")
+        name = name.strip()
+        if name in lists:
+            raise UserError(f"--holdout {spec}: '{name}' is there twice; list all of its names once.")
+        if name not in (category, *vocabulary.attributes):
+            known = [*vocabulary.attributes, category]
+            raise UserError(f"--holdout {spec}: unknown attribute kind '{name}'; {did_you_mean(name, known)}")
+        lists[name] = [each.strip() for each in listed.split(",")]
+    kinds = [name for name in lists if name != category]
+    if len(kinds) != 1 or category not in lists:
+        raise UserError(
+            f"--holdout {spec}: expected values of one attribute kind and objects, such as "
+            f'"{_example_lists(vocabulary)}".'
+        )
+    kind = kinds[0]
+    for value in lists[kind]:
+        _check_name(spec, value, kind, vocabulary.values(kind))
+    for thing in lists[category]:
+        _check_name(spec, thing, category, list(vocabulary.objects))
+    _check_distinct(spec, lists[kind])
+    _check_distinct(spec, lists[category])
+    return NamedBindings(spec, kind, tuple(product(lists[kind], lists[category])))
+
+
+def _parse_binding(spec: str, vocabulary: Vocabulary) -> NamedBindings:
+    """Read `gray:cube`."""
+    value, thing = (name.strip() for name in spec.split(":"))
+    kind = _kind_of(value, vocabulary)
+    if kind is None and value in vocabulary.objects and _kind_of(thing, vocabulary):
+        raise UserError(f"--holdout {spec}: the value comes first; write {thing}:{value}.")
+    if kind is None and value in vocabulary.relations:
+        raise UserError(
+            f"--holdout {spec}: the relation '{value}' needs two objects, such as \"{_example_triple(vocabulary)}\"."
+        )
+    if kind is None:
+        every_value = [name for values in vocabulary.attributes.values() for name in values]
+        raise UserError(f"--holdout {spec}: unknown value '{value}'; {did_you_mean(value, every_value)}")
+    _check_name(spec, thing, vocabulary.category, list(vocabulary.objects))
+    return NamedBindings(spec, kind, ((value, thing),))
+
+
+def _parse_triple(spec: str, vocabulary: Vocabulary) -> NamedTriple:
+    """Read `left: cube, sphere`: a cube to the left of a sphere."""
+    relation, _, listed = spec.partition(":")
+    relation = relation.strip()
+    ends = [name.strip() for name in listed.split(",")]
+    if kind := _kind_of(relation, vocabulary):
+        raise UserError(
+            f"--holdout {spec}: '{relation}' is a value of {kind}; to hold it out with several objects write "
+            f'"{kind}={relation} {vocabulary.category}={",".join(ends)}".'
+        )
+    _check_name(spec, relation, "relation", plannable_relations(vocabulary))
+    if len(ends) != 2 or ends[0] == ends[1]:
+        raise UserError(
+            f'--holdout {spec}: expected a relation and two different objects, such as "{_example_triple(vocabulary)}".'
+        )
+    for thing in ends:
+        _check_name(spec, thing, vocabulary.category, list(vocabulary.objects))
+    return NamedTriple(spec, (ends[0], relation, ends[1]))
+
+
+def plannable_relations(vocabulary: Vocabulary) -> list[str]:
+    """Return the names of the relations of two objects that a plan can keep out of training."""
+    return [name for name, relation in vocabulary.pair_relations.items() if relation.axis.planned_by]
+
+
+def _kind_of(value: str, vocabulary: Vocabulary) -> str | None:
+    """Return the attribute kind that has a value of this name. Names are unique in a vocabulary."""
+    for kind, values in vocabulary.attributes.items():
+        if value in values:
+            return kind
+    return None
+
+
+def _check_name(spec: str, name: str, what: str, known: Sequence[str]) -> None:
+    if name not in known:
+        raise UserError(f"--holdout {spec}: unknown {what} '{name}'; {did_you_mean(name, list(known))}")
+
+
+def _check_distinct(spec: str, names: Sequence[str]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise UserError(f"--holdout {spec} names '{name}' twice; leave one out.")
+
+
+def _example_lists(vocabulary: Vocabulary) -> str:
+    values, objects = vocabulary.values(vocabulary.tested)[:2], list(vocabulary.objects)[:2]
+    return f"{vocabulary.tested}={','.join(values)} {vocabulary.category}={','.join(objects)}"
+
+
+def _example_binding(vocabulary: Vocabulary) -> str:
+    return f"{vocabulary.values(vocabulary.tested)[0]}:{next(iter(vocabulary.objects))}"
+
+
+def _example_triple(vocabulary: Vocabulary) -> str:
+    first, second = list(vocabulary.objects)[:2]
+    relation = next(iter(plannable_relations(vocabulary)), "left")
+    return f"{relation}: {first}, {second}"
