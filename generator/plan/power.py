@@ -15,7 +15,7 @@ from scipy.special import expit, logit, ndtri, stdtrit
 from generator.holdout.holdout import Holdout
 from generator.holdout.membership import ALL, Arrangement, Rule, cluster_of
 from generator.holdout.request import WorldPart, design_of
-from generator.plan.minimal_pairs import with_twins
+from generator.plan.minimal_pairs import plan_with_twins
 from generator.plan.plan import plan_parts
 from generator.scene.layouts import facts
 from generator.scene.planned import Planned
@@ -185,9 +185,10 @@ def sizes_to_plan(
     vocabulary: Vocabulary,
     seed: int,
     objects: tuple[int, int] = (2, 2),
-    pairs: bool = False,
+    exchange: str | None = None,
 ) -> list[SplitSize]:
-    """Predict `planned_sizes` for the first holdouts of a world of these parts; `pairs` includes twins.
+    """Predict `planned_sizes` for the first holdouts of a world of these parts. `exchange`: what twins exchange; None
+    for a world without twins.
 
     Plans only the scenes of these splits. Raises UserError if a split has no scene.
     """
@@ -195,9 +196,10 @@ def sizes_to_plan(
     for part in parts[: len(holdouts)]:
         split = told_split(design_of(part.holdout).rule(vocabulary, part.holdout))
         told.append(WorldPart(part.holdout, None if part.counts is None else {split: part.counts[split]}))
-    plan = plan_parts(vocabulary, told, seed, objects)
-    if pairs:
-        plan = with_twins(plan, design_of(holdouts[0]).rule(vocabulary, holdouts[0]), seed)
+    if exchange is None:
+        plan = plan_parts(vocabulary, told, seed, objects)
+    else:
+        plan = plan_with_twins(vocabulary, told, seed, objects, exchange)
     return planned_sizes(plan, holdouts, vocabulary)
 
 
