@@ -49,7 +49,7 @@ def make(lab: Lab, at: Scale) -> None:
     them false of a pair, so captions of a single relation have enough negatives for the relation skill."""
     worlds = {}
     for block in at.blocks:
-        asked = f"--family clevr-relations --objects 3..4 --holdout 3x3 --block-seed {block} {at.world}"
+        asked = f"--family clevr-relations --objects 3..4 --no-pairs --holdout 3x3 --block-seed {block} {at.world}"
         rendered = lab.render(asked, at.resolution, at.quality)
         described = lab.stage(f"gen describe {rendered} --preset compass2026 --name compass2026")
         more = lab.stage(f"gen describe {described} --protocol productivity --name productivity")
@@ -68,7 +68,7 @@ def make(lab: Lab, at: Scale) -> None:
             lab.lacks(name, model.missing)
             lab.lacks(tuned, model.missing)
             continue
-        other = lab.render(f"{at.elsewhere} --seed 1", at.resolution, at.quality)
+        other = lab.render(f"{at.elsewhere} --no-pairs --seed 1", at.resolution, at.quality)
         for block, world in worlds.items():
             row(name, block, model)
             for seed in at.seeds:

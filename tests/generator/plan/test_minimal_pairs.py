@@ -28,7 +28,7 @@ from generator.scene.planned import Planned
 from generator.scene.relations import along, ground_directions, scene_graph
 from generator.scene.scene import Scene
 from generator.vocabulary.schema import read_vocabulary
-from tests.conftest import refuse, succeed
+from tests.conftest import succeed
 from tests.generator.relations import VOCABULARY as RELATIONS
 from tests.generator.relations import prepared as related_scenes
 from tests.generator.unrendered import write_planned
