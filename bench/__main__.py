@@ -28,8 +28,8 @@ BENCHMARKS = (
     "familiarity",
     "reporting",
 )
-# hours; half an hour; an installed asset set; hours; minutes; minutes; seconds; half a minute
-ON_REQUEST = ("quality", "proof", "animals", "coverage", "comparing", "power", "size", "backgrounds")
+# hours; half an hour; an installed asset set; hours; minutes; minutes; seconds; half a minute; seconds
+ON_REQUEST = ("quality", "proof", "animals", "coverage", "comparing", "power", "size", "backgrounds", "twins")
 
 
 @click.command()
@@ -38,7 +38,7 @@ ON_REQUEST = ("quality", "proof", "animals", "coverage", "comparing", "power", "
     type=click.Choice([*BENCHMARKS, *ON_REQUEST]),
     multiple=True,
     help="Only this; may be given again.  [default: all but quality, proof, animals, coverage, comparing, power, "
-    "size and backgrounds]",
+    "size, backgrounds and twins]",
 )
 def main(only: tuple[str, ...]) -> None:
     """Measure how fast Jackalope is on this machine; some ten minutes and more."""

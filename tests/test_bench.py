@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import describing, planning, scoring
+from bench import describing, planning, scoring, twins
 from bench.vocab import MESHES, VALUES, large_family
 from generator.plan.job import Job, prepare
 from generator.vocabulary.schema import read_vocabulary
@@ -21,6 +21,18 @@ from generator.vocabulary.schema import read_vocabulary
 )
 def test_its_worlds_can_be_planned(family: str, scenes: dict[str, int], objects: tuple[int, int]) -> None:
     assert len(prepare(Job(family, "3x3", scenes, 64, 64, 0, 0, objects)).planned) == sum(scenes.values())
+
+
+def test_twins_cost_the_gap_of_accuracy_little_precision(monkeypatch: pytest.MonkeyPatch) -> None:
+    """docs/splits.md says so: by which twins are the default."""
+    monkeypatch.setattr(twins, "DRAWS", 300)
+    spread = {
+        figure.name.partition(" gap")[0]: figure.values[0]
+        for figure in twins.figures()
+        if figure.unit == "± points" and " gap " in figure.name
+    }
+    of = f"preference {twins.PREFERENCE:.3f}, 40% shared: "
+    assert spread[f"{of}twins, accuracy,"] < 1.15 * spread[f"{of}alone, accuracy,"]
 
 
 def test_its_large_family_is_allowed(tmp_path: Path) -> None:

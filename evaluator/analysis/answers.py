@@ -170,13 +170,28 @@ def _read_run(folder: Path, metric: str | None) -> Answers:
         raise UserError(f"{folder} has no results; write them with `score measure {folder}`.")
     record, results = read_json(folder / "run.json", RunRecord), read_json(folder / "results.json", ResultsRecord)
     channel = results["channel"]
-    columns = ("item_id", "value", "protocol", "metric", "kind", "skill", "split", "cluster", "scene_id", "bindings")
+    main_of = {row["protocol"]: row["metric"] for row in results["rows"] if row["is_main"]}
+    labels_read = (
+        "item_id",
+        "value",
+        "protocol",
+        "metric",
+        "kind",
+        "skill",
+        "split",
+        "cluster",
+        "scene_id",
+        "bindings",
+    )
+    columns = (*labels_read, "unscored")
     found = read_csv(path, dict.fromkeys(columns, pa.string()))
     table = {name: strings(found[name]) for name in columns}
     chosen = np.zeros(len(table["item_id"]), dtype=bool)
     for protocol in dict.fromkeys(table["protocol"].tolist()):
         of = table["protocol"] == protocol
-        wanted = of & (table["metric"] == (metric or table["metric"][of.argmax()]))  # the first metric is the main one
+        wanted = of & (table["metric"] == (metric or main_of.get(protocol)))
+        # An item without a value that is not unscored is no question of this metric, such as half a pair of images.
+        wanted &= (table["value"] != "") | (table["unscored"] != "")
         if set(table["value"][wanted].tolist()) <= set(_MEANINGS):
             chosen |= wanted
         else:

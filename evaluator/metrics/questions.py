@@ -49,6 +49,32 @@ def image_score(scores: np.ndarray, tolerance: float = TOLERANCE) -> Won:
     return text_score(scores.transpose(0, 2, 1), tolerance)
 
 
+def matching_score(scores: np.ndarray, tolerance: float = TOLERANCE) -> Won:
+    """Whether the true assignment of two captions to two images scores more than the exchanged one. By chance 1/2.
+
+    A preference for one caption or one image is part of both sums, so it cancels. A model that reads captions alone,
+    or images alone, ties on every pair.
+
+    Args:
+        scores: (n, 2, 2); [:, i, j] is the score of image i and caption j, and image i belongs to caption i.
+        tolerance: how close the two sums tie (`comparison.tied`).
+
+    Returns:
+        Which pairs are right, and which are lost only to a tie.
+
+    Example:
+        The model prefers caption 0 for both images, yet matches them correctly:
+
+        >>> matching_score(np.array([[[0.9, 0.1], [0.8, 0.3]]]))[0].tolist()
+        [True]
+    """
+    # In double precision: the rounding of float32 sums is as large as the tolerance.
+    exact = np.asarray(scores, dtype=np.float64)
+    true_assignment = exact[:, 0, 0] + exact[:, 1, 1]
+    exchanged_assignment = exact[:, 0, 1] + exact[:, 1, 0]
+    return all_won([(true_assignment, exchanged_assignment)], tolerance)
+
+
 def both_won(first: Won, second: Won) -> Won:
     """Whether both of two questions are correct, such as `text_score` and `image_score` of a pair (by chance 1/6).
     Lost only to ties: neither is lost, but not both are correct.

@@ -1,6 +1,18 @@
 """Binary accuracy of the true text against its foil, with minimal captions or with the environment in both captions."""
 
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from evaluator.metrics.comparison import best_score
+from evaluator.metrics.questions import matching_score
+from evaluator.protocols.items import Items, reported_splits
+from evaluator.protocols.pairs import matching
+from evaluator.protocols.records import Row
 from evaluator.protocols.results import (
+    Outcome,
     Protocol,
     ProtocolResults,
     category_means,
@@ -9,12 +21,22 @@ from evaluator.protocols.results import (
     recall,
     tabulate,
 )
-from evaluator.protocols.scores import Scores
+from evaluator.protocols.scores import Scores, joined_bindings
+
+_MOSTLY_PAIRED = 0.75
+"""Matching is the main metric if at least this share of the items of every reported split has a counterpart.
+
+Worlds with twins, and grids, have counterparts for nearly all items. Without twins, `seen` has them for about a tenth
+(300 images of 1,308 clusters), so that a gap would compare few items of `seen` with all of `unseen`."""
 
 
 class Binary(Protocol):
     """Accuracy by kind of foil and split, and over all kinds where there are several (Peng et al. 2026, section 3.1).
     Chance 1/2.
+
+    Two items with the same two texts, of which each is true of one image, are counterparts. Together they are a
+    question of `matching`, as in `pairs` (protocols, section 14), chance 1/2. It is the main metric if nearly all items
+    of each split have a counterpart.
 
     If the benchmark's authors average over categories: also that mean, and accuracy by skill if a kind has several.
     """
@@ -31,7 +53,92 @@ class Binary(Protocol):
             rows += category_means(items, [accuracy], categories)
             if len(set(categories)) > len(set(items.kind)):
                 rows += tabulate(items, [accuracy], ["kind", "skill"], gaps=False)
-        return ProtocolResults(items, [accuracy], rows)
+        # Choices in words are no sums of scores; a model asked in words gets this question from `pairs`.
+        counterparts = find_counterparts(items, scores.twins) if items.graded else np.empty((0, 2), int)
+        if not len(counterparts):
+            return ProtocolResults(items, [accuracy], rows)
+        matched, matching_rows = _match(items, counterparts)
+        outcomes = [accuracy, matched]
+        if _are_mostly_paired(items, counterparts):
+            return ProtocolResults(items, outcomes, matching_rows + rows, main=matched.metric)
+        return ProtocolResults(items, outcomes, rows + matching_rows)
+
+
+def find_counterparts(items: Items, twins: Mapping[str, str]) -> np.ndarray:
+    """Pairs of items of one split and kind that have the same two texts, the true one of each being the other's foil.
+
+    Twins are paired first, since their images differ in nothing else; other items in the order of their scenes. An item
+    is in one pair at most. The pairs depend on the benchmark alone, never on scores.
+
+    Args:
+        items: any items; those with one true and one false text can have a counterpart.
+        twins: the twin of each scene that has one, in both directions.
+
+    Returns:
+        Row numbers (pairs, 2), sorted; in each pair the item that comes first in `items` is first.
+    """
+    has_two_texts = (items.truth.sum(axis=1) == 1) & (items.false.sum(axis=1) == 1)
+    # For each two texts: the items of which the alphabetically first one is true, and those of which the other is.
+    sides: dict[tuple[str, ...], tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+    for row in np.flatnonzero(has_two_texts).tolist():
+        true_text = items.text_id[row, items.truth[row].argmax()]
+        false_text = items.text_id[row, items.false[row].argmax()]
+        texts = sorted((true_text, false_text))
+        sides[items.split[row], items.kind[row], *texts][texts.index(true_text)].append(row)
+    pairs: list[tuple[int, int]] = []
+    for one_side, other_side in sides.values():
+        row_of_scene = {items.scene_id[row]: row for row in other_side}
+        unpaired = []
+        for row in one_side:
+            twin_row = row_of_scene.pop(twins.get(items.scene_id[row], ""), None)
+            if twin_row is None:
+                unpaired.append(row)
+            else:
+                pairs.append((row, twin_row))
+        paired = {other for _, other in pairs}
+        pairs += zip(unpaired, [row for row in other_side if row not in paired], strict=False)
+    return np.array(sorted(sorted(pair) for pair in pairs), dtype=int).reshape(-1, 2)
+
+
+def _match(items: Items, counterparts: np.ndarray) -> tuple[Outcome, list[Row]]:
+    """The metric `matching` of counterparts: its outcome at the first item of each pair, nan elsewhere, and its rows.
+
+    A row counts pairs as its items. A pair is unscored if one of its items is.
+    """
+    first, second = counterparts.T
+    true, false = (best_score(items.scores, mask) for mask in (items.truth, items.false))
+    table = np.empty((len(counterparts), 2, 2), items.scores.dtype)  # image, text
+    table[:, 0, 0], table[:, 0, 1] = true[first], false[first]
+    table[:, 1, 1], table[:, 1, 0] = true[second], false[second]
+    outcome = matching(matching_score(table, items.tolerance))
+
+    bindings = None
+    if items.bindings is not None:
+        shown = zip(items.bindings[first], items.bindings[second], strict=True)
+        bindings = np.array([joined_bindings(*both) for both in shown], dtype=object)
+    pairs = items.take(first)
+    unscored = np.where(pairs.scored, items.unscored[second], pairs.unscored)
+    pairs = replace(pairs, bindings=bindings, unscored=unscored)
+    rows = tabulate(pairs, [outcome]) if len(set(pairs.kind)) > 1 else []
+    rows += tabulate(pairs, [outcome], ["kind"])
+
+    value = np.full(len(items), np.nan)
+    value[first] = np.where(pairs.scored, outcome.value, np.nan)
+    tie = np.zeros(len(items), dtype=bool)
+    tie[first] = outcome.tie & pairs.scored
+    of_pairs = None
+    if items.bindings is not None:
+        of_pairs = items.bindings.copy()
+        of_pairs[first] = bindings
+    chance = np.full(len(items), outcome.chance[0])
+    return Outcome(outcome.metric, value, tie, chance, bindings=of_pairs), rows
+
+
+def _are_mostly_paired(items: Items, counterparts: np.ndarray) -> bool:
+    """Whether at least _MOSTLY_PAIRED of the items of every reported split have a counterpart."""
+    has_counterpart = np.isin(np.arange(len(items)), counterparts)
+    splits = reported_splits(set(items.split)) or sorted(set(items.split))
+    return all(has_counterpart[items.split == split].mean() >= _MOSTLY_PAIRED for split in splits)
 
 
 class Context(Protocol):

@@ -50,7 +50,8 @@ class Outcome:
     """A metric on n items: its value (n,), whether a tie decided it (n,), and its value by chance (n,), nan for none.
 
     unit: `share` (0..1), `difference` of two shares (`parts`), or `score`, any number. error: for metrics that count
-    mistakes, the kind of mistake; else "".
+    mistakes, the kind of mistake; else "". bindings: of all images that each item's outcome compares, joined by ";";
+    None if the outcome is about the item's own images.
     """
 
     metric: str
@@ -60,30 +61,48 @@ class Outcome:
     unit: Unit = "share"
     parts: tuple[np.ndarray, np.ndarray] | None = None
     error: str = ""
+    bindings: np.ndarray | None = None
 
     def take(self, mask: np.ndarray) -> "Outcome":
         """The outcome on the items where the mask (n,) is true."""
         parts = None if self.parts is None else (self.parts[0][mask], self.parts[1][mask])
-        return replace(self, value=self.value[mask], tie=self.tie[mask], chance=self.chance[mask], parts=parts)
+        bindings = None if self.bindings is None else self.bindings[mask]
+        return replace(
+            self,
+            value=self.value[mask],
+            tie=self.tie[mask],
+            chance=self.chance[mask],
+            parts=parts,
+            bindings=bindings,
+        )
 
 
 @dataclass(frozen=True)
 class ProtocolResults:
-    """A protocol's items, their outcomes (the main metric first) and rows of results.
+    """A protocol's items, their outcomes and rows of results.
 
-    fits: linear fits of the outcomes. cells: rows by every combination of counts.
+    The first outcome is of every item: the page and `items.jsonl` show it.
     """
 
     items: Items
     outcomes: list[Outcome]
     rows: list[Row]
     fits: list[dict[str, Any]] = field(default_factory=list)
+    """Linear fits of the outcomes."""
     cells: list[Row] = field(default_factory=list)
+    """Rows by every combination of counts."""
+    main: str | None = None
+    """The main metric, for tables, figures and comparisons; None: the metric of the first outcome."""
 
     def __post_init__(self) -> None:
         items, outcomes = per_item(self.items, self.outcomes)
         object.__setattr__(self, "items", items)
         object.__setattr__(self, "outcomes", outcomes)
+
+    @property
+    def main_metric(self) -> str:
+        """The name of the main metric."""
+        return self.main or self.outcomes[0].metric
 
     def parts(self, size: int) -> Iterator[tuple[Items, list[Outcome]]]:
         """The items and outcomes in parts of at most `size` items; one empty part if there are no items."""

@@ -24,6 +24,7 @@ from evaluator.protocols.items import (
     strings,
 )
 from evaluator.protocols.pools import Fold, Pool
+from evaluator.statistics.clusters import SEPARATOR
 from evaluator.statistics.intervals import LEVEL
 from generator.dataset.reader import Benchmark
 
@@ -59,9 +60,10 @@ class Scores:
     protocol, if the run scored them. matrix: reads the scores of a pool or fold in parts; nan for texts outside the
     sample of a pool. tolerance: how close scores tie. shown: the bindings of each scene, joined by ";". confidence: the
     level of intervals, 0..1. between_images: the scores of another channel, if images are compared by that channel.
-    partitioned: the splits are partitions by familiarity. averages_categories: the authors of the benchmark average
-    over categories. in_items: scores that depend on items, in place of `table`; `sample` is the index of the sample to
-    read.
+    matchings: the answers in words to questions about two images and two captions, None if there are none. twins: the
+    twin of each scene that has one, in both directions; empty if the world is not known. partitioned: the splits are
+    partitions by familiarity. averages_categories: the authors of the benchmark average over categories. in_items:
+    scores that depend on items, in place of `table`; `sample` is the index of the sample to read.
     """
 
     benchmark: Benchmark
@@ -75,6 +77,8 @@ class Scores:
     shown: Mapping[str, str] = field(default_factory=dict)
     confidence: float = LEVEL
     between_images: "Scores | None" = None
+    matchings: "Scores | None" = None
+    twins: Mapping[str, str] = field(default_factory=dict)
     partitioned: bool = False
     averages_categories: bool = False
     in_items: ItemScores | None = None
@@ -126,7 +130,7 @@ class Scores:
         described = benchmark.texts.select(["level", *COUNTS]).take(pa.array(place, mask=place < 0))
         scene_id = np.full(n, "", dtype=object)
         scene_id[there] = scene[caption[there]]
-        return self.for_intervals(
+        found = self.for_intervals(
             Items(
                 **item_columns(table),
                 scene_id=scene_id,
@@ -143,6 +147,23 @@ class Scores:
                 graded=self.in_items is None,
             )
         )
+        return replace(found, bindings=self._bindings_of_all_images(found, item, scene))
+
+    def _bindings_of_all_images(self, items: Items, item: np.ndarray, scene: np.ndarray) -> np.ndarray:
+        """The bindings (n,) of the items. An item about several images has the bindings of all of them.
+
+        Args:
+            items: the items, with the bindings of the first image.
+            item: (rows,) the row number in `items` of each candidate.
+            scene: (rows,) the scene of each candidate.
+        """
+        assert items.bindings is not None
+        bindings = items.bindings.copy()
+        in_other_image = scene != items.scene_id[item]
+        rows, others = item[in_other_image].tolist(), scene[in_other_image].tolist()
+        for row, other in dict.fromkeys(zip(rows, others, strict=True)):
+            bindings[row] = joined_bindings(bindings[row], self.shown.get(other, ""))
+        return bindings
 
     def for_intervals(self, items: Items) -> Items:
         """The items with the fields for intervals: bindings of their scenes, confidence level, `partitioned`."""
@@ -176,6 +197,15 @@ class Scores:
         for name, column in columns.items():
             rows = rows.append_column(name, pa.array(column))
         return rows
+
+
+def joined_bindings(first: str, second: str) -> str:
+    """The bindings of two scenes together; "" if one of them is not known.
+
+    >>> joined_bindings("red:cube;blue:ball", "blue:cube;red:ball")
+    'red:cube;blue:ball;blue:cube;red:ball'
+    """
+    return f"{first}{SEPARATOR}{second}" if first and second else ""
 
 
 def _inputs(rows: pa.Table, indistinct: Mapping[str, str]) -> np.ndarray:

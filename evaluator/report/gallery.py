@@ -24,7 +24,7 @@ from evaluator.statistics.clusters import OF, SEPARATOR
 from generator.base.errors import UserError, visible
 from generator.base.pages import coded, thumbnails
 from generator.base.tables import read_csv, read_table
-from generator.dataset.questions import IMAGES, YES_NO, Candidates
+from generator.dataset.questions import IMAGES, MATCHING, YES_NO, Candidates
 from generator.dataset.reader import Images, World
 from generator.dataset.records import SCORES
 
@@ -177,8 +177,10 @@ def _answers(run: Run, row_of: pd.Series) -> dict[int, list[Any]]:
             logger.info(f"The page has the first {_MOST:,} characters of answers; answers.parquet has them all.")
             break
         labels = (prompt.yes[0], prompt.no[0]) if asked.form == YES_NO else prompt.letters
-        words_of = rows.scene if asked.form == IMAGES else rows.text
-        shown = [[prompt.letters[i], words_of[row]] for i, row in enumerate(asked.options)]
+        options = [(rows.scene if asked.form == IMAGES else rows.text)[row] for row in asked.options]
+        if asked.form == MATCHING:
+            options = prompt.assignments(options)
+        shown = [[prompt.letters[i], option] for i, option in enumerate(options)]
         says = reading.why if reading.label is None else f"says {labels[reading.label]}"
         entry = [[[visible(part) for part in option] for option in shown], says, visible(each.answer.text)]
         if asked.item in row_of:

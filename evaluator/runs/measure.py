@@ -33,7 +33,7 @@ from generator.base.arrays import map_npy
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import draft_of, read_json, write_json
 from generator.base.tables import read_table
-from generator.dataset.questions import CHOICE, Candidates
+from generator.dataset.questions import CHOICE, IMAGES, MATCHING, Candidates
 from generator.dataset.reader import Benchmark
 from generator.dataset.records import SCORES
 
@@ -172,7 +172,7 @@ def _results(run: Run, measured: dict[str, ProtocolResults], by: Rules) -> Resul
     def collected(part: Literal["rows", "cells"]) -> list[dict[str, Any]]:
         of = {"model": record["model"], "benchmark": name}
         return [
-            {**of, "protocol": protocol, "is_main": row["metric"] == each.outcomes[0].metric, **row}
+            {**of, "protocol": protocol, "is_main": row["metric"] == each.main_metric, **row}
             for protocol, each in measured.items()
             for row in getattr(each, part)
         ]
@@ -233,9 +233,12 @@ def read_scores(run: Run, rules: Rules) -> Scores:
     """The scores of one channel of a run, `rules.channel`."""
     path, benchmark, record = run.folder / "scores.parquet", run.benchmark, run.record
     if (words := record.get("words")) is not None:
-        by_caption, by_image = read_item_scores(run.folder, benchmark, words)
-        scores = _scores(run, pa.table({}), rules, in_items=by_caption)
-        return replace(scores, between_images=replace(scores, in_items=by_image) if words["form"] == CHOICE else None)
+        by_form = read_item_scores(run.folder, benchmark, words)
+        scores = _scores(run, pa.table({}), rules, in_items=by_form[CHOICE])
+        if words["form"] != CHOICE:
+            return scores
+        by_image, by_pair = (replace(scores, in_items=by_form[form]) for form in (IMAGES, MATCHING))
+        return replace(scores, between_images=by_image, matchings=by_pair)
     if not path.exists():
         raise UserError(f"{run.folder} has lost its scores.parquet; run `score run` again.")
     table = _of_channel(read_table(path, SCORES), rules.channel)
@@ -261,6 +264,7 @@ def _scores(run: Run, table: pa.Table, rules: Rules, **more: Any) -> Scores:
         {name: find_protocol(name).folds(benchmark) for name in record.get("raw_retrieval", [])},
         tolerance=rules.tolerance,
         shown=_bindings(run),
+        twins=_twins(run),
         confidence=rules.level,
         partitioned=run.splits is not None,
         averages_categories=bool(benchmark.manifest.get(READING, {}).get("averages")),
@@ -289,6 +293,18 @@ def _bindings(run: Run) -> dict[str, str]:
         for objects in scenes["objects"].to_pylist()
     )
     return dict(zip(scenes["scene_id"].to_pylist(), shown, strict=True))
+
+
+def _twins(run: Run) -> dict[str, str]:
+    """The twin of each scene that has one, in both directions."""
+    if run.world is None:
+        return {}
+    scenes = run.world.scenes
+    found: dict[str, str] = {}
+    for scene, original in zip(scenes["scene_id"].to_pylist(), scenes["twin_of"].to_pylist(), strict=True):
+        if original is not None:
+            found[scene], found[original] = original, scene
+    return found
 
 
 def _matrix(scores: pa.Table, pool: Pool) -> np.ndarray:

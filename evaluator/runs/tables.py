@@ -105,7 +105,7 @@ def item_rows(run: Run, measured: dict[str, ProtocolResults]) -> Iterator[dict[s
     images, texts, truth, scores: lists with an entry for each candidate: its scene, its words, whether they are true
     of the scene, and its score (None if missing). A question against a pool has up to six candidates, the three best
     true and the three best false texts. margin: best true score less best false score; with two images, for the first.
-    metric, value, tie: the main metric of the protocol, the outcome, and whether a tie decided it. unscored: the reason
+    metric, value, tie: the protocol's first metric, the outcome, and whether a tie decided it. unscored: the reason
     if there is no outcome (margin, value and tie are then None), else None. mark: the warning for a contaminated model
     or a stand-in, else None.
     """
@@ -156,8 +156,9 @@ def _outcomes(protocol: str, items: Items, outcome: Outcome, text_of: Mapping[st
         name: pa.array(getattr(items, name), pa.string())
         for name in ("item_id", "scene_id", "cluster", "kind", "skill", "level", "split")
     }
-    if items.bindings is not None:
-        labels["bindings"] = pa.array(items.bindings, pa.string())
+    bindings = items.bindings if outcome.bindings is None else outcome.bindings
+    if bindings is not None:
+        labels["bindings"] = pa.array(bindings, pa.string())
     candidates = {}
     for name, column in items.best_candidates().items():
         if name.endswith("_text"):

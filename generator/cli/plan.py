@@ -54,11 +54,16 @@ _CONTENT_OPTIONS = (
         "--resolution", default="320x240", help="Width x height in pixels. Objects are placed to fit into this image."
     ),
     click.option(
-        "--pairs",
-        is_flag=True,
-        help="Give scenes of val, seen, partial and unseen a twin in which two objects have exchanged values or "
-        "positions. "
-        "--scenes does not count twins.",
+        "--pairs/--no-pairs",
+        default=None,
+        help="Whether half of the scenes of val, seen, partial and unseen are twins of the other half, in which two "
+        "objects have exchanged values. --scenes counts twins too.  [default: --pairs, but for --scenes grid and the "
+        "design gzsl]",
+    ),
+    click.option(
+        "--exchange",
+        help="What twins exchange: values, places, or both, each in half of the pairs.  [default: values; both if "
+        "relations are held out]",
     ),
     click.option("--seed", type=SEED, default=0, help="Seed of the scenes."),
     BLOCK_SEED,
@@ -113,7 +118,7 @@ def plan(context: click.Context, out: Path | None, power: bool, as_json: bool, *
     if power:
         told = of_first_seed(prepared.holdouts)
         job = prepared.job
-        sizes = sizes_to_plan(told, prepared.parts, prepared.vocabulary, job.seed, job.objects, job.pairs)
+        sizes = sizes_to_plan(told, prepared.parts, prepared.vocabulary, job.seed, job.objects, job.exchange)
         print_power(told, sizes, as_json)
         return
     planned = plan_world(prepared, out or Path(name))

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from generator.base.streams import Stream
 from generator.dataset.reader import Benchmark
 
-CHOICE, IMAGES, YES_NO = "choice", "images", "yes-no"
+CHOICE, IMAGES, MATCHING, YES_NO = "choice", "images", "matching", "yes-no"
 MOST = 5
 """The most options of a choice."""
 Form = Literal["choice", "yes-no"]
@@ -29,8 +29,10 @@ _TRUE = ("c", "p")
 class Question:
     """A question about an item: which of several options is true, or whether a single option is true.
 
-    form: CHOICE (captions of an image), IMAGES (images of a caption) or YES_NO. options: rows of candidates in the
-    order shown. true: the row of the true option, None for YES_NO. order: number of this cyclic order, from 0.
+    form: CHOICE (captions of an image), IMAGES (images of a caption), MATCHING (which of two captions belongs to which
+    of two images) or YES_NO. options: rows of candidates in the order shown; for MATCHING the first image with the
+    first caption and with the second. true: the row of the true option, None for YES_NO. order: number of this cyclic
+    order, from 0.
     """
 
     item: str
@@ -41,25 +43,29 @@ class Question:
 
 
 _ID = re.compile(
-    r"(?P<item>.+)\.(?P<number>\d{1,6})of(?P<whole>\d{1,6})\.(?P<options>\d{1,9}(-\d{1,9})*)\.(?P<of>\w{8})"
+    r"(?P<item>.+)\.(?P<number>\d{1,6})of(?P<whole>\d{1,6})\.(?P<options>\d{1,9}((-\d{1,9})*|\+\d{1,9}))\.(?P<of>\w{8})"
 )
+_BETWEEN_ASSIGNMENTS = "+"
+"""Joins the two rows in the id of a question about MATCHING, which else looks like a choice of a caption."""
 
 
 def question_id(question: Question, number: int, whole: int, benchmark: Benchmark) -> str:
     """The id of the `number`-th of `whole` questions about an item: ITEM.1of4.ROWS.BENCHMARK, with the rows of its
-    options in the order shown and the first 8 characters of the benchmark's digest."""
-    options = "-".join(map(str, question.options))
+    options in the order shown and the first 8 characters of the benchmark's digest; ROWS is 35+34 for MATCHING."""
+    options = (_BETWEEN_ASSIGNMENTS if question.form == MATCHING else "-").join(map(str, question.options))
     return f"{question.item}.{number}of{whole}.{options}.{benchmark.digest[:8]}"
 
 
 class Named(NamedTuple):
-    """The parts of a question's id. benchmark: the first 8 characters of its digest."""
+    """The parts of a question's id. benchmark: the first 8 characters of its digest. matching: whether the form is
+    MATCHING."""
 
     item: str
     number: int
     whole: int
     options: tuple[int, ...]
     benchmark: str
+    matching: bool
 
 
 def read_id(name: str) -> Named | None:
@@ -71,8 +77,9 @@ def read_id(name: str) -> Named | None:
     found = _ID.fullmatch(name)
     if found is None:
         return None
-    options = tuple(map(int, found["options"].split("-")))
-    return Named(found["item"], int(found["number"]), int(found["whole"]), options, found["of"])
+    matching = _BETWEEN_ASSIGNMENTS in found["options"]
+    options = tuple(map(int, found["options"].split(_BETWEEN_ASSIGNMENTS if matching else "-")))
+    return Named(found["item"], int(found["number"]), int(found["whole"]), options, found["of"], matching)
 
 
 class Candidates:
@@ -83,13 +90,31 @@ class Candidates:
         self.item, self.scene, self.slot = columns["item_id"], columns["scene_id"], columns["slot"]
         self.kind, self.truth = [kind or "" for kind in columns["kind"]], columns["truth"]
         self.text = [benchmark.text_of[text] for text in columns["text_id"]]
+        self._scenes_of: dict[str, list[str]] = {}
+
+    def scenes_of(self, item: str) -> list[str]:
+        """The scenes of an item's candidates, in order, each once."""
+        if not self._scenes_of:
+            for name, scene in dict.fromkeys(zip(self.item, self.scene, strict=True)):
+                self._scenes_of.setdefault(name, []).append(scene)
+        return self._scenes_of[item]
+
+    def images_of(self, question: Question) -> list[str]:
+        """The scenes whose images a question shows, in this order."""
+        scenes = [self.scene[row] for row in question.options]
+        if question.form == IMAGES:
+            return scenes
+        if question.form == MATCHING:
+            return [scenes[0], *(scene for scene in self.scenes_of(question.item) if scene != scenes[0])]
+        return scenes[:1]
 
 
 def make_questions(
     benchmark: Benchmark, rows: Candidates, protocols: Sequence[str], form: Form, orders: int | None = None
 ) -> list[Question]:
     """Returns the questions of the items of some protocols. orders: number of cyclic orders of its options in which a
-    choice is asked; None for all.
+    choice is asked; None for all. A question about MATCHING is asked with each image first, in these orders of its
+    captions.
 
     A choice has a true caption and at most MOST - 1 false captions. If there are more, they are drawn evenly over their
     kinds. This draw and the first order are seeded by the item's name. Items with a pool have no questions.
@@ -137,10 +162,10 @@ def _choices(item: str, own: Sequence[int], rows: Candidates) -> list[Group]:
 
 
 def _pairs(own: Sequence[int], rows: Candidates) -> list[Group]:
-    """The questions of two images and two captions: the true caption of each image, and the true image of each
-    caption."""
+    """The questions of two images and two captions: the true caption of each image, the true image of each caption, and
+    which caption belongs to which image, with each of the images first."""
     groups: list[Group] = []
-    for form, names in ((CHOICE, rows.scene), (IMAGES, rows.slot)):
+    for form, names in ((CHOICE, rows.scene), (IMAGES, rows.slot), (MATCHING, rows.scene)):
         for name in sorted({names[row] for row in own}):
             of = [row for row in own if names[row] == name]
             if sorted(rows.truth[row] for row in of) == [False, True]:

@@ -297,6 +297,7 @@ class RequestRecord(TypedDict, total=False):
     design: str
     opposites: bool
     pairs: bool
+    exchange: str | None
     shard: list[int]
     tar_bytes: int
     assets: dict[str, Any]

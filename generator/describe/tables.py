@@ -88,7 +88,10 @@ class Tables:
                 self._add_item(f"{protocol.name}-{scene.scene_id}-{item.pool}", scene, kept)
 
     def _stream(self, protocol: Protocol, scene: DescribedScene) -> Stream:
-        return Stream("texts", self._seed, protocol.name, scene.scene_id)
+        """The random numbers of a scene. A twin has those of its scene, so that both are asked about the same objects
+        in the same words: the caption of each is then the foil of the other (`matching` of `binary`)."""
+        original = scene.twin or scene
+        return Stream("texts", self._seed, protocol.name, original.scene_id)
 
     def _described(self, row: RenderedScene) -> tuple[DescribedScene | None, Placing]:
         """The scene with the data that its items need (None if it is in no split), and its placing."""

@@ -22,16 +22,28 @@ from generator.base.errors import UserError, did_you_mean
 from generator.base.files import write_json, write_text
 from generator.base.progress import SILENT, Progress
 from generator.base.tables import write_csv
-from generator.dataset.questions import CHOICE, IMAGES, YES_NO, Candidates, Form, Question, make_questions, question_id
+from generator.dataset.questions import (
+    CHOICE,
+    IMAGES,
+    MATCHING,
+    YES_NO,
+    Candidates,
+    Form,
+    Question,
+    make_questions,
+    question_id,
+)
 from generator.dataset.reader import Benchmark, Dataset, World
 from generator.exports.training import licence_note, whole_folder
 
 _ASKED = {
     CHOICE: "Which caption describes the image?",
+    MATCHING: "Two captions belong to two images, one to each. Which is right?",
     IMAGES: 'Which of the two images does this caption describe: "{}"?',
     YES_NO: 'Does this caption describe the image: "{}"? Answer yes or no.',
 }
 _IMAGES = ["the first image", "the second image"]
+_ASSIGNMENT = 'The first image shows "{}", the second image "{}"'
 _LETTERS = string.ascii_uppercase
 _NOT_ASKED = ("train", "retrieval")
 _CIRCLE = 1_000_000
@@ -100,12 +112,17 @@ class Questions:
 
 def _said(question: Question, candidates: Candidates) -> Row:
     """The `scenes`, `question`, `options` and `answer` of a question."""
-    texts, scenes = ([of[row] for row in question.options] for of in (candidates.text, candidates.scene))
-    asked = {"scenes": scenes[:1], "question": _ASKED[question.form].format(texts[0]), "options": texts}
+    texts, scenes = [candidates.text[row] for row in question.options], candidates.images_of(question)
+    asked = {"scenes": scenes, "question": _ASKED[question.form].format(texts[0]), "options": texts}
     if question.form == YES_NO:
         return {**asked, "options": [], "answer": "yes" if candidates.truth[question.options[0]] else "no"}
-    answer = _LETTERS[question.options.index(question.true or 0)]
-    return {**asked, "answer": answer, **({"scenes": scenes, "options": _IMAGES} if question.form == IMAGES else {})}
+    asked["answer"] = _LETTERS[question.options.index(question.true or 0)]
+    if question.form == IMAGES:
+        asked["options"] = _IMAGES
+    if question.form == MATCHING:
+        first, second = texts
+        asked["options"] = [_ASSIGNMENT.format(first, second), _ASSIGNMENT.format(second, first)]
+    return asked
 
 
 def export_questions(asked: Questions, tool: str, out: Path, progress: Progress = SILENT) -> dict[str, int]:

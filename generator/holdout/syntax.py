@@ -7,7 +7,7 @@
     binding    = VALUE ":" OBJECT                             gray:cube
     triple     = RELATION ":" SUBJECT "," OBJECT              left: cube, sphere
 
-Blanks around names are ignored. The designs coverage, gzsl and rotation have words of their own, and read them themselves.
+Blanks around names are ignored. The designs coverage, gzsl and rotation read words of their own themselves.
 """
 
 import hashlib

@@ -229,6 +229,7 @@ def prepared_by(request: Mapping[str, Any], n_scenes: int) -> Prepared:
         seeds,
         (least, most),
         request["pairs"],
+        request["exchange"],
         request["design"],
         opposites,
     )

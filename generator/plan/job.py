@@ -3,7 +3,7 @@
 import logging
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from heapq import nlargest
 from pathlib import Path
@@ -17,6 +17,7 @@ from generator.holdout.holdout import Holdout
 from generator.holdout.presets import read_preset
 from generator.holdout.request import HoldoutRequest, WorldPart, design_of, kind_asked, parse_seeds
 from generator.holdout.syntax import short_name
+from generator.scene.exchange import BOTH, EXCHANGES, VALUES
 from generator.vocabulary.families import vocabulary_text
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary, read_vocabulary, with_assets
 
@@ -35,9 +36,8 @@ class Job:
 
     `family`: a name or the path of a TOML file. `holdout`, `scenes`: as `--holdout` and `--scenes` take them; `scenes`
     may also be numbers by split, or None for the design's default. `width`, `height`: the image size in pixels that
-    scenes are placed for. `objects`: the fewest and the most per scene. `pairs`: whether scenes of evaluation splits
-    get twins, which `scenes` does not count. `assets`: the asset set, None for the family's. `environments`: the
-    environments to use, empty for all of the family.
+    scenes are placed for. `objects`: the fewest and the most per scene. `assets`: the asset set, None for the family's.
+    `environments`: the environments to use, empty for all of the family.
     """
 
     family: str
@@ -48,7 +48,11 @@ class Job:
     seed: int = 0
     block_seed: int | Sequence[int] = 0
     objects: tuple[int, int] = (2, 2)
-    pairs: bool = False
+    pairs: bool | None = None
+    """Whether scenes of evaluation splits get twins, which `scenes` counts; None: wherever there can be twins."""
+    exchange: str | None = None
+    """What twins exchange, one of `EXCHANGES` (scene/exchange.py); None: values, and places too if relations are held
+    out."""
     design: str = "bindsplit"
     opposites: bool = True
     assets: str | None = None
@@ -88,15 +92,15 @@ class Prepared:
     def planned(self) -> "list[Planned]":
         """The plan, in memory. Raises UserError if a split has no scene, or if the fullest scenes cannot be placed."""
         # Here, so that wrong options are refused before SciPy is loaded.
-        from generator.plan.minimal_pairs import with_twins
+        from generator.plan.minimal_pairs import plan_with_twins
         from generator.plan.plan import plan_parts
 
-        design = design_of(self.holdout)
-        plan = plan_parts(self.vocabulary, self.parts, self.job.seed, self.job.objects, self.job.pairs)
-        if self.job.pairs:
-            rules = [design.rule(self.vocabulary, part.holdout) for part in self.parts]
-            plan = with_twins(plan, rules, self.job.seed)
-        if design.shares_scenes:
+        job = self.job
+        if job.exchange is None:
+            plan = plan_parts(self.vocabulary, self.parts, job.seed, job.objects)
+        else:
+            plan = plan_with_twins(self.vocabulary, self.parts, job.seed, job.objects, job.exchange)
+        if design_of(self.holdout).shares_scenes:
             # From here on no scene is of one holdout: each benchmark asks its own rule for the split.
             plan = [scene._replace(part=0, split=None) for scene in plan]
         _check_room(plan, self.vocabulary, self.job)
@@ -137,13 +141,10 @@ def prepare(job: Job) -> Prepared:
     _check_assets(job, vocabulary)
     asked = HoldoutRequest(job.design, as_tuple(job.holdout), as_tuple(job.block_seed), job.opposites, job.scenes)
     holdouts = asked.holdouts(vocabulary)
-    if job.pairs and not design_of(holdouts[0]).pairs:
-        raise UserError(
-            f"--pairs: scenes of the design {holdouts[0].design} have no twins; leave it out, or take another design."
-        )
     parts = asked.parts(holdouts, vocabulary)
     if parts[0].counts is None and job.objects != (2, 2):
         raise UserError("--scenes grid has two objects in each scene, so --objects has no effect; leave it out.")
+    job = _with_pairs(job, holdouts[0], is_grid=parts[0].counts is None)
     used = [*vocabulary.asset_meshes, *vocabulary.panoramas]
     return Prepared(job, text, vocabulary, holdouts, parts, asset_request(used, vocabulary.assets))
 
@@ -159,7 +160,8 @@ def prepare_world(
     objects: str | int | None = None,
     scenes: str | int | None = None,
     resolution: str = "320x240",
-    pairs: bool = False,
+    pairs: bool | None = None,
+    exchange: str | None = None,
     seed: int = 0,
     block_seed: str | int | None = None,
     opposites: bool | None = None,
@@ -198,6 +200,7 @@ def prepare_world(
         parse_seeds(str(block_seed or 0)),
         parse_objects(str(objects or 2)),
         pairs,
+        exchange,
         design or "bindsplit",
         opposites is not False,
         assets,
@@ -205,6 +208,30 @@ def prepare_world(
     )
     prepared = prepare(job)
     return prepared, folder_name(prepared, preset)
+
+
+def _with_pairs(job: Job, holdout: Holdout, is_grid: bool) -> Job:
+    """The job with `pairs` and `exchange` decided; `exchange` stays None if there are no twins.
+
+    Raises UserError if twins are asked for where there can be none, or for an unknown exchange.
+    """
+    if job.exchange not in (None, *EXCHANGES):
+        raise UserError(
+            f"Expected --exchange to be {', '.join(EXCHANGES[:-1])} or {EXCHANGES[-1]}, got '{job.exchange}'."
+        )
+    cannot = ""
+    if is_grid:
+        cannot = "over the grid every scene has its exchange already"
+    elif not design_of(holdout).pairs:
+        cannot = f"the scenes of the design {holdout.design} have no twins"
+    if cannot and job.pairs:
+        raise UserError(f"--pairs has no effect, since {cannot}; leave it out.")
+    pairs = not cannot if job.pairs is None else job.pairs
+    if not pairs and job.exchange:
+        reason = cannot or "--no-pairs makes no twins"
+        raise UserError(f"--exchange has no effect, since {reason}; leave it out.")
+    exchange = job.exchange or (BOTH if holdout.triples else VALUES)
+    return replace(job, pairs=pairs, exchange=exchange if pairs else None)
 
 
 def plan_world(prepared: Prepared, root: Path) -> "StoredPlan":

@@ -38,16 +38,17 @@ def plan_parts(
     parts: Sequence[WorldPart],
     seed: int,
     objects: tuple[int, int] = (2, 2),
-    pairs: bool = False,
+    to_have_twins: Set[tuple[int, str]] = frozenset(),
 ) -> list[Planned]:
     """Draw the contents of each scene: `counts[split]` scenes for each split of each part.
 
     `objects`: the least and the most per scene. Scenes of one object occur only in training: they pose no question of
-    binding. Training scenes show every binding of the other scenes that is not held out; with `pairs` also the bindings
-    that twins could have. Within each split these counts differ by at most one: numbers of objects; values and objects
-    (see Arrangements); environments; and, for every value, object and place, the values of each untested attribute kind
-    and which of two objects is in front. Scenes of all splits are shuffled together, so that scene ids reveal nothing;
-    only a grid keeps its order. Raises UserError when a split has no scene, or training scenes are too few.
+    binding. Training scenes show every binding of the other scenes that is not held out; for splits `to_have_twins`, as
+    (number of the part, split), also the bindings that twins could have. Within each split these counts differ by at
+    most one: numbers of objects; values and objects (see Arrangements); environments; and, for every value, object and
+    place, the values of each untested attribute kind and which of two objects is in front. Scenes of all splits are
+    shuffled together, so that scene ids reveal nothing; only a grid keeps its order. Raises UserError when a split has
+    no scene, or training scenes are too few.
     """
     for part in parts:
         _check_possible(vocabulary, part, objects)
@@ -73,7 +74,7 @@ def plan_parts(
                     raise
                 continue
             if split != UNSEEN_ATOMS:
-                needed |= _familiar(splits[split], rule.holdout, pairs)
+                needed |= _familiar(splits[split], rule.holdout, (number, split) in to_have_twins)
             if design.shares_scenes:
                 # Evaluation scenes that are planned for other holdouts may show any binding.
                 needed |= _not_held_out(vocabulary, part.holdout)
@@ -112,11 +113,13 @@ def _check_possible(vocabulary: Vocabulary, part: WorldPart, objects: tuple[int,
                 raise no_scene(split, n)
 
 
-def _familiar(scenes: Sequence[Planned], holdout: Holdout, pairs: bool) -> set[Binding]:
-    """The bindings of scenes that are not held out; with `pairs` also the bindings that twins could have."""
+def _familiar(scenes: Sequence[Planned], holdout: Holdout, of_twins: bool) -> set[Binding]:
+    """The bindings of scenes that are not held out; with `of_twins` also the bindings that twins could have."""
     shown = {scene.arrangement(holdout.kind) for scene in scenes}
     found = {
-        each for arrangement in shown for each in (product(*zip(*arrangement, strict=True)) if pairs else arrangement)
+        each
+        for arrangement in shown
+        for each in (product(*zip(*arrangement, strict=True)) if of_twins else arrangement)
     }
     return {binding for binding in found if not holdout.holds_out(*binding)}
 

@@ -16,7 +16,7 @@ from generator.holdout.holdout import Holdout
 from generator.holdout.membership import ALL, ASYMMETRIC, Arrangement, Rule, cluster_of
 from generator.holdout.possible import splits_that_stay_empty
 from generator.holdout.request import WorldPart, design_of
-from generator.plan.minimal_pairs import with_twins
+from generator.plan.minimal_pairs import plan_with_twins
 from generator.plan.plan import plan_parts
 from generator.scene.layouts import facts
 from generator.scene.planned import Planned
@@ -198,9 +198,10 @@ def sizes_to_plan(
     vocabulary: Vocabulary,
     seed: int,
     objects: tuple[int, int] = (2, 2),
-    pairs: bool = False,
+    exchange: str | None = None,
 ) -> list[SplitSize]:
-    """Predict `planned_sizes` for the first holdouts of a world of these parts; `pairs` includes twins.
+    """Predict `planned_sizes` for the first holdouts of a world of these parts. `exchange`: what twins exchange; None
+    for a world without twins.
 
     Plans only the scenes of these splits. Raises UserError if a split has no scene.
     """
@@ -208,10 +209,10 @@ def sizes_to_plan(
     for part in parts[: len(holdouts)]:
         split = told_split(design_of(part.holdout).rule(vocabulary, part.holdout))
         told.append(WorldPart(part.holdout, None if part.counts is None else {split: part.counts[split]}))
-    plan = plan_parts(vocabulary, told, seed, objects)
-    if pairs:
-        rules = [design_of(holdout).rule(vocabulary, holdout) for holdout in holdouts]
-        plan = with_twins(plan, rules, seed)
+    if exchange is None:
+        plan = plan_parts(vocabulary, told, seed, objects)
+    else:
+        plan = plan_with_twins(vocabulary, told, seed, objects, exchange)
     return planned_sizes(plan, holdouts, vocabulary)
 
 

@@ -9,6 +9,8 @@ from generator.scene.scene import Camera, Point, Scene, SceneObject
 from generator.vocabulary.schema import Vocabulary
 
 Objects = tuple[tuple[str, dict[str, str]], ...]
+VALUES, PLACES, BOTH = EXCHANGES = ("values", "places", "both")
+"""What the twins of a world exchange: their values of the tested kind, their places, or each in half of the pairs."""
 
 
 class Exchange(NamedTuple):

@@ -31,10 +31,11 @@ FACTORS: Row = {
 
 
 def find(results: Row, protocol: str, split: str, **labels: object) -> Row:
-    """The one row of results with these labels; of a protocol with one metric, that metric's row. A gap is "first -
-    second"."""
+    """The one row of results with these labels; of a protocol with one metric, that metric's row, of `binary` the
+    accuracy unless another metric is named. A gap is "first - second"."""
     first, _, minus = split.partition(" - ")
-    wanted = {"protocol": protocol, "split": first, "minus": minus or None, **labels}
+    usual = {"metric": "accuracy"} if protocol == "binary" else {}
+    wanted = {"protocol": protocol, "split": first, "minus": minus or None, **usual, **labels}
     (found,) = [row for row in results["rows"] if all(row[name] == value for name, value in wanted.items())]
     return found
 

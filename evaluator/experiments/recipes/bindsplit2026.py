@@ -22,7 +22,7 @@ class Scale:
     networks: Sequence[str] = tuple(_NETWORKS)
     world: str = "--holdout 3x3 --holdout asymmetric --block-seed 0..2 --scenes grid"
     benchmark: str = "color-shape-3x3+asymmetric"
-    twins: str = "--scenes train=100,val=10,seen=300,partial=300,unseen=300"
+    twins: str = "--scenes train=100,val=10,seen=600,partial=600,unseen=600"
     small_world: str = "--scenes train=1000,val=10,seen=50,partial=50,unseen=50"
     resolution: str = "64x64"
     quality: str = "draft"
@@ -84,10 +84,10 @@ def make(lab: Lab, at: Scale) -> None:
         return lab.render(plan, at.resolution, at.quality)
 
     world = lab.stage(f"gen verify {render(at.world)}")
-    twins = {
-        block: lab.stage(f"gen verify {render(f'--holdout 3x3 --block-seed {block} --pairs {at.twins} --seed 1')}")
-        for block in at.blocks
-    }
+    twins = {}
+    for block in at.blocks:
+        plan = f"--holdout 3x3 --block-seed {block} --exchange both {at.twins} --seed 1"
+        twins[block] = lab.stage(f"gen verify {render(plan)}")
 
     def asked(block: int) -> str:
         return f"score run {world} --benchmark {at.benchmark}-b{block} {_ALLOWED}"

@@ -54,7 +54,7 @@ def make(lab: Lab, at: Scale) -> None:
     """
     worlds = {}
     for block in at.blocks:
-        asked = f"--family clevr-relations --objects 3..4 --holdout 5x5 --block-seed {block} {at.world}"
+        asked = f"--family clevr-relations --objects 3..4 --no-pairs --holdout 5x5 --block-seed {block} {at.world}"
         rendered = lab.render(asked, at.resolution, at.quality)
         described = lab.stage(f"gen describe {rendered} --preset compass2026 --name compass2026")
         more = lab.stage(f"gen describe {described} --protocol productivity --name productivity")
@@ -73,7 +73,7 @@ def make(lab: Lab, at: Scale) -> None:
             lab.lacks(name, model.missing)
             lab.lacks(tuned, model.missing)
             continue
-        other = lab.render(f"{at.elsewhere} --seed 1", at.resolution, at.quality)
+        other = lab.render(f"{at.elsewhere} --no-pairs --seed 1", at.resolution, at.quality)
         for block, world in worlds.items():
             row(name, block, model)
             for seed in at.seeds:

@@ -55,7 +55,7 @@ def make(lab: Lab, at: Scale) -> None:
 
     def world(block: int, scenes: str, seed: int) -> Stage:
         asked = f"--family clevr-many --objects {at.objects} --design systematicity --block-seed {block}"
-        rendered = lab.render(f"{asked} --scenes {scenes} --seed {seed}", at.resolution, at.quality)
+        rendered = lab.render(f"{asked} --no-pairs --scenes {scenes} --seed {seed}", at.resolution, at.quality)
         described = lab.stage(f"gen describe {rendered} --preset crepe2023 --known-words --name crepe2023")
         return lab.stage(f"gen verify {described}")
 

@@ -65,7 +65,7 @@ def make(lab: Lab, at: Scale) -> None:
     are also scored on converse relations, which no training has as positives."""
 
     def described(plan: str) -> object:
-        rendered = lab.render(f"--family clevr-relations {plan}", at.resolution, at.quality)
+        rendered = lab.render(f"--family clevr-relations --no-pairs {plan}", at.resolution, at.quality)
         return lab.stage(f"gen describe {rendered} --preset hard-positives2024 --name hard-positives2024")
 
     of_paper = "--benchmark hard-positives2024"

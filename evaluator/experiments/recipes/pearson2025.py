@@ -95,7 +95,7 @@ def make(lab: Lab, at: Scale, preset: str) -> None:
 
     rendered = lab.render(f"--preset {preset} {at.scenes}", at.resolution, at.quality)
     world = lab.stage(f"gen verify {rendered}")
-    other = lab.render(f"--family pearson2025 {at.other_world} --seed 1", at.resolution, at.quality)
+    other = lab.render(f"--family pearson2025 --no-pairs {at.other_world} --seed 1", at.resolution, at.quality)
     stand_in = lab.stage(f"score train pretrain {other} {at.pretrain}")
     models = lab.models(
         {

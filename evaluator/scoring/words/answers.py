@@ -11,7 +11,7 @@ from evaluator.models.contracts import FAILED, Answer
 from evaluator.protocols.scores import ItemScores
 from evaluator.scoring.words.prompt import Prompt
 from evaluator.scoring.words.reader import CUT_OFF, REFUSED, UNREAD, Reading, read_choice, read_yes_no
-from generator.dataset.questions import CHOICE, IMAGES, YES_NO, Candidates, Question
+from generator.dataset.questions import CHOICE, IMAGES, MATCHING, YES_NO, Candidates, Question
 
 _TIE = -1
 """The choice if two options are tied as the most frequent answer."""
@@ -34,13 +34,18 @@ def read(question: Question, sample: int, answer: Answer, rows: Candidates, prom
         return Answered(question, sample, answer, Reading(None, answer.finish))
     if question.form == YES_NO:
         return Answered(question, sample, answer, read_yes_no(answer.text, answer.finish, prompt.yes, prompt.no))
-    captions = [rows.text[row] for row in question.options] if question.form == CHOICE else ()
+    texts = [rows.text[row] for row in question.options]
+    captions: Sequence[str] = ()
+    if question.form == CHOICE:
+        captions = texts
+    elif question.form == MATCHING:
+        captions = prompt.assignments(texts)
     letters = prompt.letters[: len(question.options)]
     return Answered(question, sample, answer, read_choice(answer.text, answer.finish, letters, captions))
 
 
-def item_scores(answered: Iterable[Answered], rows: Candidates, samples: int) -> tuple[ItemScores, ItemScores]:
-    """The scores of candidates in their items: from questions about one image, and from questions about two images.
+def item_scores(answered: Iterable[Answered], rows: Candidates, samples: int) -> dict[str, ItemScores]:
+    """The scores of candidates in their items by the form of the questions: CHOICE (and YES_NO), IMAGES and MATCHING.
 
     With several samples a last one is added: the majority label of each question. The true option of a choice wins if
     it is chosen in every order. It scores 1/2; a false option chosen in a share t > 0 of the orders scores 1/2 + (1 +
@@ -53,9 +58,9 @@ def item_scores(answered: Iterable[Answered], rows: Candidates, samples: int) ->
         groups[asked.item, asked.form, asked.true, tuple(sorted(asked.options))][asked.order].append(each)
     sharing = Counter((item, form, frozenset(options) - {true}) for item, form, true, options in groups)
     n = len(rows.item)
-    found = [ItemScores.empty(samples + (samples > 1), n) for _ in range(2)]
+    found = {form: ItemScores.empty(samples + (samples > 1), n) for form in (CHOICE, IMAGES, MATCHING)}
     for (item, form, true, options), orders in groups.items():
-        scores = found[form == IMAGES]
+        scores = found[CHOICE if form == YES_NO else form]
         scores.asked[list(options)] = True
         shared = sharing[item, form, frozenset(options) - {true}] > 1
         for sample in range(len(scores.values)):
@@ -72,7 +77,7 @@ def item_scores(answered: Iterable[Answered], rows: Candidates, samples: int) ->
                     for label, each in zip(labels, orders.values(), strict=True)
                 ]
                 _score(scores.values[sample], int(true), set(options) - {true}, chosen, shared)
-    return found[0], found[1]
+    return found
 
 
 def _label(answers: Sequence[Answered], sample: int | None) -> Reading:
@@ -148,5 +153,6 @@ def position_lines(answers: Mapping[str, Any]) -> list[str]:
     for key in dict.fromkeys((each["form"], each["options"]) for each in answers["positions"]):
         of = [each for each in answers["positions"] if (each["form"], each["options"]) == key]
         shares = ", ".join(f"{each['label']} {each['chosen']:.0%} (right {each['right']:.0%})" for each in of)
-        lines.append(f"Of {key[1]} {'images' if key[0] == IMAGES else 'options'} it chooses {shares}.")
+        options = {IMAGES: "images", MATCHING: "assignments of two captions to two images"}.get(key[0], "options")
+        lines.append(f"Of {key[1]} {options} it chooses {shares}.")
     return lines

@@ -17,7 +17,7 @@ from evaluator.scoring.words.answers import Answered, item_scores, read
 from evaluator.scoring.words.prompt import Prompt, prompt_of
 from generator.base.errors import UserError
 from generator.base.tables import read_table, write_table
-from generator.dataset.questions import CHOICE, IMAGES, MOST, YES_NO, Candidates, Question
+from generator.dataset.questions import CHOICE, IMAGES, MATCHING, MOST, YES_NO, Candidates, Question
 from generator.dataset.reader import Benchmark
 
 ANSWERS = pa.schema(
@@ -73,7 +73,8 @@ def read_answers(folder: Path, rows: Candidates, prompt: Prompt) -> list[Answere
         if form == YES_NO:
             whole, true = whole and len(options) == 1, None
         else:
-            whole &= form in (CHOICE, IMAGES) and true in options and 2 <= len(set(options)) == len(options) <= MOST
+            whole &= form in (CHOICE, IMAGES, MATCHING) and true in options
+            whole &= 2 <= len(set(options)) == len(options) <= (2 if form == MATCHING else MOST)
         if not whole:
             raise UserError(f"{path} is damaged: an answer has other options than its item; run `score ask` again.")
         question = Question(row["item_id"], form, options, true, row["order"])
@@ -82,7 +83,7 @@ def read_answers(folder: Path, rows: Candidates, prompt: Prompt) -> list[Answere
     return found
 
 
-def read_item_scores(folder: Path, benchmark: Benchmark, words: dict[str, Any]) -> tuple[ItemScores, ItemScores]:
+def read_item_scores(folder: Path, benchmark: Benchmark, words: dict[str, Any]) -> dict[str, ItemScores]:
     """The scores of a run in words, from its answers, as `item_scores` returns them."""
     rows = Candidates(benchmark)
     return item_scores(read_answers(folder, rows, prompt_of(words["prompt"])), rows, words["samples"])

@@ -17,7 +17,7 @@ from evaluator.scoring.words.workbook import read_workbook
 from generator.base.errors import UserError
 from generator.base.files import read_json
 from generator.base.limits import MOST_LIST, check_file
-from generator.dataset.questions import CHOICE, IMAGES, MOST, YES_NO, Candidates, Question, read_id
+from generator.dataset.questions import CHOICE, IMAGES, MATCHING, MOST, YES_NO, Candidates, Question, read_id
 from generator.dataset.reader import Benchmark
 
 logger = logging.getLogger(__name__)
@@ -66,7 +66,7 @@ def answered_in(log: Log, benchmark: Benchmark) -> tuple[list[Answered], Prompt]
     """
     rows, prompt = Candidates(benchmark), read_prompt(None)
     found: dict[str, list[Answered]] = defaultdict(list)
-    orders: Counter[tuple[str, frozenset[int]]] = Counter()
+    orders: Counter[tuple[str, str, frozenset[int]]] = Counter()
     wholes: dict[str, int] = {}
     for name, answer in log.answers.items():
         named = read_id(name)
@@ -81,8 +81,8 @@ def answered_in(log: Log, benchmark: Benchmark) -> tuple[list[Answered], Prompt]
                 "--benchmark that were exported."
             )
         form = CHOICE if len({rows.scene[row] for row in named.options}) == 1 else IMAGES
-        form = YES_NO if len(named.options) == 1 else form
-        group = named.item, frozenset(named.options)
+        form = YES_NO if len(named.options) == 1 else MATCHING if named.matching else form
+        group = named.item, form, frozenset(named.options)
         question = Question(named.item, form, named.options, None if form == YES_NO else true[0], orders[group])
         orders[group] += 1
         found[named.item].append(read(question, 0, answer, rows, prompt))

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import read_toml
-from generator.dataset.questions import IMAGES, MOST, YES_NO, Candidates, Question
+from generator.dataset.questions import IMAGES, MATCHING, MOST, YES_NO, Candidates, Question
 
 DEFAULT = Path(__file__).with_name("prompt.toml")
 Words = tuple[Annotated[str, Field(min_length=1)], ...]
@@ -20,8 +20,9 @@ Words = tuple[Annotated[str, Field(min_length=1)], ...]
 
 @dataclass(frozen=True)
 class Prompt:
-    """Templates of questions. choice: which caption is true. images: of which of two images a caption is true. yes_no:
-    whether a caption is true. option: a line of {options}.
+    """Templates of questions. choice: which caption is true. images: of which of two images a caption is true.
+    matching: which of two captions belongs to which of two images. yes_no: whether a caption is true. option: a line of
+    {options}. assignment: an option of matching, whose {first} caption is that of the first image.
 
     letters: the labels of options. yes, no: the words that an answer may give.
     """
@@ -29,8 +30,10 @@ class Prompt:
     __pydantic_config__ = ConfigDict(extra="forbid", strict=False)
     choice: str
     images: str
+    matching: str
     yes_no: str
     option: str
+    assignment: str
     letters: Annotated[str, Field(min_length=MOST, max_length=MOST)]
     yes: Annotated[Words, Field(min_length=1)]
     no: Annotated[Words, Field(min_length=1)]
@@ -42,14 +45,25 @@ class Prompt:
 
     def ask(self, question: Question, rows: Candidates) -> tuple[str, list[str]]:
         """The words of a question, and the scenes that it shows."""
-        texts, scenes = ([column[row] for row in question.options] for column in (rows.text, rows.scene))
+        texts, scenes = [rows.text[row] for row in question.options], rows.images_of(question)
         if question.form == IMAGES:
             return _filled(self.images, caption=texts[0]).strip(), scenes
         if question.form == YES_NO:
             return _filled(self.yes_no, caption=texts[0]).strip(), scenes
-        lettered = zip(self.letters, texts, strict=False)
+        said, template = texts, self.choice
+        if question.form == MATCHING:
+            said, template = self.assignments(texts), self.matching
+        lettered = zip(self.letters, said, strict=False)
         options = "\n".join(_filled(self.option, letter=letter, caption=text) for letter, text in lettered)
-        return _filled(self.choice, options=options).strip(), scenes[:1]
+        return _filled(template, options=options).strip(), scenes
+
+    def assignments(self, captions: Sequence[str]) -> list[str]:
+        """The options of a question about matching: in option k, caption k belongs to the first image."""
+        first, second = captions
+        return [
+            _filled(self.assignment, first=first, second=second),
+            _filled(self.assignment, first=second, second=first),
+        ]
 
 
 def read_prompt(path: Path | None) -> Prompt:
@@ -63,7 +77,14 @@ def read_prompt(path: Path | None) -> Prompt:
         if name not in usual:
             raise UserError(f"The prompt {path} has no '{name}': {did_you_mean(name, list(usual))}")
     found = prompt_of({**usual, **given}, path)
-    places = {"choice": ("options",), "images": ("caption",), "yes_no": ("caption",), "option": ("letter", "caption")}
+    places = {
+        "choice": ("options",),
+        "images": ("caption",),
+        "matching": ("options",),
+        "yes_no": ("caption",),
+        "option": ("letter", "caption"),
+        "assignment": ("first", "second"),
+    }
     for name, needed in places.items():
         for place in needed:
             if f"{{{place}}}" not in getattr(found, name):

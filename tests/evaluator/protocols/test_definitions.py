@@ -80,7 +80,12 @@ def systematicity(q: PlainItem) -> dict[str, Value]:
 def pairs(q: PlainItem) -> dict[str, Value]:
     (a, b), (c, d) = ((q.of(slot, True)[0], q.of(slot, False)[0]) for slot in "01")
     text, image = [(a, d), (c, b)], [(a, b), (c, d)]  # b: caption 0 with image 1
-    return {"text": all_win(text, 1 / 4), "image": all_win(image, 1 / 4), "group": all_win(text + image, 1 / 6)}
+    return {
+        "text": all_win(text, 1 / 4),
+        "image": all_win(image, 1 / 4),
+        "group": all_win(text + image, 1 / 6),
+        "matching": all_win([(a + c, b + d)], 1 / 2),
+    }
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import re
 from collections import Counter, defaultdict
 from itertools import combinations
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -86,7 +87,8 @@ def askable(holdout: Holdout, arrangement: Arrangement, split: str) -> bool:
 def test_training_shows_every_binding_of_familiar_scenes_and_evaluation_can_be_asked(
     family: str, scenes: int, objects: object, seed: int
 ) -> None:
-    prepared, _ = prepare_world(family=family, holdout="3x3", scenes=scenes, objects=objects, seed=seed)
+    options: dict[str, Any] = {"scenes": scenes, "objects": objects, "seed": seed, "pairs": False}
+    prepared, _ = prepare_world(family=family, holdout="3x3", **options)
     holdout, shown = prepared.holdout, defaultdict[str | None, set[Binding]](set)
     for each in prepared.planned:
         shown[each.split] |= {*each.arrangement(holdout.kind)}

@@ -11,45 +11,56 @@ from typing import Any
 import pytest
 from PIL import Image, ImageChops
 
+from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
 from generator.describe.benchmark import describe
 from generator.describe.request import Request
 from generator.holdout.blocks import draw_block
 from generator.holdout.holdout import Holdout
 from generator.holdout.membership import SplitPlan
+from generator.holdout.request import WorldPart
 from generator.placement.scenes import place_scenes
-from generator.plan.minimal_pairs import with_twins
-from generator.plan.plan import plan_scenes
-from generator.scene.exchange import exchanged
+from generator.plan.job import Job, prepare
+from generator.plan.minimal_pairs import plan_with_twins
+from generator.plan.plan import plan_parts
+from generator.scene.exchange import BOTH, PLACES, VALUES, exchanged
 from generator.scene.planned import Planned
 from generator.scene.relations import along, ground_directions, scene_graph
 from generator.scene.scene import Scene
 from generator.vocabulary.schema import read_vocabulary
-from tests.conftest import refuse, succeed
+from tests.conftest import succeed
 from tests.generator.relations import VOCABULARY as RELATIONS
 from tests.generator.relations import prepared as related_scenes
+from tests.generator.unrendered import write_planned
 
-COUNTS = {"train": 50, "val": 9, "seen": 30, "partial": 30, "unseen": 30}
+COUNTS = {"train": 100, "val": 19, "seen": 60, "partial": 60, "unseen": 61}
 WORLDS = [("clevr", (2, 2)), pytest.param("clevr-many", (3, 6), marks=pytest.mark.full)]
 
 
-def plan(family: str, objects: tuple[int, int], seed: int = 0) -> tuple[SplitPlan, list[Planned], list[Planned]]:
+def plan(family: str, objects: tuple[int, int], seed: int = 0, exchange: str = BOTH) -> tuple[SplitPlan, list[Planned]]:
     vocabulary = read_vocabulary(family)
     splits = SplitPlan(vocabulary, draw_block("3x3", vocabulary, 0))
-    alone = plan_scenes(vocabulary, splits, COUNTS, seed, objects)
-    return splits, alone, with_twins(alone, [splits], seed)
+    return splits, plan_with_twins(vocabulary, [WorldPart(splits.holdout, COUNTS)], seed, objects, exchange)
 
 
 def arrangement(objects: Any, kind: str) -> tuple[tuple[str, str], ...]:
     return tuple((attributes[kind], category) for category, attributes in objects)
 
 
+@pytest.mark.parametrize("exchange", [BOTH, VALUES, pytest.param(PLACES, marks=pytest.mark.full)])
 @pytest.mark.parametrize(("family", "objects"), WORLDS)
-def test_each_scene_of_the_evaluation_splits_is_followed_by_its_twin(family: str, objects: tuple[int, int]) -> None:
-    splits, alone, paired = plan(family, objects)
-    scenes = list(paired)
+def test_half_of_the_scenes_of_an_evaluation_split_are_twins_of_the_scenes_before_them(
+    family: str, objects: tuple[int, int], exchange: str
+) -> None:
+    splits, scenes = plan(family, objects, exchange=exchange)
     assert [scene.scene_id for scene in scenes] == [f"{n:06d}" for n in range(len(scenes))]
-    assert [scene.objects for scene in scenes if scene.twin_of is None] == [scene.objects for scene in alone]
+    assert Counter(scene.split for scene in scenes) == COUNTS  # twins are counted
+    if objects == (2, 2):
+        drawn = {split: n if split == "train" else (n + 1) // 2 for split, n in COUNTS.items()}
+        alone = plan_parts(
+            splits.vocabulary, [WorldPart(splits.holdout, drawn)], 0, objects, {(0, split) for split in drawn}
+        )
+        assert [scene.objects for scene in scenes if scene.twin_of is None] == [scene.objects for scene in alone]
     for before, scene in pairwise(scenes):
         if scene.twin_of is not None:
             assert (scene.twin_of, scene.exchange) == (before.scene_id, before.exchange)
@@ -61,8 +72,53 @@ def test_each_scene_of_the_evaluation_splits_is_followed_by_its_twin(family: str
     assert "train" not in twins
     for split in ("val", "seen", "partial", "unseen"):
         # of many objects, and in `unseen` of three categories, seldom two are the only ones of their categories
-        assert twins[split] == COUNTS[split] or (objects != (2, 2) and twins[split] >= (5 if split == "unseen" else 7))
-        assert abs(kinds[split, "color"] - kinds[split, None]) <= 1
+        assert twins[split] == COUNTS[split] // 2 or (objects != (2, 2) and twins[split] >= 7)
+        if exchange == BOTH:
+            assert abs(kinds[split, "color"] - kinds[split, None]) <= 1
+        else:
+            assert kinds[split, "color" if exchange == VALUES else None] == twins[split]
+
+
+def test_all_parts_of_a_world_have_twins_in_their_own_splits() -> None:
+    counts = {"train": 200, "val": 2, "seen": 9, "partial": 9, "unseen": 9}
+    vocabulary = read_vocabulary("clevr")
+    parts = [WorldPart(draw_block("3x3", vocabulary, seed), counts) for seed in (0, 1)]
+    scenes = plan_with_twins(vocabulary, parts, 0)
+    for number, part in enumerate(parts):
+        rule = SplitPlan(vocabulary, part.holdout)
+        of_part = [scene for scene in scenes if scene.part == number]
+        assert Counter(scene.split for scene in of_part) == counts
+        twins = [scene for scene in of_part if scene.twin_of]
+        assert Counter(scene.split for scene in twins) == {"val": 1, "seen": 4, "partial": 4, "unseen": 4}
+        for scene in twins:
+            assert scene.exchange is not None
+            shown_by_twin = exchanged_values(scene, "color")
+            assert rule.place(shown_by_twin).split == scene.split
+
+
+def exchanged_values(scene: Planned, kind: str) -> tuple[tuple[str, str], ...]:
+    """The arrangement of a twin of two objects that exchanges values."""
+    (first, one), (second, other) = scene.arrangement(kind)
+    return ((second, one), (first, other))
+
+
+@pytest.mark.parametrize(
+    ("options", "pairs", "exchange"),
+    [
+        ({}, True, VALUES),
+        ({"holdout": "none", "scenes": "20"}, True, VALUES),
+        ({"pairs": False}, False, None),
+        ({"scenes": "grid"}, False, None),
+        ({"holdout": (), "design": "gzsl", "scenes": "700"}, False, None),
+        ({"exchange": BOTH}, True, BOTH),
+        ({"family": "clevr-relations", "holdout": "relation:pair=2x3"}, True, BOTH),
+        ({"block_seed": (0, 1)}, True, VALUES),
+    ],
+)
+def test_there_are_twins_wherever_there_can_be(options: dict[str, Any], pairs: bool, exchange: str | None) -> None:
+    job = Job(**{"family": "clevr", "holdout": "3x3", "scenes": None, "width": 64, "height": 64, **options})
+    request = prepare(job).request
+    assert (request["pairs"], request["exchange"]) == (pairs, exchange)
 
 
 def shown(scene: Scene) -> list[tuple[str, dict[str, str]]]:
@@ -71,9 +127,9 @@ def shown(scene: Scene) -> list[tuple[str, dict[str, str]]]:
 
 @pytest.mark.parametrize(("family", "objects"), WORLDS)
 def test_placed_twins_differ_in_the_exchange_alone_and_keep_the_rules(family: str, objects: tuple[int, int]) -> None:
-    splits, _, paired = plan(family, objects, 3)
+    splits, paired = plan(family, objects, 3)
     vocabulary, checked = splits.vocabulary, Counter[str | None]()
-    for planned in (*paired, *plan(family, objects, 4)[2]):
+    for planned in (*paired, *plan(family, objects, 4)[1]):
         if planned.twin_of is None or planned.exchange is None:
             continue
         first, twin = place_scenes(planned, vocabulary, 3, 0, 320, 240)
@@ -115,8 +171,8 @@ def test_placed_twins_differ_in_the_exchange_alone_and_keep_the_rules(family: st
 
 
 def render(out: Path, *more: str | Path) -> Path:
-    scenes = "train=16,val=2,seen=2,partial=2,unseen=2"
-    command = f"gen render --scenes {scenes} --resolution 64x64 --quality draft --pairs --out"
+    scenes = "train=16,val=4,seen=4,partial=4,unseen=4"
+    command = f"gen render --scenes {scenes} --resolution 64x64 --quality draft --exchange both --out"
     succeed(command, out, *more)
     return out
 
@@ -167,15 +223,20 @@ def test_all_texts_of_a_world_with_twins_verify(paired: Path, copy: Path) -> Non
     succeed("gen verify", copy)
 
 
-def test_a_world_without_twins_gives_no_pairs(rendered: Path) -> None:
-    refuse("it needs scenes with a twin (gen render --pairs)", "gen describe --protocol pairs --name none", rendered)
+def test_a_world_without_twins_gives_no_pairs(tmp_path: Path) -> None:
+    job = Job("clevr", "3x3", {"train": 16, "val": 2, "seen": 2, "partial": 2, "unseen": 2}, 64, 64, pairs=False)
+    prepared = prepare(job)
+    write_planned(tmp_path, prepared)
+    world = Dataset.open(tmp_path).world
+    with pytest.raises(UserError, match=r"it needs scenes with a twin \(gen render --pairs\)"):
+        describe(tmp_path, world, prepared.holdout, "none", Request(("pairs",)))
 
 
 @pytest.mark.full
 def test_twins_leave_stacks_as_they_are() -> None:
     job = related_scenes(3)
     stacked = twins = 0
-    for each in with_twins(job.planned, [SplitPlan(RELATIONS, job.holdout)], 0):
+    for each in plan_with_twins(RELATIONS, job.parts, 0, job.job.objects, BOTH):
         if each.exchange is not None:
             stack = {i for pair in enumerate(each.rests_on) if pair[1] is not None for i in pair}
             assert stack.isdisjoint((each.exchange.first, each.exchange.second))

@@ -84,7 +84,7 @@ def test_twins_have_the_split_of_their_scene_in_every_turn() -> None:
     scenes = {scene.scene_id: scene for scene in prepared.planned}
     design = design_of(prepared.holdout)
     twins = [scene for scene in prepared.planned if scene.twin_of]
-    assert len(twins) > 100
+    assert len(twins) == (24 + 48 + 96) // 2
     for holdout in prepared.holdouts:
         rule = design.rule(prepared.vocabulary, holdout)
         for twin in twins:

@@ -59,6 +59,6 @@ def test_many_objects_count_in_the_mean() -> None:
 
 def test_twins_are_counted() -> None:
     prepared, _ = prepare_world(scenes="train=40,val=2,seen=2,partial=2,unseen=30", pairs=True)
-    found = sizes_to_plan(prepared.holdouts, prepared.parts, prepared.vocabulary, 0, pairs=True)
-    assert [each.scenes for each in found] == [60]
+    found = sizes_to_plan(prepared.holdouts, prepared.parts, prepared.vocabulary, 0, exchange=prepared.job.exchange)
+    assert [each.scenes for each in found] == [30]
     assert found[0].scenes == planned_sizes(prepared.planned, prepared.holdouts, prepared.vocabulary)[0].scenes

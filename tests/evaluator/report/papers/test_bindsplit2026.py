@@ -111,7 +111,9 @@ def test_runs_with_partitions_fill_the_tables_of_real_benchmarks(tmp_path: Path)
     assert cell(tables["5"], ["swap_obj", *label], "Seen").reason == "this split has no items"
     assert cell(tables["6"], ["all kinds", *label], "Mixed − seen").text == "-100.0"
     assert any("Splits are by familiarity" in note for note in tables["5"].notes)
-    assert [column.group for column in tables["9"].columns] == [split for split in heads for _ in range(3)]
+    assert [column.group for column in tables["9"].columns] == [split for split in heads for _ in range(4)]
+    matched = find(results[1], "pairs", "full", metric="matching", kind="Replace Attribute")
+    assert shows(cell(tables["9"], ["bivlc, Replace Attribute", *label], "Matching", "Full"), matched)
     group = find(results[1], "pairs", "full", metric="group")
     assert shows(cell(tables["9"], ["bivlc, Replace Attribute", *label], "Group", "Full"), group)
     for table, vismin in (("9", "vismin, "), ("13", "")):

@@ -107,10 +107,15 @@ def say(rule: str, pictures: list[int], text: str, seed: int) -> tuple[str, str]
     """The answer of a rule to a question, and why it ends.
 
     `first` says A, or yes; `true` the truth; `errs` reasons rightly and errs; `even` is right where the picture that
-    is named first is even; `sometimes` is right by the seed.
+    is named first is even; `sometimes` is right by the seed; `blind` chooses by the words of the options alone.
     """
+    if rule == "blind":
+        options = sorted(re.findall(r"^([A-E])\. (.*)$", text, re.MULTILINE), key=lambda option: option[1])
+        return options[0][0] if options else "A", "stop"
     named = [int(n) for n in PICTURE.findall(text)]
-    if len(pictures) > 1:
+    if len(pictures) > 1 and len(named) > 1:  # assignments: each option names the first picture's caption first
+        right, n = named[::2].index(pictures[0]), 2
+    elif len(pictures) > 1:
         right, n = pictures.index(named[0]), len(pictures)
     elif len(named) > 1:
         right, n = named.index(pictures[0]), len(named)

@@ -14,7 +14,7 @@ from generator.base.files import read_json
 from tests.conftest import succeed
 from tests.evaluator.chat import Server, completion, serving
 from tests.evaluator.conftest import assert_one_sentence, score_command
-from tests.evaluator.scoring.words.rules import Rules, answers_of, captions_of_items, every_protocol, items_of
+from tests.evaluator.scoring.words.rules import PICTURE, Rules, answers_of, captions_of_items, every_protocol, items_of
 
 UNSCORED = {"refuses": "refused", "filtered": "refused", "cut": "cut_off", "rambles": "unread"}
 
@@ -103,6 +103,28 @@ def test_some_items_are_right(server: Server, benchmark: Path, tmp_path: Path) -
     assert binary.set_index("split")["value"].to_dict() == pytest.approx(
         swap.groupby("split")["value"].mean().to_dict()
     )
+
+
+def test_matching_is_asked_in_both_orders_of_the_images_and_of_the_captions(
+    server: Server, benchmark: Path, tmp_path: Path
+) -> None:
+    """A model that chooses by the words alone is wrong in one order of the images."""
+    results = asked(benchmark, server.spec("blind"), tmp_path / "run", "--protocol", "pairs")
+    questions = [
+        (pictures, PICTURE.findall(text))
+        for model, pictures, text, _ in server.asked
+        if model == "blind" and "Two captions belong to two images" in text
+    ]
+    assert len(questions) == 4
+    assert len({pictures for pictures, _ in questions}) == 2
+    named = {(pictures, tuple(captions)) for pictures, captions in questions}
+    assert len(named) == 4
+    for _, (first, second, *exchanged) in questions:
+        assert exchanged == [second, first]  # both options name both captions
+    rows = shares(results)
+    assert rows[rows["metric"] == "matching"]["value"].tolist() == [0.0]
+    labels = [row for row in results["answers"]["positions"] if row["form"] == "matching"]
+    assert {row["right"] for row in labels} == {0.5}
 
 
 def test_samples(server: Server, tmp_path: Path) -> None:

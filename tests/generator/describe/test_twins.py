@@ -1,0 +1,32 @@
+"""Texts of twins: both are asked in the same words, and the caption of each is the foil of the other."""
+
+from pathlib import Path
+
+import pytest
+
+from generator.dataset.reader import Dataset
+from generator.describe.benchmark import describe
+from generator.describe.request import Request
+from generator.plan.job import Job, prepare
+from tests.generator.unrendered import write_planned
+
+COUNTS = {"train": 40, "val": 2, "seen": 12, "partial": 12, "unseen": 12}
+
+
+@pytest.mark.parametrize("template", [None, "a-and-a"])
+def test_the_caption_of_each_twin_is_the_foil_of_the_other(tmp_path: Path, template: str | None) -> None:
+    prepared = prepare(Job("clevr", "3x3", COUNTS, 64, 64))
+    write_planned(tmp_path, prepared)
+    request = Request(("binary",), {"binary": {"kinds": ("swap",)}}, template=template)
+    describe(tmp_path, Dataset.open(tmp_path).world, prepared.holdout, "swaps", request)
+    dataset = Dataset.open(tmp_path)
+    texts_of: dict[str, dict[str, str]] = {}
+    for row in dataset.benchmark("swaps").candidates.to_pylist():
+        texts_of.setdefault(row["item_id"], {})[row["slot"]] = row["text_id"]
+    twins = [row for row in dataset.world.scenes.to_pylist() if row["twin_of"]]
+    assert len(twins) == 1 + 3 * 6  # half of the scenes of each split
+    for row in twins:
+        for order_of_mention in (0, 1):
+            own = texts_of[f"binary-{row['scene_id']}-{order_of_mention}"]
+            other = texts_of[f"binary-{row['twin_of']}-{order_of_mention}"]
+            assert (own["c"], own["n"]) == (other["n"], other["c"])
