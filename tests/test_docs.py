@@ -22,7 +22,7 @@ from evaluator.report.papers.paper import find_paper
 from evaluator.training.recipe import presets
 from generator.assets.animals import build_animal
 from generator.base.declarations import Declared
-from generator.dataset.records import BENCHMARK_TABLES, PACKED, PLAN, SCENES, SCORES
+from generator.dataset.records import BENCHMARK_TABLES, PACKED, PLAN, SCENES, SCORES, TRUTH
 from generator.describe.protocols import find_protocol as find_recipes
 from generator.describe.request import read_text_preset, text_preset_names
 from generator.holdout.designs import find_design
@@ -224,6 +224,7 @@ def test_every_pattern_and_prop_is_documented() -> None:
         ("## world/scenes.parquet", SCENES),
         ("## world/packed.parquet", PACKED),
         *((f"## benchmarks/NAME/{name}.parquet", schema) for name, schema in BENCHMARK_TABLES.items()),
+        ("## benchmarks/NAME/truth.parquet", TRUTH),
         ("**scores.parquet**", SCORES),
     ],
 )

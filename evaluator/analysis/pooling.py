@@ -174,6 +174,7 @@ def _pooled_row(members: Sequence[tuple[str, Row]], level: float, runs: int) -> 
     )
     least, most = _BOUNDS[row["unit"]]
     chances = [each["chance"] for each in rows if each["chance"] is not None]
+    ceilings = [each["ceiling"] for each in rows if each.get("ceiling") is not None]
     of_one = {name: None for name in STATISTICS if name in row and name not in ("unit", "blocks", "runs")}
     row |= {
         **of_one,  # statistics of one run do not hold for all runs
@@ -182,6 +183,7 @@ def _pooled_row(members: Sequence[tuple[str, Row]], level: float, runs: int) -> 
         "high": rounded(min(found.high, most)),
         "speaks_of": ALL_LIKE_THESE if drawn and NOT_OF_BINDINGS not in row["speaks_of"] else row["speaks_of"],
         "chance": rounded(np.mean(chances)) if chances else None,
+        "ceiling": rounded(np.mean(ceilings)) if ceilings else None,
         **_spread("blocks", found.over_blocks),
         **_spread("runs", found.over_runs),
     }

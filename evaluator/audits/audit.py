@@ -88,17 +88,30 @@ def list_similar(benchmark: Benchmark, protocols: Sequence[str], encoder: str, d
 
 
 def decide(kinds: Sequence[dict[str, Any]]) -> None:
-    """Set each kind's verdict, with p-values corrected over kinds (Holm 1979). Only hackable kinds keep `give_aways`
-    and `examples`."""
-    from statsmodels.stats.multitest import multipletests
-
+    """Set each kind's verdict. Only hackable kinds keep `give_aways` and `examples`."""
     tested = [kind["blind"] for kind in kinds if kind["blind"]["p"] is not None]
-    significant = multipletests([blind["p"] for blind in tested], LEVEL, "holm")[0] if tested else []
-    for blind, rejected in zip(tested, significant, strict=True):
-        blind["verdict"] = HACKABLE if rejected and blind["low"] > CHANCE else CLEAN
+    hackable = decide_kinds([(blind["p"], blind["low"]) for blind in tested])
+    for blind, is_hackable in zip(tested, hackable, strict=True):
+        blind["verdict"] = HACKABLE if is_hackable else CLEAN
     for kind in kinds:
         if kind["blind"]["verdict"] != HACKABLE:
             kind["blind"].update(give_aways=[], examples=[])
+
+
+def decide_kinds(tested: Sequence[tuple[float | None, float | None]]) -> list[bool]:
+    """Whether each kind is above chance: by p corrected over kinds (Holm 1979), and by its interval.
+
+    tested: (p, lower end of the interval) of each kind; None for a kind that was not tested.
+    """
+    from statsmodels.stats.multitest import multipletests
+
+    known = [i for i, (p, _) in enumerate(tested) if p is not None]
+    rejected = multipletests([tested[i][0] for i in known], LEVEL, "holm")[0] if known else []
+    above = [False] * len(tested)
+    for i, is_significant in zip(known, rejected, strict=True):
+        low = tested[i][1]
+        above[i] = bool(is_significant and low is not None and low > CHANCE)
+    return above
 
 
 def _audit_kind(sample: Sample, model: LanguageModel, encoder: SentenceEncoder | None, seed: int) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from evaluator.cli.console import new_table, print_line, print_table
 from evaluator.cli.options import BENCHMARK, DEVICE, JSON, NEW_FILE, SEED
@@ -47,11 +48,20 @@ _WIDTH = 140  # columns, if stdout is not a terminal
     default=5000,
     help="Maximum number of items of each kind; larger kinds are sampled by seed.",
 )
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="Only the blind test, with one learner, on 1,000 items of each kind that has 300 or more. Writes floor.json "
+    "into the benchmark: certificate, card and tables then declare what texts alone reveal. gen describe does it too.",
+)
 @click.option("--seed", type=SEED, default=0, help="Seed of items, negatives, folds and intervals.")
 @click.option("--out", type=NEW_FILE, help="JSON file to write the results to.")
 @DEVICE
 @JSON
-def audit(similar: Path | None, out: Path | None, as_json: bool, **asked: Any) -> None:
+@click.pass_context
+def audit(
+    context: click.Context, similar: Path | None, out: Path | None, quick: bool, as_json: bool, **asked: Any
+) -> None:
     """Test how well a text-only model can answer the items of DATASET: by length, by perplexity and with a classifier.
 
     Prints one row for each kind of negative.
@@ -61,6 +71,13 @@ def audit(similar: Path | None, out: Path | None, as_json: bool, **asked: Any) -
     from generator.base.files import write_json, write_text
     from generator.dataset.reader import Dataset
 
+    if quick:
+        if others := sorted(_given(context) - _OF_QUICK):
+            raise UserError(
+                f"--quick takes only --benchmark, --seed and --json, got {', '.join(others)}; leave them out."
+            )
+        _audit_quickly(asked["dataset"], asked["benchmark"], asked["seed"], as_json)
+        return
     request = Request(**asked)
     if similar and request.sentence_encoder is None:
         raise UserError(
@@ -79,6 +96,35 @@ def audit(similar: Path | None, out: Path | None, as_json: bool, **asked: Any) -
         result(results, True, "")
     else:
         print_audit(results)
+
+
+_OF_QUICK = {"--benchmark", "--seed", "--json", "--quick"}
+
+
+def _given(context: click.Context) -> set[str]:
+    """The options on the command line."""
+    return {
+        option.opts[0]
+        for option in context.command.params
+        if isinstance(option, click.Option)
+        and context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
+    }
+
+
+def _audit_quickly(root: Path, name: str | None, seed: int, as_json: bool) -> None:
+    from evaluator.audits.floor import FEWEST_ITEMS, find_floor
+    from generator.dataset.floor import declared_floor, write_floor
+    from generator.dataset.reader import Dataset
+    from generator.dataset.writer import write_index
+
+    benchmark = Dataset.open(root).benchmark(name)
+    kinds = find_floor(benchmark, seed=seed, progress=Bar())
+    write_floor(benchmark.folder, benchmark.digest, kinds)
+    write_index(root)  # the card declares what the texts reveal
+    declared = declared_floor(benchmark.folder, benchmark.digest)
+    lines = declared or [f"no kind is above chance, of {len(kinds)} with at least {FEWEST_ITEMS} items"]
+    text = "\n".join(f"{benchmark.name}: {line}" for line in lines)
+    result({"benchmark": benchmark.name, "kinds": kinds, "declared": declared}, as_json, text)
 
 
 def print_audit(results: dict[str, Any]) -> None:

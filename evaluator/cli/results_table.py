@@ -11,7 +11,7 @@ from evaluator.analysis.pooling import differences, pool_runs, spread_notes
 from evaluator.benchmarks.reading import reading_said
 from evaluator.cli.console import fits, new_table, print_line
 from evaluator.cli.console import print_table as print_wide
-from evaluator.provenance.contamination import mark_of, training_said
+from evaluator.provenance.contamination import mark_of, training_said, warning_of
 from evaluator.report.overview import Line, every_row, finding, read_lines, side_by_side
 from evaluator.report.table import Column, Table, confidence, plain, population
 from evaluator.runs.parts import limit_said, splits_said
@@ -87,7 +87,7 @@ def _print_short(entries: Sequence[dict[str, Any]]) -> None:
     print_line(finding(entries), "bold")
     lines = _chosen(read_lines(entries))
     table = side_by_side(entries, lines, _DECIMALS)
-    _print_fitting(table, mark_of(entries[0]) if len(entries) == 1 else table.mark)
+    _print_fitting(table, warning_of(entries[0]) if len(entries) == 1 else table.mark)
     shown = sum(bool(cell.numbers) for line in table.lines for cell in line.cells)
     if more := sum(len(entry["rows"]) for entry in entries) - shown:
         print_line(f"{more:,} more rows: --full prints them, tables/summary.csv of each run has them all.", "dim")

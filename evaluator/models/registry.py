@@ -27,12 +27,14 @@ class Family:
 
     `loader` is `module:function`; the function takes the name of a model and a device (or None) and returns the model.
     Its keyword parameters are the arguments that the family takes. `usage` shows the specs of the family.
-    `answering` loads its models for questions in words; "" if they cannot answer.
+    `answering` loads its models for questions in words; "" if they cannot answer. `nameless`: whether the family's own
+    name is a spec.
     """
 
     loader: str
     usage: str
     answering: str = ""
+    nameless: bool = False
 
 
 FAMILIES = {
@@ -71,6 +73,11 @@ FAMILIES = {
         "evaluator.models.blind:load_blind",
         "blind:ngram, blind:length, blind:lm:OWNER/NAME[@REVISION], blind:lm:FOLDER, baselines that read the text "
         "alone",
+    ),
+    "oracle": Family(
+        "evaluator.models.oracle:load_oracle",
+        "oracle, oracle:RATE, the judge's truth of every pair, wrong at a known rate: what no model can exceed",
+        nameless=True,
     ),
     "diffusion": Family(
         "evaluator.models.diffusion.loading:load_diffusion",
@@ -131,12 +138,13 @@ def read_spec(text: str) -> Spec:
     """
     family, _, rest = text.partition(":")
     name, *pairs = re.split(r",(?=\w+=)", rest)
-    if not name:
+    known = families()
+    if not name and not (family in known and known[family].nameless):
         raise UserError(
             f"Expected --model to be family:name or family:name@weights, such as open_clip:ViT-B-32@openai, got "
             f"'{text}'."
         )
-    if family not in (known := families()):
+    if family not in known:
         raise UserError(f"Unknown model family '{family}': {did_you_mean(family, list(known))}")
     arguments: dict[str, str] = {}
     for pair in pairs:

@@ -19,6 +19,7 @@ from evaluator.protocols.results import (
 from evaluator.protocols.scores import Scores
 
 REPLACE, OBJECT = "replace", "object"
+BRITTLENESS = "brittleness"
 
 
 class HardPositives(Protocol):
@@ -43,7 +44,7 @@ class HardPositives(Protocol):
             original,
             augmented,
             difference("augmented - original", augmented, original),
-            right("brittleness", 1 / 3, brittleness(c, n, p, items.tolerance)),
+            right(BRITTLENESS, 1 / 3, brittleness(c, n, p, items.tolerance)),
         ]
         if items.graded:
             outcomes += [_score(f"mean score {slot}", score) for slot, score in (("c", c), ("n", n), ("p", p))]

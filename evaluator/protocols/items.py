@@ -42,9 +42,9 @@ class Items:
 
     counts: objects, attributes and relations of the caption c, −1 where unknown. scores: float32, nan where padded or
     unscored. truth, false: bool, both False where padded. unscored: the reason, "" for a scored item. tolerance: how
-    close scores tie (comparison.tied). confidence: the level of intervals, 0..1. partitioned: the splits are
-    partitions by familiarity. graded: scores have degrees; else they only mark the candidates that win. samples: number
-    of consecutive rows of each item.
+    close scores tie (comparison.tied). confidence: the level of intervals, 0..1. intervals: whether to compute them; a
+    ceiling needs only means. partitioned: the splits are partitions by familiarity. graded: scores have degrees; else
+    they only mark the candidates that win. samples: number of consecutive rows of each item.
     """
 
     item_id: np.ndarray  # (n,)
@@ -65,6 +65,7 @@ class Items:
     bindings: np.ndarray | None = None  # (n,) of the scene, joined by ";"; None if unknown
     tolerance: float = TOLERANCE
     confidence: float = LEVEL
+    intervals: bool = True
     partitioned: bool = False
     graded: bool = True
     samples: int = 1

@@ -156,6 +156,9 @@ class Row(TypedDict):
     ties: int | None
     unscored: int | None
     chance: float | None
+    ceiling: float | None
+    """The oracle's value: what a model that knows the truth of every text reaches under the same rules. None if the
+    judge's truths are missing, and for metrics without a best value."""
     blocks: NotRequired[int]
     runs: NotRequired[int]
     sd_blocks: NotRequired[float | None]
@@ -213,6 +216,10 @@ class ResultsRecord(TypedDict, total=False):
     left_out: list[Any]
     not_asked: dict[str, str]
     limit: LimitRecord | None
+    revealed: list[str]
+    """What texts alone reveal, with figures (floor.json of the benchmark)."""
+    empty_cells: list[str]
+    """Questions that other splits have and these lack."""
     unknown_protocols: dict[str, int]
     reading: ReadingRecord
     answers: AnswersRecord

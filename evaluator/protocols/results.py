@@ -213,10 +213,10 @@ def over_n(items: Items) -> Categories:
 
 
 def _means(
-    outcomes: Sequence[Outcome], kept: np.ndarray, clusters: Clusters, level: float, over: Categories | None
+    outcomes: Sequence[Outcome], kept: np.ndarray, clusters: Clusters, level: float | None, over: Categories | None
 ) -> list[Mean]:
     """The mean of each outcome over the items with row numbers `kept`; or over categories, with the standard deviation
-    over the first names of their paths.
+    over the first names of their paths. level: of the intervals, None for no intervals.
 
     If the differences of items give no interval, it is combined from the intervals of the two means.
     """
@@ -228,6 +228,8 @@ def _means(
 
     def estimates(values: Sequence[np.ndarray], shares: Sequence[bool]) -> list[Estimate]:
         columns = np.stack([each[kept] for each in values], axis=1)
+        if level is None:
+            return [_without_interval(float(weights @ column), len(kept)) for column in columns.T]
         if over:
             return weighted_means(columns, clusters, weights, shares, level)
         return cluster_means(columns, clusters, level, shares, chances)
@@ -238,11 +240,15 @@ def _means(
     for outcome, estimate, by_chance in each_found:
         if outcome.unit == "score":
             estimate = replace(estimate, p=np.nan)  # scores have no chance value
-        if outcome.parts is not None and np.isnan(estimate.low):
+        if outcome.parts is not None and np.isnan(estimate.low) and level is not None:
             first, second = estimates(outcome.parts, (True, True))
             estimate = subtract(first, second, estimate.n_items, estimate.n_clusters, level)
         found.append(Mean(estimate, by_chance, _deviation(outcome.value[kept], paths)))
     return found
+
+
+def _without_interval(value: float, n_items: int) -> Estimate:
+    return Estimate(value + 0.0, np.nan, np.nan, n_items, n_clusters=0)  # + 0.0 makes 0 of -0
 
 
 def _deviation(values: np.ndarray, paths: Sequence[tuple[str, ...]]) -> float:
@@ -299,9 +305,10 @@ def tabulate(
     rows: list[list[Row]] = [[] for _ in outcomes]
     clusters, scored = items.clusters, items.scored
     average = over.name if over else "micro (over items)"
+    level = items.confidence if items.intervals else None
 
     def means(kept: np.ndarray) -> list[Mean]:
-        return _means(outcomes, kept, clusters.take(kept), items.confidence, over)
+        return _means(outcomes, kept, clusters.take(kept), level, over)
 
     for labels, members in groupby(_groups(items, [*by, "split"], where), lambda group: {**group[0], "split": None}):
         chosen_of = {named["split"]: chosen for named, chosen in members}
@@ -318,9 +325,9 @@ def tabulate(
                 rows[i].append(result_row(outcome, {**labels, "split": split}, mean, average, ties, unscored))
         for first, second in GAPS if gaps else ():
             if len(kept_of.get(first, ())) and len(kept_of.get(second, ())):
-                found = _difference(first, second, kept_of, means_of, means, items.confidence)
-                if over is None:
-                    found = _paired(found, outcomes, clusters, kept_of[first], kept_of[second], items.confidence)
+                found = _difference(first, second, kept_of, means_of, means, level)
+                if over is None and level is not None:
+                    found = _paired(found, outcomes, clusters, kept_of[first], kept_of[second], level)
                 of = {**labels, "split": first, "minus": second}
                 for i, outcome in enumerate(outcomes):
                     if outcome.unit == "share":
@@ -332,8 +339,8 @@ def tabulate(
 def result_row(
     outcome: Outcome, labels: Labels, mean: Mean, average: str, ties: int | None = None, unscored: int | None = None
 ) -> Row:
-    """A row of results from a mean; `measure` adds the model, the benchmark, the protocol, and whether the metric is
-    the main one."""
+    """A row of results from a mean; `measure` adds the model, the benchmark, the protocol, whether the metric is the
+    main one, and the ceiling."""
     found = mean.estimate
     if outcome.unit == "difference":
         found = found.moved(lambda low, high: (max(low, -1.0), min(high, 1.0)))
@@ -357,6 +364,7 @@ def result_row(
         "ties": ties,
         "unscored": unscored,
         "chance": rounded(mean.chance),
+        "ceiling": None,
     }
     return cast(Row, row)
 
@@ -418,13 +426,16 @@ def _difference(
     kept_of: Mapping[str, np.ndarray],
     means_of: Mapping[str, list[Mean]],
     means: Callable[[np.ndarray], list[Mean]],
-    level: float,
+    level: float | None,
 ) -> list[Estimate]:
-    """The difference between two splits for each outcome.
+    """The difference between two splits for each outcome. level: of the intervals, None for no intervals.
 
     FULL contains the second split, so: mean(FULL) − mean(part) = share(rest) · (mean(rest) − mean(part)).
     """
     share, mine = 1.0, means_of[first]
+    if level is None:
+        pairs = zip(mine, means_of[second], strict=True)
+        return [_without_interval(a.estimate.value - b.estimate.value, a.estimate.n_items) for a, b in pairs]
     if first == FULL:
         rest = np.setdiff1d(kept_of[first], kept_of[second])
         share, mine = len(rest) / len(kept_of[first]), means(rest) if len(rest) else mine

@@ -59,11 +59,12 @@ class Scores:
     (generator.dataset.records.SCORES). protocols: of the run. pools: of its items. folds: of raw retrieval, by
     protocol, if the run scored them. matrix: reads the scores of a pool or fold in parts; nan for texts outside the
     sample of a pool. tolerance: how close scores tie. shown: the bindings of each scene, joined by ";". confidence: the
-    level of intervals, 0..1. between_images: the scores of another channel, if images are compared by that channel.
-    matchings: the answers in words to questions about two images and two captions, None if there are none. twins: the
-    twin of each scene that has one, in both directions; empty if the world is not known. partitioned: the splits are
-    partitions by familiarity. averages_categories: the authors of the benchmark average over categories. in_items:
-    scores that depend on items, in place of `table`; `sample` is the index of the sample to read.
+    level of intervals, 0..1. intervals: whether to compute them. between_images: the scores of another channel, if
+    images are compared by that channel. matchings: the answers in words to questions about two images and two
+    captions, None if there are none. twins: the twin of each scene that has one, in both directions; empty if the world
+    is not known. partitioned: the splits are partitions by familiarity. averages_categories: the authors of the
+    benchmark average over categories. in_items: scores that depend on items, in place of `table`; `sample` is the index
+    of the sample to read.
     """
 
     benchmark: Benchmark
@@ -76,6 +77,7 @@ class Scores:
     tolerance: float = TOLERANCE
     shown: Mapping[str, str] = field(default_factory=dict)
     confidence: float = LEVEL
+    intervals: bool = True
     between_images: "Scores | None" = None
     matchings: "Scores | None" = None
     twins: Mapping[str, str] = field(default_factory=dict)
@@ -166,9 +168,16 @@ class Scores:
         return bindings
 
     def for_intervals(self, items: Items) -> Items:
-        """The items with the fields for intervals: bindings of their scenes, confidence level, `partitioned`."""
+        """The items with the fields for intervals: bindings of their scenes, confidence level, whether to compute them,
+        `partitioned`."""
         names = np.array([self.shown.get(scene, "") for scene in items.scene_id], dtype=object)
-        return replace(items, bindings=names, confidence=self.confidence, partitioned=self.partitioned)
+        return replace(
+            items,
+            bindings=names,
+            confidence=self.confidence,
+            intervals=self.intervals,
+            partitioned=self.partitioned,
+        )
 
     @cached_property
     def _candidates(self) -> pa.Table:

@@ -130,6 +130,13 @@ def mark_of(results: Mapping[str, Any]) -> str:
     return str(training["said"]) if training["status"] == CONTAMINATED else ""
 
 
+def warning_of(results: Mapping[str, Any]) -> str:
+    """The warnings for every table: contamination, and what texts alone reveal; "" for neither."""
+    revealed = "; ".join(results.get("revealed") or ())
+    said = f"{revealed[0].upper()}{revealed[1:]}." if revealed else ""
+    return " ".join(filter(None, [mark_of(results), said]))
+
+
 def is_stand_in(results: Mapping[str, Any]) -> bool:
     """Whether the results are of a small network of this project, whatever its name."""
     return bool((results.get("training") or {}).get("stand_in"))

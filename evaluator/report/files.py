@@ -21,9 +21,22 @@ from generator.base.files import write_text
 from generator.base.tables import write_csv
 
 _TASK = ("image-text-matching", "Image-text matching")
-_ARGUMENTS = ("kind", "skill", "level", "error", "low", "high", "speaks_of", "chance", "items", "clusters", "unscored")
+_ARGUMENTS = (
+    "kind",
+    "skill",
+    "level",
+    "error",
+    "low",
+    "high",
+    "speaks_of",
+    "chance",
+    "ceiling",
+    "items",
+    "clusters",
+    "unscored",
+)
 """Columns written with a value: its labels, its interval (0..1) and the population that the interval speaks of, its
-chance level and its numbers of items."""
+chance level, its ceiling and its numbers of items."""
 
 
 def write_latex(results: Results, folder: Path) -> None:

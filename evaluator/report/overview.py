@@ -9,13 +9,15 @@ from evaluator.analysis.pooling import differences, spread_notes
 from evaluator.protocols.errors import BY_ATOM
 from evaluator.protocols.items import ASYMMETRIC, FULL, reported_splits
 from evaluator.protocols.records import LABELS, Results, Row, split_of
-from evaluator.provenance.contamination import UNKNOWN, is_stand_in, mark_of, unknown_training
+from evaluator.provenance.contamination import UNKNOWN, is_stand_in, unknown_training, warning_of
 from evaluator.report.table import (
     Cell,
     Column,
     Table,
+    ceiling_cell,
     chance_cell,
     confidence,
+    has_low_ceiling,
     interval,
     number,
     p_value,
@@ -28,6 +30,10 @@ from evaluator.report.table import Line as TableLine
 from evaluator.runs.parts import splits_said
 
 _MAIN_GAP = ("seen", "unseen")
+_CEILING = (
+    "Ceiling: the value of an oracle that knows which texts are true. Below 100% some questions have several right "
+    "answers; splits with different ceilings are not comparable."
+)
 _GAPS = (_MAIN_GAP, ASYMMETRIC)
 """The gaps that a table shows by default."""
 
@@ -75,7 +81,8 @@ def side_by_side(
 ) -> Table:
     """A table of lines: a column for each reported split, and for each gap of _GAPS or, with `every_gap`, every gap.
 
-    If no split is reported, it shows all splits. Chance levels that differ are shown as a range. items, groups, ties
+    If no split is reported, it shows all splits. Chance levels that differ are shown as a range. Ceilings are shown if
+    a line has one below 100%. items, groups, ties
     and unscored are totals over the shown splits, or those of `full`.
     """
     found = list(dict.fromkeys(split for line in lines for split in line.rows))
@@ -84,9 +91,11 @@ def side_by_side(
     labels = ["protocol", "metric", *varying((line.first for line in lines), (*LABELS[2:], "n"))]
     of_entry = varying(entries, ("model", "benchmark")) or (["model"] if len(entries) > 1 else [])
     pooled = ["blocks", "runs"] if any(entry["runs"] > 1 for entry in entries) else []
+    limited = any(has_low_ceiling(row) for line in lines for row in line.rows.values())
     heads = [
         *(f"{split} %" for split in [*splits, *gaps.values()]),
         "chance %",
+        *(["ceiling %"] if limited else []),
         "items",
         "groups",
         "ties",
@@ -101,6 +110,7 @@ def side_by_side(
             *(result_cell(line.rows.get(split), decimals=decimals) for split in splits),
             *(result_cell(line.gaps.get(gap), decimals=decimals) for gap in gaps),
             chance_cell(own),
+            *([ceiling_cell(own)] if limited else []),
             *(
                 Cell(f"{sum(row[name] or 0 for row in counted):,}")
                 for name in ("items", "clusters", "ties", "unscored")
@@ -119,7 +129,9 @@ def every_row(entry: Results, protocol: str, by_n: bool = True, decimals: int = 
     labels = ["metric", *varying(rows, (*LABELS[2:], "n"))]
     spreads = [over for over in ("blocks", "runs") if any(row.get(f"sd_{over}") is not None for row in rows)]
     heads = ["%", f"{confidence(entry)} interval", *(f"over {over}" for over in spreads)]
-    heads += ["p", "items", "groups", "ties", "unscored", "chance %", "average", "interval covers"]
+    limited = any(has_low_ceiling(row) for row in rows)
+    heads += ["p", "items", "groups", "ties", "unscored", "chance %", *(["ceiling %"] if limited else [])]
+    heads += ["average", "interval covers"]
     lines = []
     for i, row in enumerate(rows):
         texts = [
@@ -130,6 +142,7 @@ def every_row(entry: Results, protocol: str, by_n: bool = True, decimals: int = 
             *((f"{row[name]:,}", row[name]) for name in ("items", "clusters")),
             *(("" if row[name] is None else str(row[name]), row[name]) for name in ("ties", "unscored")),
             (number(row["chance"], row["unit"]), row["chance"]),
+            *([(number(row.get("ceiling"), row["unit"]), row.get("ceiling"))] if limited else []),
             (row["average"], None),
             (row["speaks_of"] if row["low"] is not None else "", None),
         ]
@@ -137,7 +150,7 @@ def every_row(entry: Results, protocol: str, by_n: bool = True, decimals: int = 
         rule = i > 0 and rows[i - 1]["metric"] != row["metric"]
         cells = [Cell(text, numbers={"value": value}) for text, value in texts]
         lines.append(TableLine([*named, split_of(row)], cells, rule))
-    return Table([*labels, "split"], [Column(head) for head in heads], lines, title=protocol, mark=mark_of(entry))
+    return Table([*labels, "split"], [Column(head) for head in heads], lines, title=protocol, mark=warning_of(entry))
 
 
 def varying(rows: Any, names: Sequence[str]) -> list[str]:
@@ -150,7 +163,7 @@ def marks_of(entries: Sequence[Results]) -> str:
     """The warnings on a table of contaminated results, each once with its models; "" if none is contaminated."""
     models: dict[str, dict[str, None]] = {}
     for entry in entries:
-        if said := mark_of(entry):
+        if said := warning_of(entry):
             models.setdefault(said, {})[entry["model"]] = None
     return " ".join(f"{', '.join(named)}: {said}" for said, named in models.items())
 
@@ -189,6 +202,12 @@ def notes_of(entries: Sequence[Results]) -> list[str]:
             if entry["rules"].get("limit")
         ),
         *dict.fromkeys(line for entry in entries for line in splits_said(entry["rules"])),
+        *dict.fromkeys(
+            f"{entry['benchmark']} has no question of: {', '.join(cells)}."
+            for entry in entries
+            if (cells := entry.get("empty_cells"))
+        ),
+        *([_CEILING] if any(has_low_ceiling(row) for entry in entries for row in entry["rows"]) else []),
         *([f"Training data unknown: {names}."] if unknown else []),
         *([f"Small networks of this project, stand-ins for published models: {', '.join(ours)}."] if ours else []),
     ]
@@ -212,10 +231,17 @@ def finding(entries: Sequence[Results]) -> str:
     """The main finding in a few sentences: the best model's drop from seen to unseen combinations, its lead over the
     next model, and what its wrong answers name.
 
-    The metric is R@1 of retrieval if it has both splits, else the first main metric that has both.
+    The metric is R@1 of retrieval if it has both splits, else the first main metric that has both. Splits whose
+    ceilings differ are never compared.
     """
     lines = main_lines(entries)
-    both = [line for line in lines if _MAIN_GAP in line.gaps and line.gaps[_MAIN_GAP]["value"] is not None]
+    both = [
+        line
+        for line in lines
+        if _MAIN_GAP in line.gaps
+        and line.gaps[_MAIN_GAP]["value"] is not None
+        and not line.gaps[_MAIN_GAP].get("ceiling")  # splits with different ceilings are not comparable
+    ]
     if not both:
         return " ".join(_plain(line) for line in lines[:1]) or "No item was measured."
     first = next((line for line in both if line.first["protocol"] == "retrieval"), both[0])

@@ -11,7 +11,7 @@ import vl_convert
 
 from evaluator.analysis.pooling import pool_runs
 from evaluator.protocols.records import LABELS, Results, by_key
-from evaluator.provenance.contamination import CLEAN, mark_of, marked, training_said
+from evaluator.provenance.contamination import CLEAN, mark_of, marked, training_said, warning_of
 from evaluator.report.figures import Figure, by_overlap, by_probe, differences, embedding_maps, figures, grid, numbered
 from evaluator.report.files import write_pooled
 from evaluator.report.gallery import benchmark_items, grid_cells
@@ -77,7 +77,7 @@ def render(
     return environment.get_template("page.html.jinja").render(
         title="Does it compose, or remember?",
         finding=finding(entries),
-        marks=list(dict.fromkeys(f"{each['model']}: {mark_of(each)}" for each in entries if mark_of(each))),
+        marks=list(dict.fromkeys(f"{each['model']}: {warning_of(each)}" for each in entries if warning_of(each))),
         figures=made,
         folded=_sections([each for each in made if each.name != "gap"]),
         board=board,
@@ -199,7 +199,7 @@ def _tables(entry: Results) -> list[Table]:
     made = [every_row(entry, protocol) for protocol in protocols]
     for protocol in protocols:
         if fits := [fit for fit in entry["fits"] if fit["protocol"] == protocol]:
-            made.append(replace(loads(fits), title=f"{protocol}, load of each count", mark=mark_of(entry)))
+            made.append(replace(loads(fits), title=f"{protocol}, load of each count", mark=warning_of(entry)))
     return made
 
 

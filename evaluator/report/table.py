@@ -132,6 +132,26 @@ def chance_cell(rows: Sequence[Row]) -> Cell:
     return Cell(_between([number(row["chance"], row["unit"]) for row in known]))
 
 
+def ceiling_cell(rows: Sequence[Row]) -> Cell:
+    """The ceiling of rows, with each row's split if it differs; empty if all reach 100% or none is known.
+
+    >>> ceiling_cell([{"ceiling": 0.5, "split": "seen"}, {"ceiling": 0.05, "split": "unseen"}]).text
+    'seen 50.0, unseen 5.0'
+    """
+    known = [row for row in rows if has_low_ceiling(row)]
+    if not known:
+        return Cell()
+    texts = [number(row["ceiling"], "share") for row in rows if row.get("ceiling") is not None]
+    if len(set(texts)) == 1:
+        return Cell(texts[0])
+    return Cell(", ".join(f"{row['split']} {number(row['ceiling'], 'share')}" for row in known))
+
+
+def has_low_ceiling(row: Row) -> bool:
+    """Whether a row of a split has a known ceiling below 100%."""
+    return not row.get("is_gap") and row.get("ceiling") is not None and row["ceiling"] < 1
+
+
 def count_cell(rows: Sequence[Row], name: str) -> Cell:
     """The `items`, `clusters`, `ties` or `unscored` (`name`) of rows, as minimum–maximum if they differ."""
     return Cell(_between([f"{n:,}" for n in sorted(row[name] for row in rows if row.get(name) is not None)]))

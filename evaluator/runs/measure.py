@@ -20,6 +20,7 @@ from evaluator.protocols.records import Results
 from evaluator.protocols.results import ProtocolResults
 from evaluator.protocols.scores import Scores
 from evaluator.provenance.contamination import unknown_training
+from evaluator.runs.ceiling import find_ceilings
 from evaluator.runs.folder import Run, factors_of, open_run
 from evaluator.runs.lock import locked_run
 from evaluator.runs.tables import item_rows, write_tables
@@ -33,9 +34,11 @@ from generator.base.arrays import map_npy
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import draft_of, read_json, write_json
 from generator.base.tables import read_table
+from generator.dataset.floor import declared_floor
 from generator.dataset.questions import CHOICE, IMAGES, MATCHING, Candidates
 from generator.dataset.reader import Benchmark
 from generator.dataset.records import SCORES
+from generator.dataset.truth import read_truths
 
 logger = logging.getLogger(__name__)
 TRAINING = "train"
@@ -169,10 +172,19 @@ def _results(run: Run, measured: dict[str, ProtocolResults], by: Rules) -> Resul
         prompt, rows = prompt_of(words["prompt"]), Candidates(run.benchmark)
         answers = {"answers": summary(read_answers(run.folder, rows, prompt), rows, prompt)}
 
+    truths = None if run.world is None else read_truths(run.benchmark, run.world)
+    ceilings = find_ceilings(_scores(run, pa.table({}), by), truths)
+
     def collected(part: Literal["rows", "cells"]) -> list[dict[str, Any]]:
         of = {"model": record["model"], "benchmark": name}
         return [
-            {**of, "protocol": protocol, "is_main": row["metric"] == each.main_metric, **row}
+            {
+                **of,
+                "protocol": protocol,
+                "is_main": row["metric"] == each.main_metric,
+                **row,
+                "ceiling": ceilings.of(protocol, row),
+            }
             for protocol, each in measured.items()
             for row in getattr(each, part)
         ]
@@ -192,6 +204,8 @@ def _results(run: Run, measured: dict[str, ProtocolResults], by: Rules) -> Resul
         "left_out": record.get("left_out", []),
         "not_asked": record.get("not_asked", {}),
         "limit": record.get("under_limit"),
+        "revealed": declared_floor(run.benchmark.folder, run.benchmark.digest),
+        "empty_cells": list(run.benchmark.manifest.get("empty_cells", [])),
         "unknown_protocols": unknown_protocols(run.benchmark),
         **{part: collected(part) for part in ("rows", "cells")},
         "fits": [{"protocol": name, **fit} for name, each in measured.items() for fit in each.fits],

@@ -12,6 +12,7 @@ from typing import Any
 from evaluator.benchmarks.reading import READING
 from evaluator.benchmarks.registry import write_questions
 from evaluator.models.contracts import Answerer, Model, PairScorer
+from evaluator.models.oracle import Oracle
 from evaluator.models.python import check_device, from_memory
 from evaluator.models.registry import load_model
 from evaluator.protocols import find_protocol, protocol_names
@@ -64,6 +65,8 @@ def _run(request: Request, out: Path, process: Process, progress: Progress) -> R
         raise UserError(
             f"The model has no channel '{request.channel}': {did_you_mean(str(request.channel), list(channels))}"
         )
+    if isinstance(model, Oracle):
+        model.open(benchmark, dataset.world)
     protocols, needs, not_asked = _asked(model, benchmark, protocols, request)
     training = check_training(model, begun, needs.images.to_pylist(), request)
     if model.fits_texts:
@@ -199,7 +202,7 @@ def _asked(
     needs = collect_needs(benchmark, protocols)
     if model.fits_texts:
         needs = without_pools(needs)
-    if isinstance(model, PairScorer) and not request.full_pools:
+    if isinstance(model, PairScorer) and not isinstance(model, Oracle) and not request.full_pools:
         # a run with a limit is a trial: complete pools would be most of its cost
         needs = within_limit(needs, benchmark, model.passes, LIMIT if request.limit is None else 0)
     return protocols, needs, not_asked

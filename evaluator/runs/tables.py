@@ -51,6 +51,7 @@ def write_tables(run: Run, measured: Mapping[str, ProtocolResults], results: Res
     """Write tables/*.csv of a run. If the run has a limit or is contaminated, every row says so."""
     folder, text_of = tables_folder(run.folder), run.benchmark.text_of
     marks: dict[str, str | int | None] = {"limit": results["rules"].get("limit"), MARK: mark_of(results)}
+    marks["revealed"] = "; ".join(results.get("revealed") or ()) or None
     level = results["rules"]["level"]
     fits = [row for fit in results["fits"] for row in _fit_rows(fit)]
     for name, rows in (("summary", results["rows"]), ("cells", results["cells"]), ("fits", fits)):

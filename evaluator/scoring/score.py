@@ -9,9 +9,11 @@ import torch
 
 from evaluator.models.contracts import Model, PairScorer
 from evaluator.models.network import chosen_precision
+from evaluator.models.oracle import Oracle
 from evaluator.scoring.batches import DEFAULT, Settings
 from evaluator.scoring.dual import score_dual
 from evaluator.scoring.needs import SAMPLE, Needs, words
+from evaluator.scoring.oracle import score_oracle
 from evaluator.scoring.pairs import score_pairs
 from evaluator.scoring.store import Process
 from generator.dataset.reader import Benchmark, Images
@@ -43,7 +45,10 @@ def score(
     settings = settings or settings_for(model, batch)
     names = text_names(model, benchmark, needs)
     out.mkdir(parents=True, exist_ok=True)
-    if isinstance(model, PairScorer):
+    if isinstance(model, Oracle):
+        if process.is_main:
+            score_oracle(model, benchmark, needs, out)
+    elif isinstance(model, PairScorer):
         score_pairs(model, world, benchmark, needs, names.text, out, settings, process, cache_folder)
     else:
         score_dual(model, world, benchmark, needs, names.text, out, settings, process, cache_folder)

@@ -58,15 +58,20 @@ def json_text(data: Mapping[str, Any]) -> str:
     return json.dumps(data, sort_keys=True, indent=2, ensure_ascii=False) + "\n"
 
 
+ABOUT = ("verify.json", "truth.parquet", "floor.json")
+"""Files that describe a finished benchmark: its certificate, the truth of its texts, and how well texts alone answer
+it. They are written after the other files, so SHA256SUMS does not list them."""
+
+
 def write_sums(folder: Path, known: Mapping[str, str]) -> str:
     """Write SHA256SUMS of every file below `folder` (`sha256sum -c SHA256SUMS` checks it); returns its own digest.
 
     `known`: digests by relative path. They are not computed again, and these files need not exist. Skips hidden files,
-    and manifest.json and verify.json of the folder itself.
+    and manifest.json and the files of ABOUT of the folder itself.
     """
     there = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     names = {name for name in there if not name.rpartition("/")[2].startswith(".")} | known.keys()
-    names -= {SUMS, "manifest.json", "verify.json"}
+    names -= {SUMS, "manifest.json", *ABOUT}
     write_text(
         folder / SUMS, "".join(f"{known.get(name) or sha256(folder / name)}  {name}\n" for name in sorted(names))
     )

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from generator.base.errors import UserError
-from generator.base.files import SUMS, read_sums
+from generator.base.files import ABOUT, SUMS, read_sums
 from generator.base.paths import file_in, folder_in
 
 _OF_DATASET = ("dataset.json", "README.md", "croissant.json")
-_OF_COMPONENT = (SUMS, "manifest.json", "verify.json")
-"""Files that SHA256SUMS does not list: it cannot list itself, and the other two are written after it."""
+_OF_COMPONENT = (SUMS, "manifest.json", *ABOUT)
+"""Files that SHA256SUMS does not list: it cannot list itself, and the others are written after it."""
 
 
 def listed_files(root: Path) -> list[str]:

@@ -20,7 +20,7 @@ from typing import Any
 from platformdirs import user_cache_path
 
 from generator.base.errors import UserError
-from generator.base.files import check_output, write_bytes, write_text
+from generator.base.files import ABOUT, check_output, write_bytes, write_text
 from generator.base.limits import read_text
 from generator.base.listed import listed_files
 from generator.base.paths import file_in
@@ -219,7 +219,7 @@ def publish(root: Path) -> None:
         # manifests first, so that no partial benchmark looks finished
         for name in sorted(old, key=lambda name: not name.endswith("manifest.json")):
             files.rm_file(name)
-        new = [name for name in own if _folder(name) not in same or name.endswith("/verify.json")]
+        new = [name for name in own if _folder(name) not in same or name.rpartition("/")[2] in ABOUT]
         last = [name for name in new if name in manifests] + [name for name in own if name == _INDEX]
         _put(files, root, [n for n in new if n not in last and not (_is_of_scene(n) and there.get(n) == own[n])])
         for name in last:

@@ -1,6 +1,8 @@
 """The commands `gen split` and `gen describe`: new benchmarks and new texts for existing images."""
 
-from collections.abc import Sequence
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -143,6 +145,11 @@ def describe(context: click.Context, dataset: Path, replace: bool, as_json: bool
         say(f"{what:30} {n:>9,} items")
     for protocol, words in done.unknown_words.items():
         say(f"{protocol} uses words that no training text has: {', '.join(words)}")
+    for line in empty_cells_said(done.empty_cells):
+        say(line)
+    if done.written:
+        for line in _audit_texts(dataset, name, done.items):
+            say(line)
     dropped, refused = sum(done.dropped.values()), sum(done.refused.values())
     say(
         f"{done.texts:,} texts, each decided on its scene; {refused:,} foils refused ({done.refused.get('true', 0):,} "
@@ -158,6 +165,7 @@ def describe(context: click.Context, dataset: Path, replace: bool, as_json: bool
         "dropped": done.dropped,
         "refused": done.refused,
         "unknown_words": done.unknown_words,
+        "empty_cells": done.empty_cells,
     }
     result(data, as_json, name)
 
@@ -267,8 +275,42 @@ def split(
             say(f"Only {size.scenes} scenes are {size.split}: hold out more, or render more scenes. {sentence(size)}")
         if note := balance_note(each):
             say(f"Note: {note}")
+        for line in empty_cells_said(done.empty_cells):
+            say(line)
         counts = ", ".join(f"{split} {n:,}" for split, n in made[called].items())
         say(f"Scenes: {counts}. Next: gen verify {shown(dataset)} --benchmark {called}")
     first = next(iter(made))
     data = {"dataset": shown(dataset), "benchmark": first, "scenes": made[first], "benchmarks": made}
     result(data, as_json, "\n".join(made))
+
+
+_AUDITED = 300
+"""Fewest items of a kind that `score audit --quick` judges."""
+
+
+def _audit_texts(dataset: Path, benchmark: str, items: Mapping[str, int]) -> list[str]:
+    """Let `score audit --quick` test whether texts alone reveal the true captions; returns what it says.
+
+    The audit is a process of the evaluator, which the generator does not import: whoever judges texts should not be a
+    part of the program that writes them. items: number of items by "protocol kind".
+    """
+    if not any(n >= _AUDITED for what, n in items.items() if not what.startswith("train ")):
+        return []
+    audit = "from evaluator.cli.main import main; main()"
+    arguments = ["audit", str(dataset), "--benchmark", benchmark, "--quick"]
+    done = subprocess.run([sys.executable, "-P", "-c", audit, *arguments], capture_output=True, text=True, check=False)
+    if done.returncode:
+        reason = ["it printed nothing", *done.stderr.strip().splitlines()][-1]
+        return [f"The texts were not audited ({reason}); run `score audit {dataset} --benchmark {benchmark} --quick`."]
+    return done.stdout.strip().splitlines()
+
+
+_NAMED_CELLS = 10
+
+
+def empty_cells_said(cells: Sequence[str]) -> list[str]:
+    """A line for each cell without questions, at most ten, then the number of the others."""
+    lines = [f"No question: {cell}. Other splits have this question." for cell in cells[:_NAMED_CELLS]]
+    if len(cells) > _NAMED_CELLS:
+        lines.append(f"{len(cells) - _NAMED_CELLS:,} more cells without questions; manifest.json names all of them.")
+    return lines

@@ -15,6 +15,7 @@ from jinja2 import Environment, PackageLoader, Template
 
 from generator.base.errors import one_line_of_markdown
 from generator.base.files import SUMS, json_text, read_json, read_sums, write_text
+from generator.dataset.floor import declared_floor
 from generator.dataset.licences import SHIPPED, licences_of_others
 from generator.dataset.outputs import output_path
 from generator.dataset.packing import member_name
@@ -50,7 +51,7 @@ def write_card(root: Path) -> None:
 def card(root: Path) -> dict[str, str]:
     """The texts of README.md and croissant.json, by name; empty while the world is unfinished.
 
-    They depend only on dataset.json, the manifests and the sums, so that equal datasets have equal cards.
+    They depend only on dataset.json, the manifests, the sums and floor.json, so that equal datasets have equal cards.
     """
     index = read_json(root / "dataset.json", IndexRecord)
     if index["world"] is None:
@@ -59,6 +60,9 @@ def card(root: Path) -> dict[str, str]:
     benchmarks = {
         name: read_json(root / "benchmarks" / name / "manifest.json", BenchmarkManifest) for name in index["benchmarks"]
     }
+    for name, made in benchmarks.items():
+        floor = declared_floor(root / "benchmarks" / name, made.get("sums"))
+        made["declared_leaks"] = [*made.get("declared_leaks", []), *floor]
     request = world["request"]
     title = f"{request.get('family', 'world')} {request['width']}x{request['height']} seed {request.get('seed', 0)}"
     return {
@@ -80,6 +84,7 @@ def _readme(title: str, world: Manifest, benchmarks: Mapping[str, Manifest]) -> 
         request=request,
         benchmarks=benchmarks,
         splits=[split for split in _SPLITS if split in counted] + sorted(counted - set(_SPLITS)),
+        empty_cells=[(name, cell) for name, made in benchmarks.items() for cell in made.get("empty_cells", [])],
         leaks=[(name, leak) for name, made in benchmarks.items() for leak in made.get("declared_leaks", [])],
         sets=asset_sets_needed(request),
         licences=licences_of_others(request.get("assets")),  # of an escaped request

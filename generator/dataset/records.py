@@ -164,6 +164,14 @@ class PoolRow(TypedDict):
     text_id: Annotated[str, "a text of it"]
 
 
+class TruthRow(TypedDict):
+    """What the judge decided about a scene (truth.parquet)."""
+
+    scene_id: Annotated[str, "the scene"]
+    true_texts: Annotated[list[int], "rows of texts.parquet, from 0, whose text is true of the scene"]
+    undecided_texts: Annotated[list[int], "rows of texts.parquet, from 0, whose text is neither true nor false of it"]
+
+
 class ScoreRow(TypedDict):
     """A scored pair of a run."""
 
@@ -220,6 +228,7 @@ ROWS = {
     "items": ItemRow,
     "candidates": CandidateRow,
     "pools": PoolRow,
+    "truth": TruthRow,
     "scores": ScoreRow,
 }
 KEYS = {
@@ -231,7 +240,7 @@ KEYS = {
     "candidates": ("item_id", "scene_id", "text_id"),
     "pools": ("pool_id", "text_id"),
 }
-PLAN, SCENES, PACKED, SCORES = (_schema(ROWS[name]) for name in ("plan", "scenes", "packed", "scores"))
+PLAN, SCENES, PACKED, TRUTH, SCORES = (_schema(ROWS[name]) for name in ("plan", "scenes", "packed", "truth", "scores"))
 BENCHMARK_TABLES = {name: _schema(ROWS[name]) for name in ("splits", "texts", "items", "candidates", "pools")}
 TEXTS, ITEMS, CANDIDATES = (BENCHMARK_TABLES[name] for name in ("texts", "items", "candidates"))
 
@@ -335,6 +344,7 @@ class BenchmarkManifest(TypedDict, total=False):
     texts: TextsRecord
     request: dict[str, Any]
     declared_leaks: list[str]
+    empty_cells: list[str]
 
 
 class IndexRecord(TypedDict, total=False):

@@ -19,7 +19,7 @@ from generator.describe.protocols import find_protocol
 from generator.describe.protocols.gzsl import TrainingLabels
 from generator.describe.request import Request, check_request, first_request, requested_protocols
 from generator.describe.scenes import Trained, most_objects, rendered_scenes
-from generator.describe.tables import TRAIN, Tables
+from generator.describe.tables import TRAIN, Tables, empty_cells
 from generator.describe.training import KINDS, TrainingTexts
 from generator.holdout.class_lists import OBJECTS
 from generator.holdout.holdout import Holdout
@@ -42,7 +42,7 @@ ALREADY = "The benchmark {} already exists, made by the same request; nothing is
 @dataclass(frozen=True)
 class Summary:
     """Summary of a benchmark: scenes by split, items by "protocol kind", number of texts, dropped items, refused foils,
-    and by protocol the words that training lacks.
+    by protocol the words that training lacks, and the cells without items (`tables.empty_cells`).
 
     `written` is False if the benchmark already existed, made by the same request.
     """
@@ -53,6 +53,7 @@ class Summary:
     dropped: dict[str, int]
     refused: dict[str, int]
     unknown_words: dict[str, list[str]]
+    empty_cells: list[str]
     written: bool = True
 
 
@@ -134,6 +135,7 @@ def describe(
             "equal_familiarity": equal_familiarity,
             "declared_leaks": declared + design.declared_leaks(holdout),
             "unknown_words": tables.unknown_words(),
+            "empty_cells": empty_cells(tables.cells, tables.scenes, protocols),
             "texts": {
                 "seed": request.seed,
                 "template": request.template,
@@ -191,7 +193,7 @@ def _summary(benchmark: Benchmark, written: bool) -> Summary:
     manifest = benchmark.manifest
     texts = manifest["texts"]
     counts = manifest["scenes"], texts["items"], benchmark.texts.num_rows, texts["dropped"], texts["refused"]
-    return Summary(*counts, manifest["unknown_words"], written)
+    return Summary(*counts, manifest["unknown_words"], manifest.get("empty_cells", []), written)
 
 
 def make_protocols(captioner: Captioner, request: Request, n_objects: int) -> list[Protocol]:

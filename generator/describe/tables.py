@@ -9,12 +9,41 @@ from generator.dataset.writer import BenchmarkWriter
 from generator.describe.captioner import Captioner, Item, Text
 from generator.describe.protocol import Protocol
 from generator.describe.scenes import DescribedScene, RenderedScene, place_scene
-from generator.holdout.membership import FAMILIAR, Placing, Rule, cluster_of, held_out_facts
+from generator.holdout.membership import CLAIMS, FAMILIAR, Placing, Rule, cluster_of, held_out_facts
 from generator.language.form import count_held_out
 from generator.plan.store import Assigned
 
 TRAIN = "train"
 """The protocol of training texts, and the split of their scenes."""
+
+
+Cell = tuple[str, str | None, str | None, str]
+"""Protocol, kind, skill and split of items."""
+_ASKED_SPLITS = (*CLAIMS, "partial")
+"""The splits in which every question should occur that occurs in one of them: `val` is for choosing models, and the
+other splits are for single protocols."""
+
+
+def empty_cells(cells: Mapping[Cell, int], scenes: Mapping[str, int], protocols: Sequence[Protocol]) -> list[str]:
+    """Name the cells without items, as "integration composed unseen".
+
+    Args:
+        cells: number of items by protocol, kind, skill and split.
+        scenes: number of scenes by split.
+        protocols: the protocols that were asked for; they know which splits they describe.
+
+    Returns:
+        The protocols, kinds and skills that some split has and another one with scenes lacks; sorted.
+    """
+    with_scenes = [split for split in _ASKED_SPLITS if scenes.get(split)]
+    describes = {protocol.name: protocol.describes for protocol in protocols}
+    questions = {(name, kind, skill) for name, kind, skill, split in cells if split in with_scenes}
+    return sorted(
+        " ".join(filter(None, (name, kind, skill, split)))
+        for name, kind, skill in questions
+        for split in with_scenes
+        if describes[name](split) and not cells.get((name, kind, skill, split))
+    )
 
 
 class Tables:
@@ -23,8 +52,8 @@ class Tables:
     `rule` assigns scenes to splits; with `assigned` (by scene_id), scenes are in the splits that they were made for. A
     scene of FAMILIAR splits is in no split if training lacks one of its bindings that is not held out. Items whose id
     is in `without` are left out and counted as dropped; the remaining items are numbered without gaps. `scenes` counts
-    scenes by split, `asked` items by split, `items` items by "protocol kind"; `left_out` are the ids of items that were
-    left out.
+    scenes by split, `asked` items by split, `items` items by "protocol kind", `cells` items by protocol, kind, skill
+    and split; `left_out` are the ids of items that were left out.
     """
 
     def __init__(
@@ -46,6 +75,7 @@ class Tables:
         self.scenes: Counter[str] = Counter(dict.fromkeys(rule.splits, 0))
         self.items: Counter[str] = Counter()
         self.asked: Counter[str] = Counter()
+        self.cells: Counter[Cell] = Counter()
         self._words: defaultdict[str, set[str]] = defaultdict(set)
 
     def unknown_words(self) -> dict[str, list[str]]:
@@ -143,6 +173,7 @@ class Tables:
     def _add_item(self, item_id: str, scene: DescribedScene, item: Item) -> None:
         self.items[f"{item.protocol} {item.kind}"] += 1
         self.asked[scene.split] += 1
+        self.cells[item.protocol, item.kind, item.skill, scene.split] += 1
         if item.pool is not None:
             self._pools.add(item.pool)
         familiarity: dict[bool, set[int]] = {True: set(), False: set()}

@@ -21,12 +21,13 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from generator.base.errors import UserError
-from generator.base.files import SUMS, read_json, read_sums, sha256, write_json, write_sums
+from generator.base.files import ABOUT, SUMS, read_json, read_sums, sha256, write_json, write_sums
 from generator.base.limits import read_bytes
 from generator.base.listed import copy_files
 from generator.base.paths import file_in
 from generator.base.progress import SILENT, Progress
 from generator.base.tables import read_schema, read_table
+from generator.dataset.floor import FLOOR_FILE
 from generator.dataset.journal import Journal
 from generator.dataset.packing import Packer
 from generator.dataset.reader import Benchmark, Dataset, World
@@ -320,6 +321,8 @@ def _of_cards(root: Path, again: Path) -> Iterator[Finding]:
             made = again / given.relative_to(root)
             if not (made / "manifest.json").exists():
                 _stand_in(given, made)
+            if (given / FLOOR_FILE).exists():  # not made again, but declared in the card
+                shutil.copyfile(given / FLOOR_FILE, made / FLOOR_FILE)
         write_index(again)
     except _FAILURES as error:
         yield finding(_FAULT, f"dataset.json and the cards cannot be made again: {error!r}")
@@ -330,7 +333,7 @@ def _of_cards(root: Path, again: Path) -> Iterator[Finding]:
 
 def _differences(given: Path, made: Path) -> Iterator[Finding]:
     """Files that differ. Scene files are compared by their digests in the sums; the judge checks their bytes."""
-    names = {path.name for folder in (given, made) for path in folder.iterdir() if path.is_file()} - {"verify.json"}
+    names = {path.name for folder in (given, made) for path in folder.iterdir() if path.is_file()} - {*ABOUT}
     for name in sorted(names):
         yield from _difference(given / name, made / name)
 

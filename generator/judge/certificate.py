@@ -15,6 +15,7 @@ from generator.base.errors import UserError
 from generator.dataset.reader import Level
 from generator.judge.held_out import ASYMMETRIC, DESIGNS
 
+_NAMED_CELLS = 4  # cells without questions that a certificate's sentence names
 _LISTED = 20  # findings of one fault that are listed one by one
 
 logger = logging.getLogger(__name__)
@@ -125,14 +126,15 @@ def certificate(
     manifests: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The certificate, ready for JSON: `status` (one of STATUSES), `level`, `reproduced`, `sentence`, `findings`
-    ({fault, what}), `faults` (numbers by fault), `declared_leaks`, `counts`, `images` (the numbers of `Images.facts`),
-    and the digests `world` and `benchmark`.
+    ({fault, what}), `faults` (numbers by fault), `declared_leaks`, `empty_cells`, `counts`, `images` (the numbers of
+    `Images.facts`), and the digests `world` and `benchmark`.
 
     `tables`: the readable tables. `world`: digest of the judged world. `manifests`: SHA-256 of the manifests of world
     and benchmark, whose claims no other digest covers.
 
     """
     declared = [str(leak) for leak in manifest.get("declared_leaks", [])]
+    empty_cells = [str(cell) for cell in manifest.get("empty_cells", [])]
     faults = dict(sorted(findings.counts.items()))
     counts = {"scenes": tables["splits"]["split"].is_valid().to_pylist().count(True) if "splits" in tables else 0}
     counts |= {name: len(tables.get(name, [])) for name in ("texts", "items", "candidates")}
@@ -143,6 +145,8 @@ def certificate(
         made = "made again byte for byte" if again.done else f"not made again, since {again.reason}"
         pixels = images.sentence or "no pixel was compared"
         proven = _proven(manifest, declared, counts)
+        if empty_cells:
+            proven += f"; {_cells_said(empty_cells)}"
         sentence = f"{status}: judged: {proven}; {made}; at the level of {images.level}: {pixels}."
     return {
         "status": status,
@@ -152,12 +156,18 @@ def certificate(
         "findings": list(findings.listed()),
         "faults": faults,
         "declared_leaks": declared,
+        "empty_cells": empty_cells,
         "counts": counts,
         "images": images.facts,
         "world": world,
         "benchmark": manifest.get("sums"),
         "manifests": list(manifests),
     }
+
+
+def _cells_said(cells: Sequence[str]) -> str:
+    more = f" and {len(cells) - _NAMED_CELLS} more" if len(cells) > _NAMED_CELLS else ""
+    return f"{len(cells)} declared cells without questions ({', '.join(cells[:_NAMED_CELLS])}{more})"
 
 
 def _proven(manifest: Mapping[str, Any], declared: list[str], counts: Mapping[str, int]) -> str:

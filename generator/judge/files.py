@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from generator.base.arrays import MOST_SIDE, read_png
 from generator.base.errors import UserError
-from generator.base.files import SUMS, parse_toml, read_sums, sha256
+from generator.base.files import ABOUT, SUMS, parse_toml, read_sums, sha256
 from generator.base.limits import MOST_IN_SCENE, MOST_TOML, read_bytes, read_text
 from generator.base.paths import file_in
 from generator.base.progress import SILENT, Progress
@@ -29,7 +29,7 @@ _MODES = {"images": (2, "RGB"), "masks": (0, "grayscale")}  # PNG's colour type,
 _PIXELS = b"IHDR", b"IDAT", b"IEND"
 
 # Columns of tables: optional columns, columns without empty cells, and all columns that are read.
-_OPTIONAL = frozenset({"kind"})
+_OPTIONAL = frozenset({"kind", "skill"})
 _FILLED = frozenset({"scene_id", "text_id", "text", "item_id", "slot", "truth"})
 _JUDGED = _FILLED | {
     "status",
@@ -40,6 +40,7 @@ _JUDGED = _FILLED | {
     "pool_id",
     "protocol",
     "kind",
+    "skill",
     "width",
     "height",
 }
@@ -75,7 +76,7 @@ def file_faults(
             continue
         if image is not None and (fault := image_fault(image, name, size)):
             yield finding("damaged image", f"{folder.name}/{name} {fault}")
-    listed = {folder / name for name in (*sums, SUMS, "manifest.json", "verify.json")}
+    listed = {folder / name for name in (*sums, SUMS, "manifest.json", *ABOUT)}
     for path in folder.rglob("*"):
         if path.is_file() and path not in listed:
             yield finding("unlisted file", f"{folder.name}/{path.relative_to(folder)} is not in {SUMS}")

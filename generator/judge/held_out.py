@@ -156,6 +156,20 @@ class HeldOut:
             bindings, triples, bool(self.values or self.objects) and any(map(self._names_absent, meaning.things))
         )
 
+    def bindings_named(self, meaning: Meaning) -> list[Binding]:
+        """The bindings of the tested kind that a text asserts, one for each mention that has one."""
+        return [
+            (value, thing.category)
+            for thing in meaning.things
+            for kind, value in thing.attributes
+            if kind == self.kind and thing.category is not None
+        ]
+
+    def triples_named(self, meaning: Meaning) -> list[Triple]:
+        """The relations of two objects that a text names, by the categories of the objects."""
+        ends = [thing.category or "" for thing in meaning.things]
+        return [(ends[subject], name, ends[thing]) for subject, name, thing, *_ in meaning.links]
+
     @staticmethod
     def _between(shown: SceneGeometry, i: int, name: str, j: int) -> Triple:
         return shown.objects[i][0], name, shown.objects[j][0]

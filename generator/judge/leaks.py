@@ -2,13 +2,13 @@
 the true and the false texts of an evaluation item name equally much of it."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 import numpy as np
 
 from generator.judge.benchmark import TRAIN, Benchmark
 from generator.judge.certificate import Finding, finding
-from generator.judge.held_out import ASYMMETRIC, CLASSES, Named
+from generator.judge.held_out import ASYMMETRIC, CLASSES, Named, facts
 from generator.judge.membership import shared_arrangements, shared_triples
 
 
@@ -95,21 +95,49 @@ def undeclared_findings(benchmark: Benchmark) -> Iterator[Finding]:
 
 
 def compound_findings(benchmark: Benchmark) -> Iterator[Finding]:
-    """Captions of the protocol systematicity in split `unseen` that name nothing held out, so training shows their
-    content too (CREPE, appendix A.5)."""
-    rows = benchmark.candidates
-    asked = (benchmark.protocols == "systematicity") & (benchmark.item_split == "unseen")
-    if not asked.any():
-        return
-    judged = np.flatnonzero((rows.item >= 0) & (rows.text >= 0) & (rows.slot == "c"))
-    for row in judged[asked[rows.item[judged]]].tolist():
-        named = benchmark.named[rows.text[row]]
-        if named is not None and not named.bindings and not named.triples:
-            yield finding(
-                "seen compound",
-                f"item {benchmark.item_id(rows.item[row])} of unseen says '{benchmark.text(rows.text[row])}' and names "
-                "nothing that is held out",
-            )
+    """Captions of the protocol systematicity that break CREPE's definitions (appendix A.5): those of `unseen` name only
+    held-out compounds, those of `seen` only compounds that training shows. Compounds are bindings and relations."""
+    rows, held_out = benchmark.candidates, benchmark.held_out
+    captions = np.flatnonzero((rows.item >= 0) & (rows.text >= 0) & (rows.slot == "c"))
+    captions = captions[benchmark.protocols[rows.item[captions]] == "systematicity"]
+    splits = benchmark.item_split[rows.item[captions]]
+    allowed: dict[str, Set[tuple[str, ...]]] = {"unseen": held_out.bindings | held_out.triples}
+    if (splits == "seen").any():
+        allowed["seen"] = _trained_compounds(benchmark)
+    for row, split in zip(captions.tolist(), splits.tolist(), strict=True):
+        meaning = benchmark.meanings[rows.text[row]]
+        if meaning is None or split not in allowed:
+            continue
+        compounds = [*held_out.bindings_named(meaning), *held_out.triples_named(meaning)]
+        wrong = sorted({" ".join(compound) for compound in compounds if compound not in allowed[split]})
+        if not wrong and compounds:
+            continue
+        fault, rule = _COMPOUND_FAULTS[split]
+        yield finding(
+            fault,
+            f"item {benchmark.item_id(rows.item[row])} of {split} says '{benchmark.text(rows.text[row])}', which names "
+            f"{', '.join(wrong) or 'no compound'}; {rule}",
+        )
+
+
+_COMPOUND_FAULTS = {
+    "unseen": ("seen compound", "captions of unseen name only what is held out"),
+    "seen": ("untrained compound", "captions of seen name only what training shows"),
+}
+
+
+def _trained_compounds(benchmark: Benchmark) -> set[tuple[str, ...]]:
+    """The bindings and the relations that training scenes show."""
+    compounds: set[tuple[str, ...]] = set()
+    for scene_id, split in benchmark.split_of.items():
+        if split == TRAIN and scene_id in benchmark.world.shown:
+            shown = benchmark.world.shown[scene_id]
+            compounds.update(benchmark.held_out.bindings_of(shown))
+            if benchmark.held_out.triples:  # without held-out relations no caption is about one
+                names = [category for category, _ in shown.objects]
+                compounds.update((names[subject], name, names[thing]) for subject, name, thing in facts(shown))
+                shown.forget()
+    return compounds
 
 
 def word_findings(benchmark: Benchmark) -> Iterator[Finding]:

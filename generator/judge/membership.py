@@ -9,7 +9,7 @@ import numpy as np
 
 from generator.judge.benchmark import TRAIN, Benchmark
 from generator.judge.certificate import Finding, finding
-from generator.judge.files import repeated
+from generator.judge.files import labels, repeated
 from generator.judge.geometry import SceneGeometry
 from generator.judge.held_out import ASYMMETRIC, CLASSES, Binding, HeldOut, Triple, facts
 
@@ -115,6 +115,34 @@ def _misplaced(scene_id: str, split: str, shown: SceneGeometry, held_out: HeldOu
             f"scene {scene_id} is in {split} and shows {len(bindings)} held-out bindings, {len(facts)} held-out "
             f"relations and {len(absent)} values or objects that training lacks ({', '.join(told) or 'none'})",
         )
+
+
+_ASKED_SPLITS = ("seen", "partial", "unseen", "id_test", "ood_test", _ALL)
+"""The splits in which every question must occur that occurs in one of them."""
+_NEVER_ASKED = {("systematicity", "partial")}
+"""Protocols and splits that a paper leaves out: CREPE has no split in which some compounds are seen."""
+
+
+def cell_findings(benchmark: Benchmark) -> Iterator[Finding]:
+    """Cells without questions that the manifest does not declare, and declared cells that have questions.
+
+    A cell is a protocol, kind and skill that some question has, and a split of _ASKED_SPLITS that has scenes.
+    """
+    items = benchmark.tables["items"]
+    columns = (benchmark.protocols, labels(items["kind"]), labels(items["skill"]), benchmark.item_split)
+    written = set(zip(*(column.tolist() for column in columns), strict=True))
+    with_scenes = [split for split in _ASKED_SPLITS if split in benchmark.split_of.values()]
+    empty = {
+        " ".join(filter(None, (protocol, kind, skill, split)))
+        for protocol, kind, skill in {cell[:3] for cell in written if cell[3] in with_scenes}
+        for split in with_scenes
+        if (protocol, split) not in _NEVER_ASKED and (protocol, kind, skill, split) not in written
+    }
+    declared = set(map(str, benchmark.manifest.get("empty_cells", [])))
+    for cell in sorted(empty - declared):
+        yield finding("empty cell", f"there is no question of {cell}, and the manifest does not declare it")
+    for cell in sorted(declared - empty):
+        yield finding("wrong declaration", f"the manifest says that there is no question of {cell}")
 
 
 def item_findings(benchmark: Benchmark) -> Iterator[Finding]:

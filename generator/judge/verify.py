@@ -18,8 +18,10 @@ from generator.base.files import read_json, sha256, write_json
 from generator.base.paths import check_benchmark_name, check_own_files
 from generator.base.progress import SILENT, Progress
 from generator.base.store import fetch, publish, shown
+from generator.dataset.floor import declared_floor
 from generator.dataset.reader import Dataset
 from generator.dataset.records import BENCHMARK_TABLES, BenchmarkManifest, HoldoutRecord
+from generator.dataset.truth import TRUTH_FILE, write_truths
 from generator.judge.benchmark import Benchmark
 from generator.judge.certificate import (
     DAMAGE,
@@ -33,6 +35,7 @@ from generator.judge.certificate import (
     finding,
     guarded,
 )
+from generator.judge.every_pair import decided_scenes
 from generator.judge.files import file_faults, readable_table
 from generator.judge.leaks import (
     asymmetry_findings,
@@ -44,6 +47,7 @@ from generator.judge.leaks import (
     word_findings,
 )
 from generator.judge.membership import (
+    cell_findings,
     class_findings,
     image_findings,
     item_findings,
@@ -64,12 +68,13 @@ CHECKS: tuple[Callable[[Benchmark], Iterator[Finding]], ...] = (
     image_findings,  # an image shows one scene
     class_findings,  # class lists (design gzsl): scenes show labels of their split's list
     item_findings,  # items are in their scenes' split and have a true text
+    cell_findings,  # no split lacks a question that others have, unless the manifest says so
     training_findings,  # protocol, split and scenes agree on the training data
     leak_findings,  # training neither shows nor names what is held out
     dose_findings,  # training shows bindings with a dose as often as it says
     undeclared_findings,  # deviations from a clean benchmark are declared
     truth_findings,  # true texts are true, false texts are false
-    compound_findings,  # captions of unseen compounds name held-out content
+    compound_findings,  # captions of unseen compounds name only held-out ones, captions of seen ones only trained ones
     word_findings,  # foils name only words that training shows, if the manifest declares it
     symmetry_findings,  # true and false texts of an item are equally familiar
     asymmetry_findings,  # in asymmetric splits either the true or the false texts name held-out content
@@ -118,16 +123,21 @@ def verify_dataset(
                 for check in CHECKS:
                     findings.add(guarded(check(benchmark), check.__name__.replace("_findings", "")))
                 findings.add(guarded(rotation_findings(benchmark, each, turns), "the rotation"))
+        floors = {
+            each: _floor(root / "benchmarks" / each, manifest, findings)
+            for each, (findings, manifest, *_) in opened.items()
+        }
         with progress.track("making again", None):
             again = making()
-        for each, (findings, manifest, tables, _) in opened.items():
+        for each, (findings, manifest, tables, benchmark) in opened.items():
             made = again.get(each, Reproduced())
             findings.add(made.findings)
             manifests = [
                 sha256(each_folder / "manifest.json") for each_folder in (world_folder, root / "benchmarks" / each)
             ]
-            certificates[each] = certificate(findings, manifest, tables, world.digest, images, made, manifests)
-            _write(root, each, certificates[each])
+            with_floor = {**manifest, "declared_leaks": [*manifest.get("declared_leaks", []), *floors[each]]}
+            certificates[each] = certificate(findings, with_floor, tables, world.digest, images, made, manifests)
+            _write(root, each, certificates[each], None if findings.counts else benchmark)
     return certificates
 
 
@@ -143,15 +153,34 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def _write(root: Path, name: str, data: dict[str, Any]) -> None:
-    """Write a certificate. Only warns if the folder or its URL cannot be written: the verdict is valid without it."""
+def _write(root: Path, name: str, data: dict[str, Any], sound: Benchmark | None) -> None:
+    """Write a certificate, and the truth of every pair of a `sound` benchmark, one without findings.
+
+    Only warns if the folder or its URL cannot be written: the verdict is valid without the files. The truths of a
+    faulty benchmark would rest on its faults, so old ones are removed.
+    """
+    folder = root / "benchmarks" / name
     try:
-        write_json(root / "benchmarks" / name / "verify.json", data)
+        write_json(folder / "verify.json", data)
+        if sound is None:
+            (folder / TRUTH_FILE).unlink(missing_ok=True)
+        else:
+            write_truths(folder, str(data["benchmark"]), str(data["world"]), decided_scenes(sound))
         publish(root)
     except (OSError, UserError) as error:
         why = error.message if isinstance(error, UserError) else reason_of(error)
-        where = f"{shown(root)}/benchmarks/{name}"
-        logger.warning(f"The certificate is not written to {where} ({why}); the verdict is the same.")
+        logger.warning(
+            f"The certificate is not written to {shown(root)}/benchmarks/{name} ({why}); the verdict is the same."
+        )
+
+
+def _floor(folder: Path, manifest: Mapping[str, Any], findings: Findings) -> list[str]:
+    """What floor.json declares; a damaged file is a finding."""
+    try:
+        return declared_floor(folder, manifest.get("sums"))
+    except DAMAGE as error:
+        findings.append(finding("damaged file", f"floor.json cannot be read: {error}"))
+        return []
 
 
 def _splits(world: World, benchmarks: list[Benchmark | None]) -> dict[str, tuple[str, ...]]:

@@ -79,17 +79,45 @@ def probe_models(
     return results
 
 
-def lost(rows: Sequence[dict[str, Any]]) -> str:
-    """Where a factor is lost, from its rows in a split: in the towers whose 95% interval is not above chance; if there
-    are none, in the alignment if its interval is not above chance; else "".
+_AT_CHANCE_BELOW = 0.75
+"""An interval lies at chance if it holds chance and ends below this share, half-way from chance to perfect. A wider
+interval shows nothing: a factor that is not shown is not lost."""
+UNDECIDED = "undecided"
 
-    >>> low = {"image": 0.7, "text": 0.6, "alignment": 0.4}
-    >>> lost([{"place": place, "low": each} for place, each in low.items()])
+
+def lost(rows: Sequence[dict[str, Any]]) -> str:
+    """Where a factor is lost, from its rows in a split.
+
+    Args:
+        rows: a row for each of the places image, text and alignment, with `low` and `high` of its 95% interval.
+
+    Returns:
+        "" if the alignment is above chance, since an aligned factor is lost nowhere. Else the towers whose interval
+        lies at chance; if there are none, "alignment" if its interval lies at chance and both towers are above it; else
+        UNDECIDED.
+
+    >>> shares = {"image": (0.7, 0.9), "text": (0.6, 0.8), "alignment": (0.4, 0.6)}
+    >>> lost([{"place": place, "low": low, "high": high} for place, (low, high) in shares.items()])
     'alignment'
     """
-    told = {row["place"]: row["low"] is not None and row["low"] > CHANCE for row in rows}
-    towers = [name for place, name in ((IMAGE, "image encoder"), (TEXT, "text tower")) if not told[place]]
-    return " and ".join(towers) or ("" if told[ALIGNMENT] else ALIGNMENT)
+    of_place = {row["place"]: row for row in rows}
+    if _is_above_chance(of_place[ALIGNMENT]):
+        return ""
+    names = {IMAGE: "image encoder", TEXT: "text tower"}
+    towers = [name for place, name in names.items() if _is_at_chance(of_place[place])]
+    if towers:
+        return " and ".join(towers)
+    if _is_at_chance(of_place[ALIGNMENT]) and all(_is_above_chance(of_place[place]) for place in names):
+        return ALIGNMENT
+    return UNDECIDED
+
+
+def _is_above_chance(row: dict[str, Any]) -> bool:
+    return row["low"] is not None and row["low"] > CHANCE
+
+
+def _is_at_chance(row: dict[str, Any]) -> bool:
+    return row["low"] is not None and row["low"] <= CHANCE and row["high"] < _AT_CHANCE_BELOW
 
 
 def _measured(

@@ -14,7 +14,18 @@ from evaluator.provenance.contamination import marked
 from evaluator.report.figures import Figure
 from evaluator.report.overview import marks_of, notes_of
 from evaluator.report.papers.given import AFTER, BEFORE, DEFAULTS, Given, Label, Labels, has, told
-from evaluator.report.table import Cell, Column, Line, Table, chance_cell, count_cell, load_cell, result_cell
+from evaluator.report.table import (
+    Cell,
+    Column,
+    Line,
+    Table,
+    ceiling_cell,
+    chance_cell,
+    count_cell,
+    has_low_ceiling,
+    load_cell,
+    result_cell,
+)
 from evaluator.report.writers import latex, markdown, write_csv_rows
 from evaluator.runs.folder import folder_name
 from generator.base.errors import UserError
@@ -217,8 +228,9 @@ def by_label(
     named: str = "model",
     notes: Sequence[str] = (),
 ) -> Table:
-    """A table: for each row a line for each label that has a number in some row; then lines with the chance, items,
-    clusters, unscored items and ties of each column. Notes name the other labels, and describe the results shown.
+    """A table: for each row a line for each label that has a number in some row; then lines with the chance, the
+    ceiling if one is below 100%, items, clusters, unscored items and ties of each column. Notes name the other labels,
+    and describe the results shown.
 
     of: labels that all cells share. head: head of the column of rows. named: head of the column of labels, which says
     what a label names.
@@ -248,6 +260,8 @@ def by_label(
     ]
     of_column = [[line.cells[i].numbers for line in lines] for i in range(len(columns))]
     sizes = {"chance": [chance_cell(each) for each in of_column]}
+    if any(has_low_ceiling(row) for each in of_column for row in each):
+        sizes["ceiling"] = [ceiling_cell([row for row in each if row]) for each in of_column]
     sizes |= {name: [count_cell(each, name) for each in of_column] for name in _SIZES}
     sizes = {name: cells for name, cells in sizes.items() if any(cell != chance_cell([]) for cell in cells)}
     blank = [""] * (depth - 1 + len(headed))

@@ -15,6 +15,7 @@ import pytest
 from generator.api import render
 from generator.base import store
 from generator.base.errors import UserError
+from generator.base.files import ABOUT
 from generator.base.store import fetch, mirror, publish, settle, shown, staging
 from generator.dataset.reader import Dataset
 from generator.describe.benchmark import describe, write_benchmarks
@@ -29,9 +30,9 @@ BENCHMARK = "benchmarks/color-shape-3x3-b0"
 
 
 def files(root: Path) -> dict[str, str]:
-    """Digest of every file of a dataset but certificates, by relative path."""
+    """Digest of every file of a dataset but those of ABOUT, such as certificates, by relative path."""
     paths = sorted(path for path in root.rglob("*") if path.is_file() and not path.name.startswith("."))
-    kept = {str(path.relative_to(root)): path for path in paths if path.name != "verify.json"}
+    kept = {str(path.relative_to(root)): path for path in paths if path.name not in ABOUT}
     return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in kept.items()}
 
 

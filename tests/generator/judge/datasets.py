@@ -108,7 +108,9 @@ def make(root: Path, scenes: dict[str, list[str]], splits: dict[str, str], **tab
         pq.write_table(pa.Table.from_pylist(tables.get(name, []), schema=schema), folders[1] / f"{name}.parquet")
     write_json(folders[1] / "holdout.json", BLOCK)
     request = {"width": 1, "height": 1, "vocabulary": VOCABULARY, "holdouts": [BLOCK]}
-    write_json(folders[1] / "manifest.json", {"format": FORMAT, "name": BENCHMARK, "sums": "", "design": "bindsplit"})
+    stated = {"format": FORMAT, "name": BENCHMARK, "sums": "", "design": "bindsplit"}
+    empty = _empty_cells(tables.get("items", []), splits)
+    write_json(folders[1] / "manifest.json", {**stated, "empty_cells": empty})
     write_json(
         folders[0] / "manifest.json",
         {"format": FORMAT, "request": request, "sums": "", "scenes": len(scenes), "failed": 0},
@@ -116,6 +118,18 @@ def make(root: Path, scenes: dict[str, list[str]], splits: dict[str, str], **tab
     for folder in reversed(folders):
         seal(folder)
     return root
+
+
+def _empty_cells(items: Rows, splits: dict[str, str]) -> list[str]:
+    """The questions that one split has and another lacks, as `gen describe` declares them."""
+    asked = {"seen", "partial", "unseen", "all"} & set(splits.values())
+    cells = {tuple(item.get(name) for name in ("protocol", "kind", "skill", "split")) for item in items}
+    return sorted(
+        " ".join(filter(None, (*question, split)))
+        for question in {cell[:3] for cell in cells if cell[3] in asked}
+        for split in asked
+        if (*question, split) not in cells
+    )
 
 
 def scene_row(scene_id: str, objects: list[list[str]]) -> dict[str, Any]:

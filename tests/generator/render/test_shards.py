@@ -16,6 +16,7 @@ from evaluator.training.recipe import Recipe
 from evaluator.training.source import benchmark_source
 from generator.base.declarations import parse_size
 from generator.base.errors import UserError
+from generator.base.files import ABOUT
 from generator.dataset.reader import Dataset
 from generator.holdout.holdout import Holdout
 from generator.render.shards import ShardScenes, merge_worlds, parse_shard
@@ -112,7 +113,7 @@ def test_parts_and_sizes_are_read() -> None:
 
 def test_merged_parts_are_the_files_of_one_run(rendered: Path, parts: list[Path], tmp_path: Path) -> None:
     succeed("gen merge", *reversed(parts), "--out", tmp_path / "whole")
-    assert files(tmp_path / "whole") == {name: d for name, d in files(rendered).items() if "verify.json" not in name}
+    assert files(tmp_path / "whole") == {name: d for name, d in files(rendered).items() if Path(name).name not in ABOUT}
     again = succeed("gen merge", *parts, "--out", tmp_path / "whole", "--json")
     assert json.loads(again.stdout)["scenes"]["train"] > 0
     assert [Dataset.open(part).benchmark_names() for part in parts] == [[], [], []]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from evaluator.audits.probe.audit import Asked, probe_models
+from evaluator.audits.probe.audit import Asked, lost, probe_models
 from evaluator.audits.probe.pairs import ATTRIBUTE, BINDING, OBJECT, SAME, Pairs, exchanged, find_pairs
 from evaluator.models.registry import FAMILIES, Family
 from evaluator.report.figures import by_probe
@@ -87,6 +87,23 @@ def test_what_was_built_is_found_and_the_tower_that_loses_the_binding_is_named(r
     }
     assert max(map(abs, moved["bag"])) < 1e-3
     assert min(moved["bound"]) > 0.3
+
+
+@pytest.mark.parametrize(
+    ("image", "text", "alignment", "expected"),
+    [
+        ((0.3, 0.7), (0.3, 0.7), (0.603, 0.902), ""),  # aligned, so nothing is lost, however wide the towers' intervals
+        ((0.4, 0.6), (0.7, 0.9), (0.4, 0.6), "image encoder"),
+        ((0.4, 0.6), (0.4, 0.6), (0.3, 0.9), "image encoder and text tower"),
+        ((0.7, 0.9), (0.6, 0.8), (0.4, 0.6), "alignment"),
+        ((0.3, 0.9), (0.6, 0.8), (0.4, 0.6), "undecided"),  # the image encoder may have it
+        ((0.7, 0.9), (0.6, 0.8), (0.2, 0.95), "undecided"),
+        ((None, None), (0.6, 0.8), (0.4, 0.6), "undecided"),
+    ],
+)
+def test_what_is_not_shown_is_not_lost(image: Any, text: Any, alignment: Any, expected: str) -> None:
+    shares = {"image": image, "text": text, "alignment": alignment}
+    assert lost([{"place": place, "low": low, "high": high} for place, (low, high) in shares.items()]) == expected
 
 
 def test_neighbours_differ_in_one_factor(dataset: Path) -> None:

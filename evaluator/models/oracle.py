@@ -1,0 +1,125 @@
+"""`oracle`: scores a text by whether it is true of the scene, as the judge decided (truth.parquet of a benchmark).
+
+The oracle sees no pixels, so its results depend on the questions alone. They are the ceiling of a benchmark: where the
+oracle is wrong, no model can be right reliably.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from evaluator.models.contracts import BatchSize, Contests, Pairs, PairScorer, cache_key
+from evaluator.provenance.exposure import Exposure
+from generator.base.errors import UserError
+from generator.dataset.reader import Benchmark, Images
+from generator.dataset.truth import UNDECIDED, Truths, read_truths
+
+_LEAST_RATE = 0.5
+"""An oracle that is right less often than a coin is the same oracle with true and false exchanged."""
+
+
+class Oracle(PairScorer):
+    """Scores 1 for a true text, 0 for a false one, and 1/2 for an undecided one.
+
+    With a `rate` below 1 it errs: the truth of each pair of image and text is exchanged with probability 1 - rate, by
+    a seeded stream. Errors of different pairs are independent, so its expected results can be computed: with k false
+    texts against one true text, R@1 is rate to the power k + 1, since ties are never correct.
+    """
+
+    channels = ("truth",)
+    passes = 0
+    reads_images = False
+    reusable = False
+
+    def __init__(self, rate: float = 1.0, seed: int = 0):
+        self.rate = rate
+        self.seed = seed
+        self.batch = BatchSize(4096, "pair of image and text")
+        self.exposure = Exposure()  # without training
+        self.key = cache_key("oracle", rate, seed)
+        self.info: dict[str, Any] = {
+            "weights": "none",
+            "preprocessing": "none: images are not read",
+            "activation": "none",
+            "parameters": 0,
+            "precision": "float64",
+            "device": "cpu",
+            "text_length": None,
+            "rate": rate,
+            "seed": seed,
+        }
+        self._truths: Truths | None = None
+        self._row_of_text: dict[str, int] = {}
+
+    @classmethod
+    def with_truths(cls, truths: Truths) -> "Oracle":
+        """An oracle without errors, for `scores_of_texts` alone."""
+        oracle = cls()
+        oracle._truths = truths
+        return oracle
+
+    def open(self, benchmark: Benchmark, world: Images) -> None:
+        """Read the truths of the benchmark that is scored next.
+
+        Raises:
+            UserError: if the benchmark has no truths, or truths of other files.
+        """
+        self._truths = read_truths(benchmark, world)
+        if self._truths is None:
+            raise UserError(
+                f"The oracle reads what the judge decided, and {benchmark.folder} has no truth.parquet for its files; "
+                f"run `gen verify DATASET --benchmark {benchmark.name}`, which writes it for a dataset of `gen render` "
+                "without faults."
+            )
+        self._row_of_text = {text: row for row, text in enumerate(benchmark.texts["text"].to_pylist())}
+
+    def scores_of_texts(self, scene_id: str) -> np.ndarray:
+        """Score every text of the benchmark against one scene.
+
+        Returns:
+            float32 (texts,), in the order of texts.parquet.
+
+        Raises:
+            UserError: as `Truths.scores`.
+        """
+        if self._truths is None:
+            raise RuntimeError("call open before scores_of_texts")
+        scores = self._truths.scores(scene_id)
+        if self.rate < 1:
+            # Seeded by the scene, and drawn for all texts, so that a pair errs alike in every pool and every item.
+            seed = hashlib.sha256(f"oracle/{self.seed}/{scene_id}".encode()).digest()[:8]
+            errs = np.random.default_rng(int.from_bytes(seed, "big")).random(len(scores)) >= self.rate
+            decided = scores != UNDECIDED  # an undecided text has no truth to exchange
+            scores = np.where(errs & decided, 1 - scores, scores)
+        return scores
+
+    def score_pairs(self, images: Sequence[Any], pairs: Pairs, contests: Contests = None) -> np.ndarray:
+        """As PairScorer.score_pairs; images are scene_ids."""
+        scores_of_image = [self.scores_of_texts(str(image)) for image in images]
+        found = [scores_of_image[image][self._row_of_text[text]] for image, text in pairs]
+        return np.array(found, np.float32).reshape(-1, 1)
+
+
+def load_oracle(name: str, device: str | None, seed: int = 0) -> Oracle:
+    """Load `oracle` or `oracle:RATE`.
+
+    Args:
+        name: the rate at which the oracle is right, 0.5 to 1; "" for 1.
+        device: ignored, since nothing is computed.
+        seed: seed of the errors.
+
+    Raises:
+        UserError: for another rate.
+    """
+    try:
+        rate = float(name or 1)
+    except ValueError:
+        rate = float("nan")
+    if not _LEAST_RATE <= rate <= 1:
+        raise UserError(
+            f"Expected oracle, or oracle:RATE with a rate of right answers from 0.5 to 1, such as oracle:0.9, got "
+            f"'oracle:{name}'."
+        )
+    return Oracle(rate, seed)

@@ -1,0 +1,80 @@
+"""Write the scores of the oracle: truths are looked up, image by image, so pools of any size are scored whole."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from evaluator.metrics.ranking import PoolScores
+from evaluator.models.oracle import Oracle
+from evaluator.protocols.items import positions
+from evaluator.scoring.needs import Needs
+from evaluator.scoring.writing import pool_path, write_matrix, write_scores
+from generator.dataset.reader import Benchmark
+
+
+def score_oracle(oracle: Oracle, benchmark: Benchmark, needs: Needs, out: Path) -> None:
+    """Write scores.parquet and pools/*.npy of the oracle, as `score` does for other models."""
+    image_rows, text_rows = needs.pairs
+    row_of_text = positions(pa.chunked_array([needs.texts]), benchmark.texts["text_id"])
+    image_ids = needs.images.to_pylist()
+    scores = scores_of_pairs(oracle, [image_ids[image] for image in image_rows], row_of_text[text_rows])
+    write_scores(out, *needs.ids(), scores[:, None], oracle.channels)
+    for name, (images_of_pool, texts_of_pool) in needs.pools.items():
+        pool = OracleScores(oracle, [image_ids[image] for image in images_of_pool], row_of_text[texts_of_pool])
+        write_matrix(pool_path(out, name, oracle.channels[0]), pool.block(slice(None), slice(None)))
+
+
+class OracleScores(PoolScores):
+    """The oracle's scores of a pool, looked up when they are read.
+
+    Args:
+        oracle: an oracle that has opened the benchmark.
+        scene_ids: the n images of the pool.
+        text_rows: rows in texts.parquet of the m texts of the pool, int64 (m,).
+    """
+
+    def __init__(self, oracle: Oracle, scene_ids: list[str], text_rows: np.ndarray):
+        self._oracle, self._scene_ids, self._text_rows = oracle, scene_ids, text_rows
+        self._shape = (len(scene_ids), len(text_rows))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """As PoolScores.shape."""
+        return self._shape
+
+    def block(self, rows: slice | np.ndarray, columns: slice) -> np.ndarray:
+        """As PoolScores.block."""
+        texts = self._text_rows[columns]
+        scenes = np.arange(len(self._scene_ids))[rows]
+        block = np.empty((len(scenes), len(texts)), np.float32)
+        for row, scene in enumerate(scenes):
+            block[row] = self._oracle.scores_of_texts(self._scene_ids[scene])[texts]
+        return block
+
+    def of_pairs(self, pairs: np.ndarray) -> np.ndarray:
+        """As PoolScores.of_pairs."""
+        scene_ids = [self._scene_ids[scene] for scene in pairs[:, 0]]
+        return scores_of_pairs(self._oracle, scene_ids, self._text_rows[pairs[:, 1]])
+
+
+def scores_of_pairs(oracle: Oracle, scene_ids: Sequence[str], text_rows: np.ndarray) -> np.ndarray:
+    """Score pairs of a scene and a text.
+
+    Args:
+        oracle: an oracle that has opened the benchmark.
+        scene_ids: the scene of each of k pairs.
+        text_rows: the row in texts.parquet of the text of each pair, int64 (k,).
+
+    Returns:
+        float32 (k,).
+    """
+    pairs_of_scene: dict[str, list[int]] = defaultdict(list)
+    for pair, scene_id in enumerate(scene_ids):
+        pairs_of_scene[scene_id].append(pair)
+    scores = np.empty(len(scene_ids), np.float32)
+    for scene_id, pairs in pairs_of_scene.items():
+        scores[pairs] = oracle.scores_of_texts(scene_id)[text_rows[pairs]]
+    return scores

@@ -1,0 +1,77 @@
+"""Reads and writes floor.json: the kinds of questions of a benchmark that a text-only model answers.
+
+`score audit --quick` writes the file; `gen describe` runs that command. Certificates, cards and tables declare its
+kinds.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
+
+from generator.base.files import check_shape, read_json, write_json
+
+FLOOR_FILE = "floor.json"
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class FloorKind(TypedDict):
+    """The text-only result on one kind of question. Shares are in 0..1."""
+
+    name: str
+    """Protocol, kind, kind of the negatives, skill and role of the true text, joined by "/"."""
+    items: int
+    """Number of items of the kind."""
+    sampled: int
+    """Number of items that were drawn."""
+    value: Share | None
+    """Share of pairs of a true and a false text that are told apart without the image; None for too few groups."""
+    low: Share | None
+    high: Share | None
+    """The 95% interval of `value`."""
+    revealed: bool
+    """Whether the value is above chance, 1/2, by the audit's test."""
+
+
+class FloorRecord(TypedDict):
+    """The contents of floor.json."""
+
+    benchmark: str
+    """Digest of the audited benchmark."""
+    kinds: list[FloorKind]
+
+
+def write_floor(folder: Path, benchmark_digest: str, kinds: Sequence[FloorKind]) -> None:
+    """Write floor.json into the folder of a benchmark."""
+    write_json(folder / FLOOR_FILE, {"benchmark": benchmark_digest, "kinds": list(kinds)})
+
+
+def declared_floor(folder: Path, benchmark_digest: str | None) -> list[str]:
+    """Phrases that declare the revealed kinds of a benchmark.
+
+    Args:
+        folder: folder of the benchmark.
+        benchmark_digest: digest of the benchmark as it is now.
+
+    Returns:
+        A phrase for each revealed kind, with its figure. Empty if there is none, and if the file is missing or was
+        written for another benchmark.
+
+    Raises:
+        UserError: if the file is damaged.
+    """
+    path = folder / FLOOR_FILE
+    if not path.exists():
+        return []
+    record = read_json(path)
+    check_shape(record, FloorRecord, path)
+    if record["benchmark"] != benchmark_digest:
+        return []
+    return [_phrase(kind) for kind in record["kinds"] if kind["revealed"]]
+
+
+def _phrase(kind: FloorKind) -> str:
+    value, low, high = (f"{100 * (kind[name] or 0):.1f}" for name in ("value", "low", "high"))
+    return f"texts alone reveal the true caption of {kind['name']} in {value}% [{low}, {high}], chance 50%"
