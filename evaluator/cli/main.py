@@ -6,6 +6,7 @@ from evaluator.cli.audit import audit
 from evaluator.cli.compare import compare
 from evaluator.cli.experiment import experiment
 from evaluator.cli.familiarity import familiarity
+from evaluator.cli.hard_texts import hard_texts
 from evaluator.cli.options import JSON
 from evaluator.cli.pictures import embeddings, generate, probe
 from evaluator.cli.report import leaderboard, report, tables
@@ -39,6 +40,7 @@ for command in (
     tables,
     compare,
     train,
+    hard_texts,
     generate,
     embeddings,
     probe,
