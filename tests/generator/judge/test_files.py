@@ -2,7 +2,6 @@
 
 import hashlib
 import io
-import itertools
 import os
 import struct
 import tracemalloc
@@ -19,7 +18,7 @@ from PIL import Image, PngImagePlugin
 
 from generator.base.errors import UserError
 from generator.base.files import read_json, sha256, write_json
-from generator.judge.files import _chunks, image_fault
+from generator.judge.files import image_fault
 from generator.judge.verify import verify_dataset
 from tests.conftest import run_command
 from tests.generator.judge.datasets import edit, judged, said, seal
@@ -145,11 +144,6 @@ def test_every_cut_is_found(at: int) -> None:
     assert "does not decode" in str(image_fault(png()[:at], PATH, SIZE))
 
 
-@given(st.binary(min_size=1, max_size=40))
-def test_bytes_after_the_end_are_found(more: bytes) -> None:
-    assert f"{len(more)} bytes follow the end" in str(image_fault(png() + more, PATH, SIZE))
-
-
 def test_metadata_are_found() -> None:
     text = PngImagePlugin.PngInfo()
     text.add_text("caption", "a red cube")
@@ -158,32 +152,6 @@ def test_metadata_are_found() -> None:
     assert "metadata: chunks tEXt" in str(image_fault(png(pnginfo=text), PATH, SIZE))
     assert "metadata: chunks eXIf" in str(image_fault(png(exif=exif), PATH, SIZE))
     assert "metadata: chunks pHYs" in str(image_fault(png(dpi=(72, 72)), PATH, SIZE))
-
-
-def parts_of(data: bytes, *sizes: int) -> bytes:
-    """A PNG file with its pixels in chunks of such sizes, and one of the rest."""
-    head, pixels, end = data[:33], zlib.decompress(idat(data)), data[-12:]
-    packed = zlib.compress(pixels)
-    cuts = [0, *itertools.accumulate(sizes), len(packed)]
-    return head + b"".join(chunk(b"IDAT", packed[a:b]) for a, b in itertools.pairwise(cuts)) + end
-
-
-def idat(data: bytes) -> bytes:
-    return b"".join(content for name, content in _chunks(data) if name == b"IDAT")
-
-
-def test_a_label_in_the_sizes_of_chunks_is_found() -> None:
-    assert image_fault(parts_of(png()), PATH, SIZE) is None
-    for sizes in ((0,), (3, 0), (3, 5, 4), (1,)):
-        assert "in chunks of unusual sizes" in str(image_fault(parts_of(png(), *sizes), PATH, SIZE))
-
-
-def test_a_label_in_the_filters_of_rows_is_found() -> None:
-    """Rows of zeros have the same pixels under every filter."""
-    for filters in (b"\1\0\0\0\0", b"\0\0\4\0\0", b"\2\2\2\2\2"):
-        rows = b"".join(bytes([each]) + bytes(3 * 7) for each in filters)
-        said = str(image_fault(repacked(zlib.compress(rows)), PATH, SIZE))
-        assert "has row filters that Pillow would not choose" in said
 
 
 def test_a_label_in_the_metadata_of_a_table_is_found(copied: Path, benchmark: Path) -> None:
@@ -196,12 +164,6 @@ def test_a_label_in_the_metadata_of_a_table_is_found(copied: Path, benchmark: Pa
         pq.write_table(changed, path)
         seal(benchmark)
         assert "items.parquet cannot be read: it has metadata" in said(judged(copied), "damaged file")
-
-
-def test_bytes_hidden_behind_the_pixels_are_found() -> None:
-    rows = bytes(5 * (1 + 3 * 7))
-    assert "behind its pixels" in str(image_fault(repacked(zlib.compress(rows + b"a red cube")), PATH, SIZE))
-    assert "behind its pixels" in str(image_fault(repacked(zlib.compress(rows) + b"a red cube"), PATH, SIZE))
 
 
 @pytest.mark.parametrize("size", [(1, 1), (5, 7), (8, 5)])
@@ -229,9 +191,15 @@ def test_a_bomb_is_refused_by_its_header(size: tuple[int, int] | None) -> None:
 def test_pixels_that_swell_are_not_decompressed_whole() -> None:
     data = repacked(zlib.compress(bytes(200 << 20), 9))
     tracemalloc.start()
-    assert "behind its pixels" in str(image_fault(data, PATH, SIZE))
+    assert image_fault(data, PATH, SIZE) is None
     assert tracemalloc.get_traced_memory()[1] < 4 << 20
     tracemalloc.stop()
+
+
+def test_models_see_pixels_alone_so_their_packing_is_no_fault() -> None:
+    """Filters of rows, cuts of chunks and bytes behind the image reach no model."""
+    rows = b"".join(bytes([each]) + bytes(3 * 7) for each in b"\1\0\4\0\2")
+    assert image_fault(repacked(zlib.compress(rows)) + b"a red cube", PATH, SIZE) is None
 
 
 @given(st.binary(max_size=200))
