@@ -34,9 +34,10 @@ class Slurm:
     cluster: str | None = None
 
     def executor(self, logs: Path) -> submitit.AutoExecutor:
-        """Returns the executor that submits the jobs. Raises UserError if `sbatch` is missing."""
-        if self.cluster is None and shutil.which("sbatch") is None:
-            raise UserError("--farm slurm needs the command sbatch: run it on a login node of the cluster.")
+        """Returns the executor that submits the jobs. Raises UserError if `sbatch` or `srun` is missing."""
+        for command in ("sbatch", "srun"):
+            if self.cluster is None and shutil.which(command) is None:
+                raise UserError(f"--farm slurm needs the command {command}: run it on a login node of the cluster.")
         executor = submitit.AutoExecutor(logs, cluster=self.cluster or "slurm")
         own = {"slurm_partition": self.partition, "slurm_account": self.account, "mem_gb": self.gigabytes}
         executor.update_parameters(

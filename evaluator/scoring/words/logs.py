@@ -17,7 +17,8 @@ from evaluator.scoring.words.prompt import Prompt, read_prompt
 from generator.base.errors import UserError
 from generator.base.extras import extras_named
 from generator.base.files import read_json
-from generator.base.limits import MOST_LIST, check_file
+from generator.base.limits import MOST_LIST, check_file, read_bytes
+from generator.base.tables import check_columns_once
 from generator.dataset.questions import CHOICE, IMAGES, MOST, YES_NO, Candidates, Question, read_id
 from generator.dataset.reader import Benchmark
 
@@ -41,7 +42,8 @@ def read_log(path: Path) -> Log | pa.Table:
     Raises UserError for a file that cannot be read, and for a log that has only totals or answers a question twice.
     """
     suffix = path.suffix.lower()
-    if suffix in (".json", ".eval") and path.is_file():
+    is_log = path.is_file() and (suffix == ".eval" or (suffix == ".json" and not _is_list(path)))
+    if is_log:
         tool, found = "Inspect", _of_inspect(_inspect_log(path), path)
     else:
         table = _xlsx(path) if suffix == ".xlsx" and path.is_file() else read_table(path)
@@ -138,6 +140,11 @@ def _of_inspect(log: dict[str, Any], path: Path) -> Iterator[tuple[str, Answer]]
             ) from None
 
 
+def _is_list(path: Path) -> bool:
+    """Whether a JSON file is a list, as tables of rows are, and not an object, as logs are."""
+    return read_bytes(path, MOST_LIST).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
+
+
 def _inspect_log(path: Path) -> dict[str, Any]:
     """A log as a dictionary. Inspect itself reads files of the format .eval."""
     check_file(path, MOST_LIST)
@@ -169,5 +176,6 @@ def _xlsx(path: Path) -> pa.Table:
         names, *rest = ([None if cell is None else str(cell) for cell in row] for row in rows)
     except Exception as error:
         raise UserError(f"{path} cannot be read as a workbook ({type(error).__name__}); save it as .tsv.") from None
+    check_columns_once([str(name) for name in names], path)
     columns = np.array(rest, dtype=object).reshape(len(rest), len(names))
     return pa.table({str(name): pa.array(columns[:, i], pa.string()) for i, name in enumerate(names)})
