@@ -10,17 +10,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv
 
+from evaluator.benchmarks.tables import TABLES, read_table
 from evaluator.protocols.items import strings
 from evaluator.protocols.records import ResultsRecord, RunRecord, by_key
 from evaluator.provenance.contamination import marks_said
 from evaluator.statistics.clusters import Clusters
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import read_json
-from generator.base.limits import MOST_LIST, check_file
 from generator.base.paths import split_name
-from generator.base.tables import read_csv, read_table
+from generator.base.tables import read_csv
 
 logger = logging.getLogger(__name__)
 LABELS = ("protocol", "metric", "kind", "skill", "split", "cluster", "bindings", "scene")
@@ -69,7 +68,7 @@ class Matched:
 
 
 def read_answers(source: str, metric: str | None = None) -> list[Answers]:
-    """The answers in a run's folder, a .csv or a .parquet; a table with the column `model` gives one entry per model.
+    """The answers in a run's folder or in a table; a table with the column `model` gives one entry per model.
 
     `source` is a path, or NAME=PATH to give the model a name. metric: a metric that is right or wrong for each item,
     None for the main metric of each protocol. Raises UserError for other sources and invalid contents.
@@ -77,10 +76,13 @@ def read_answers(source: str, metric: str | None = None) -> list[Answers]:
     name, path = split_name(source)
     if path.is_dir():
         found = [_read_run(path, metric)]
-    elif path.suffix in (".csv", ".parquet") and path.exists():
+    elif path.suffix.lower() in TABLES and path.is_file():
         found = _read_table(path, metric)
     else:
-        raise UserError(f"Expected the folder of a run, a .csv or a .parquet, got {path}; give one that exists.")
+        raise UserError(
+            f"Expected the folder of a run, or a table that ends in {', '.join(TABLES)}, got {path}; give one that "
+            f"exists."
+        )
     if name and len(found) > 1:
         raise UserError(f"{path} names its models in the column 'model'; leave out '{name}='.")
     return [replace(each, model=name or each.model) for each in found]
@@ -255,34 +257,19 @@ def _read_table(path: Path, metric: str | None) -> list[Answers]:
 
 
 def _read_columns(path: Path) -> dict[str, np.ndarray]:
-    """The known columns of a CSV or Parquet file as strings. Raises UserError when it cannot be read, lacks a required
-    column, or has no rows."""
-    try:
-        table = read_table(path) if path.suffix == ".parquet" else _read_csv(path)
-    except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
-        raise UserError(
-            f"{path} cannot be read as a table ({str(error).splitlines()[0].rstrip('.')}); write it again."
-        ) from error
+    """The known columns of a table as strings. Raises UserError when it cannot be read, lacks a required column, or
+    has no rows."""
+    table = read_table(path)
     if lacking := [name for name in _NEEDED if name not in table.column_names]:
         raise UserError(
             f"{path} lacks the column '{lacking[0]}'; expected {', '.join(_NEEDED)} and optionally "
             f"{', '.join(_OPTIONAL)}."
         )
-    if not table.num_rows:
-        raise UserError(f"{path} has no rows; give a table with a row for each item.")
     try:
         known = [name for name in (*_NEEDED, *_OPTIONAL) if name in table.column_names]
         return {name: strings(pc.cast(table[name], pa.string())) for name in known}
     except pa.ArrowException as error:
         raise UserError(f"{path} has a column that is no text ({error}); write it again.") from None
-
-
-def _read_csv(path: Path) -> pa.Table:
-    """A CSV file, every column as strings: an item called 0012 keeps its zeros."""
-    check_file(path, MOST_LIST)
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        names = file.readline().rstrip("\r\n").replace('"', "").split(",")
-    return pa.csv.read_csv(path, convert_options=pa.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())))
 
 
 def _correct(values: np.ndarray, items: np.ndarray, path: Path) -> np.ndarray:

@@ -9,13 +9,12 @@ from typing import Any
 import pyarrow as pa
 
 from evaluator.benchmarks.question import Box, Cell, Question, Shown
-from evaluator.benchmarks.tables import read_table
+from evaluator.benchmarks.tables import TABLES, read_table
 from generator.base.errors import UserError
 from generator.base.files import parse_json
 from generator.base.limits import MOST_LIST, read_text
 from generator.base.tables import read_batches, read_schema
 
-_KINDS = (".json", ".jsonl", ".csv", ".tsv", ".parquet")
 _ROWS = 64  # in a batch; rows may hold images
 
 
@@ -66,12 +65,12 @@ def read_records(path: Path, listed: Sequence[str] = ()) -> Iterator[Record]:
     these names. Image columns of Parquet (structs with `bytes`) become cells. Raises UserError if there are no files,
     or they cannot be read.
     """
-    if path.is_file() and path.suffix.lower() in _KINDS:
+    if path.is_file() and path.suffix.lower() in TABLES:
         files = [path]
     else:
         folders = [path, path / "data"] if path.is_dir() else []
-        files = sorted(each for folder in folders for each in folder.glob("[!.]*") if each.suffix.lower() in _KINDS)
-    for file in _some(files, path, _KINDS):
+        files = sorted(each for folder in folders for each in folder.glob("[!.]*") if each.suffix.lower() in TABLES)
+    for file in _some(files, path, TABLES):
         yield from records_of(file, listed)
 
 

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from PIL import ExifTags, Image
 
 from evaluator.benchmarks.question import Box, Cell, Shown
-from generator.base.arrays import to_rgb
+from generator.base.arrays import reason_of_image, to_rgb
 from generator.base.errors import UserError
 from generator.base.limits import MOST_IN_SCENE, read_bytes
 from generator.base.paths import file_in, folder_in
@@ -67,8 +67,8 @@ class Pictures:
                     return to_rgb(image.crop(picture.box) if picture.box else image)
         except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
             raise UserError(
-                f"The image {image_id} of {self.folder} cannot be read as {', '.join(FORMATS)} ({error}); fetch it "
-                f"again."
+                f"The image {image_id} of {self.folder} cannot be read as {', '.join(FORMATS)} "
+                f"({reason_of_image(error)}); fetch it again."
             ) from None
 
     def _say_turned(self, image_id: str, image: Image.Image) -> None:

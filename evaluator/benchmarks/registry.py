@@ -119,9 +119,7 @@ def external_source(text: str, images: Path | None, filters: Sequence[str] = ())
     name, colon, path = text.partition(":")
     if not colon or not path or Path(text).exists() or path.startswith("//") or "/" in name:
         return None
-    known = [*LAYOUTS, TABLE, *(entry.name for entry in entry_points(group=PLUGINS))]
-    if name not in known:
-        raise UserError(f"Unknown benchmark '{name}' in '{text}': {did_you_mean(name, known)}")
+    _check_known(name)
     return Source(Path(path), name, images, tuple(filters))
 
 
@@ -166,9 +164,16 @@ def write_questions(root: Path, name: str, tables: Mapping[str, Any], about: Map
     return write_benchmark(root, name, parts, None, {READING: dict(about)} if about else {})
 
 
+def _check_known(name: str) -> None:
+    known = [*LAYOUTS, TABLE, *(entry.name for entry in entry_points(group=PLUGINS))]
+    if name not in known:
+        raise UserError(f"Unknown benchmark '{name}': {did_you_mean(name, known)}")
+
+
 def _reader(name: str) -> Reader:
     if name == TABLE:
         return read_own_table
+    _check_known(name)  # a run may name a benchmark of a package that is not installed here
     (entry, *others) = entry_points(group=PLUGINS, name=name)
     if others:
         packages = ", ".join(str(each.dist.name) for each in (entry, *others) if each.dist)

@@ -15,9 +15,11 @@ from evaluator.protocols.items import strings
 from generator.base import tables
 from generator.base.errors import UserError
 from generator.base.files import parse_json
-from generator.base.limits import MOST_LIST, check_file
+from generator.base.limits import MOST_LIST, check_file, read_text
 
 logger = logging.getLogger(__name__)
+TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
+"""Suffixes of tables that `read_table` reads, in any case."""
 _TRUTHS = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 _MANY, _NEAR = 0.02, 1e-3
 """Warn if more than this share of scores is this near to 0 or 1: many such probabilities tie."""
@@ -27,22 +29,22 @@ float64."""
 
 
 def read_table(path: Path) -> pa.Table:
-    """Read a .csv, .tsv, .jsonl or .parquet file. Columns of CSV and TSV are strings.
+    """Read a .csv, .tsv, .json, .jsonl or .parquet file. Columns of CSV and TSV are strings; JSON is a list of objects.
 
-    Raises UserError for another suffix, and if the file is missing, unreadable or without rows.
+    Raises UserError for another suffix, and if the file is missing, unreadable, without rows, or names a column twice.
     """
-    readers = {".csv": _csv, ".tsv": _csv, ".jsonl": _json_lines, ".parquet": tables.read_table}
-    read = readers.get(path.suffix.lower())
+    readers = (_csv, _csv, _json, _json_lines, tables.read_table)
+    read = dict(zip(TABLES, readers, strict=True)).get(path.suffix.lower())
     if read is None:
-        raise UserError(f"Expected a file of scores that ends in {', '.join(readers)}, got '{path}'.")
+        raise UserError(f"Expected a file of scores that ends in {', '.join(TABLES)}, got '{path}'.")
     if not path.is_file():
         raise UserError(f"There is no file {path}; give a table of scores with --items.")
     check_file(path, None if read is tables.read_table else MOST_LIST)
     try:
         table = read(path)
     except (pa.ArrowException, ValueError, RecursionError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
-        raise UserError(f"{path} cannot be read as {path.suffix[1:]}: {reason}.") from error
+        raise UserError(f"{path} cannot be read as {path.suffix[1:]}: {tables.reason_of_csv(error)}.") from error
+    tables.check_columns_once(table.column_names, path)
     if not table.num_rows:
         raise UserError(f"{path} has no rows; expected a row for each candidate.")
     return table
@@ -155,15 +157,29 @@ def _csv(path: Path) -> pa.Table:
     parsing = pa.csv.ParseOptions(newlines_in_values=True, delimiter=delimiter)
     with path.open(encoding="utf-8-sig", newline="") as file:
         names = pa.csv.read_csv(pa.BufferReader(file.readline().encode()), parse_options=parsing).column_names
+    tables.check_columns_once(names, path)
     options = pa.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()))
-    return pa.csv.read_csv(path, parse_options=parsing, convert_options=options)
+    reading = pa.csv.ReadOptions(block_size=tables.MOST_ROW)
+    return pa.csv.read_csv(path, read_options=reading, parse_options=parsing, convert_options=options)
+
+
+def _json(path: Path) -> pa.Table:
+    rows = parse_json(read_text(path, MOST_LIST), path)
+    if not isinstance(rows, list):
+        raise ValueError("expected a list of objects")
+    return _table_of(rows, "expected a list of objects")
 
 
 def _json_lines(path: Path) -> pa.Table:
     with path.open(encoding="utf-8-sig") as file:
         rows = [parse_json(line, path) for line in file if line.strip()]
+    return _table_of(rows, "expected an object in each line")
+
+
+def _table_of(rows: list[Any], expected: str) -> pa.Table:
+    """A table of objects; `expected`: what to raise if some row is no object."""
     if not all(isinstance(row, dict) for row in rows):
-        raise ValueError("expected an object in each line")
+        raise ValueError(expected)
     names = dict.fromkeys(name for row in rows for name in row)
     return pa.table({name: _typed([row.get(name) for row in rows]) for name in names})
 
@@ -172,7 +188,7 @@ def _typed(values: list[Any]) -> pa.Array:
     """An array of the values' common type; of strings if they have none."""
     try:
         return pa.array(values)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):  # the last for integers of more than 64 bits
         return pa.array([None if value is None else str(value) for value in values], pa.string())
 
 

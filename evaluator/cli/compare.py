@@ -35,9 +35,9 @@ def compare(
 ) -> None:
     """Compare models on the same items and report which differences are significant.
 
-    Each of RUNS is a folder written by `score run`, or a .csv or .parquet with the columns item, correct and cluster,
-    and split and model where there are several. NAME=RUN names the model; runs of the same name are training seeds of
-    one model.
+    Each of RUNS is a folder written by `score run`, or a table (.csv, .tsv, .json, .jsonl or .parquet) with the columns
+    item, correct and cluster, and split and model where there are several. NAME=RUN names the model; runs of the same
+    name are training seeds of one model.
     """
     from evaluator.analysis.comparison import compare as compute
     from evaluator.analysis.comparison import write_rows

@@ -25,7 +25,7 @@ def hard_texts(corpus: Path, out: Path, seed: int) -> None:
 
     check_installed("textblob")  # for the noun phrases of captions
     try:
-        text = read_text(corpus, MOST_LIST, "utf-8-sig")
+        text = read_text(corpus, MOST_LIST)
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{corpus} cannot be read ({error}); give a file of JSON lines.") from None
     written = add_hard_texts(text.split("\n"), corpus=str(corpus), seed=seed)

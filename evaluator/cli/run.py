@@ -238,8 +238,8 @@ def ask(
 @click.option(
     "--items",
     type=FILE,
-    help="Table of scores from elsewhere (.csv, .tsv, .jsonl or .parquet), instead of RUNS, or a log of lmms-eval, "
-    "Inspect or VLMEvalKit on questions of `gen export`. docs/models.md lists the columns.",
+    help="Table of scores from elsewhere (.csv, .tsv, .json, .jsonl or .parquet), instead of RUNS, or a log of "
+    "lmms-eval, Inspect or VLMEvalKit on questions of `gen export`. docs/models.md lists the columns.",
 )
 @click.option("--dataset", type=DatasetFolder(), help="Dataset that the table's scene_id and text_id belong to.")
 @click.option(

@@ -9,13 +9,15 @@ from typing_extensions import TypedDict  # pydantic needs this one before Python
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
+Count = Annotated[int, Field(ge=0, lt=1 << 63)]
+"""A number of items or the like. Python's integers have no end, NumPy's and Arrow's have 64 bits."""
 
 
 class LimitRecord(TypedDict):
     """`--limit` of a run. items: maximum per protocol. of: all items per protocol. empty: splits left empty."""
 
-    items: int
-    of: dict[str, int]
+    items: Count
+    of: dict[str, Count]
     empty: dict[str, list[str]]
 
 
@@ -35,7 +37,7 @@ class ReadingRecord(TypedDict, total=False):
 
     averages: bool
     filters: dict[str, str]
-    excluded: dict[str, int]
+    excluded: dict[str, Count]
     versions: list[str]
 
 
@@ -49,17 +51,17 @@ class WordsRecord(TypedDict):
     digest: str
     samples: Annotated[int, Field(ge=1, le=1000)]
     temperature: float | None
-    max_tokens: int | None
-    orders: int | None
+    max_tokens: Count | None
+    orders: Count | None
 
 
 class PositionRecord(TypedDict):
     """How often a label is chosen, and is right, in questions with `options` options: shares of `answers`."""
 
     form: str
-    options: int
+    options: Count
     label: str
-    answers: int
+    answers: Count
     chosen: float
     right: float
 
@@ -67,13 +69,13 @@ class PositionRecord(TypedDict):
 class AnswersRecord(TypedDict):
     """Counts of a run's answers (evaluator.scoring.words.answers), and of unusable answers by reason."""
 
-    answers: int
-    refused: int
-    cut_off: int
-    unread: int
-    not_answered: int
-    prompt_tokens: int
-    completion_tokens: int
+    answers: Count
+    refused: Count
+    cut_off: Count
+    unread: Count
+    not_answered: Count
+    prompt_tokens: Count
+    completion_tokens: Count
     positions: list[PositionRecord]
 
 
@@ -96,9 +98,11 @@ class RunRecord(TypedDict, total=False):
     sampled_pools: dict[str, Any]
     indistinct_texts: dict[str, str]
     left_out: list[Any]
+    level: float | None
+    tie_tolerance: float | None
     not_asked: dict[str, str]
     split: list[str] | None
-    limit: int | None
+    limit: Count | None
     under_limit: LimitRecord | None
     training: dict[str, Any]
     info: dict[str, Any]
@@ -122,11 +126,11 @@ class Row(TypedDict):
     kind: str | None
     skill: str | None
     level: str | None
-    n: int | None
+    n: Count | None
     """Number of atoms of the caption; None for rows over captions of any number."""
-    n_objects: NotRequired[int]
-    n_attributes: NotRequired[int]
-    n_relations: NotRequired[int]
+    n_objects: NotRequired[Count]
+    n_attributes: NotRequired[Count]
+    n_relations: NotRequired[Count]
     split: str
     minus: str | None
     """For a gap: the split whose value is subtracted from the value of `split`."""
@@ -151,16 +155,16 @@ class Row(TypedDict):
     """The population that `low` and `high` are about, in words."""
     p: float | None
     """Two-sided p: of a share against its chance, of a gap against 0."""
-    items: int
-    clusters: int
-    ties: int | None
-    unscored: int | None
+    items: Count
+    clusters: Count
+    ties: Count | None
+    unscored: Count | None
     chance: float | None
     ceiling: float | None
     """The oracle's value: what a model that knows the truth of every text reaches under the same rules. None if the
     judge's truths are missing, and for metrics without a best value."""
-    blocks: NotRequired[int]
-    runs: NotRequired[int]
+    blocks: NotRequired[Count]
+    runs: NotRequired[Count]
     sd_blocks: NotRequired[float | None]
     min_blocks: NotRequired[float | None]
     max_blocks: NotRequired[float | None]
@@ -176,7 +180,7 @@ class RulesRecord(TypedDict, total=False):
     tie_tolerance: float
     interval: str
     level: float
-    limit: int
+    limit: Count
     foils: str
     splits: dict[str, str]
     filters: dict[str, str]
@@ -220,7 +224,7 @@ class ResultsRecord(TypedDict, total=False):
     """What texts alone reveal, with figures (floor.json of the benchmark)."""
     empty_cells: list[str]
     """Questions that other splits have and these lack."""
-    unknown_protocols: dict[str, int]
+    unknown_protocols: dict[str, Count]
     reading: ReadingRecord
     answers: AnswersRecord
     rows: list[Row]

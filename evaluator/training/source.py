@@ -320,6 +320,6 @@ def _read(line: str, where: str) -> _Line:
 
 def _text(path: Path) -> str:
     try:
-        return read_text(path, MOST_LIST, "utf-8-sig")
+        return read_text(path, MOST_LIST)
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path} cannot be read ({error}); give a file of JSON lines.") from None

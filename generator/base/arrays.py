@@ -1,6 +1,7 @@
 """Reads PNG images and NumPy arrays; refuses files that would take too much memory (docs/security.md)."""
 
 import io
+import re
 import struct
 import zipfile
 import zlib
@@ -33,7 +34,16 @@ def read_png(data: bytes, most: tuple[int, int] = (MOST_SIDE, MOST_SIDE)) -> Ima
             image.load()
             return image
     except (OSError, SyntaxError, EOFError, IndexError, struct.error, zlib.error) as error:
-        raise ValueError(f"it is no whole PNG file ({error})") from None
+        raise ValueError(f"it is no whole PNG file ({reason_of_image(error)})") from None
+
+
+def reason_of_image(error: Exception) -> str:
+    """Why Pillow cannot read an image, without the address of the object that it read.
+
+    >>> reason_of_image(OSError("cannot identify image file <_io.BytesIO object at 0x7f>"))
+    'cannot identify image file'
+    """
+    return re.sub(r" <[^<>]* at 0x[0-9a-f]+>", "", str(error)).rstrip(".")
 
 
 _SIXTEEN_BITS = ("I", "I;16", "I;16L", "I;16B", "I;16N")

@@ -9,6 +9,7 @@ import logging
 import math
 import re
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 
 import click
 from click.shell_completion import get_completion_class
+from platformdirs import user_cache_path
 
 from generator.base.errors import UserError, reason_of, visible
 from generator.base.extras import extras_named
@@ -112,7 +114,13 @@ class Command(click.Command):
         self.common, self.examples = common, examples
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Store the arguments as typed under WORDS, for commands that run themselves as a job."""
+        """Store the arguments as typed under WORDS, for commands that run themselves as a job.
+
+        Raises UserError for an argument that is not UTF-8, as names in old archives are: manifests and tables, which
+        are UTF-8, could not name such a path.
+        """
+        for argument in args:
+            _check_utf8(argument)
         ctx.meta[WORDS] = [*args]
         return super().parse_args(ctx, args)
 
@@ -166,6 +174,17 @@ class Commands(click.Group):
             except click.ClickException as error:
                 vars(error)["message"] = visible(error.message)  # type checkers see a final attribute
                 raise
+            except UnicodeEncodeError as error:
+                # A path that no argument names, such as the working folder.
+                _check_utf8(error.object)
+                raise
+            except RuntimeError as error:
+                if "home directory" not in str(error):
+                    raise
+                raise _Mistake(
+                    "There is no home folder for caches and assets, as for a user without an entry in passwd: set HOME "
+                    "or XDG_CACHE_HOME to a folder."
+                ) from error
             except MemoryError as error:
                 raise _Mistake(
                     "There is not enough memory; end other programs, or ask for less at a time. Finished work is "
@@ -175,11 +194,22 @@ class Commands(click.Group):
                 if error.errno not in _FULL and (error.errno is None or error.filename is None):
                     raise
                 what = "write" if error.errno in _FULL else "use"
-                where = visible(str(error.filename or "the output folder"))
+                where = visible(str(error.filename or _written_folders()))
                 raise _Mistake(
                     f"Cannot {what} {where}: {reason_of(error)}. Finished work is kept: mend this and run the same "
                     f"command again."
                 ) from error
+
+
+def _check_utf8(text: str) -> None:
+    # Python keeps each byte that is not UTF-8 as a lone surrogate.
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise _Mistake(f"Expected names in UTF-8, got '{visible(text)}'; rename the file or the folder.")
+
+
+def _written_folders() -> str:
+    """The places that a command writes to, for an error that names no file."""
+    return f"a file in the output folder, the cache {user_cache_path('jackalope')} or {tempfile.gettempdir()}"
 
 
 @click.command(cls=Command, examples=["completion bash >> ~/.bashrc", "completion zsh >> ~/.zshrc"])

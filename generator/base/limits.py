@@ -75,10 +75,13 @@ def read_bytes(path: Path, most: int = MOST_JSON) -> bytes:
     return path.read_bytes()
 
 
-def read_text(path: Path, most: int = MOST_JSON, encoding: str = "utf-8") -> str:
-    """The text of a file. Raises UserError as `check_file`, OSError and UnicodeDecodeError where it cannot be read."""
+def read_text(path: Path, most: int = MOST_JSON) -> str:
+    """The text of a file, without the byte order mark that editors on Windows write.
+
+    Raises UserError as `check_file`, OSError and UnicodeDecodeError where it cannot be read.
+    """
     check_file(path, most)
-    return path.read_text(encoding=encoding)
+    return path.read_text(encoding="utf-8-sig")
 
 
 def _kind(mode: int) -> str:

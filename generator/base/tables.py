@@ -1,6 +1,7 @@
 """Reads and writes tables. Refuses Parquet files that would take far more memory than their size, and writes them row
 by row; escapes CSV cells that a spreadsheet would run as formulas."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from itertools import chain
@@ -24,6 +25,8 @@ TIMES = 100
 _ROWS = 65_536
 _BATCH, _GROUP_BYTES = 100, 8 << 20
 _METADATA = 100_000  # most members of a list in a Parquet footer
+MOST_ROW = 64 << 20
+"""Bytes of a row of a CSV file. Arrow reads blocks of this size, and a row must lie in one or two of them."""
 _LEAST = 4  # fewest bytes of a row: the offset of a text, or a number
 
 
@@ -120,8 +123,7 @@ def _refused(path: Path) -> Iterator[None]:
 def _opened(path: Path) -> pq.ParquetFile:
     check_file(path)
     file = pq.ParquetFile(pa.OSFile(str(path)), thrift_container_size_limit=_METADATA)
-    if len(set(file.schema_arrow.names)) < len(file.schema_arrow.names):
-        raise ValueError("it has a column twice")
+    check_columns_once(file.schema_arrow.names, path)
     if file.metadata.num_rows * _LEAST > _allowed(path):
         raise MemoryError
     return file
@@ -241,14 +243,32 @@ def read_csv(path: Path, columns: Mapping[str, pa.DataType]) -> pa.Table:
     options = pa.csv.ConvertOptions(column_types=dict(columns), include_columns=list(columns))
     try:
         table = pa.csv.read_csv(
-            path, parse_options=pa.csv.ParseOptions(newlines_in_values=True), convert_options=options
+            path,
+            read_options=pa.csv.ReadOptions(block_size=MOST_ROW),
+            parse_options=pa.csv.ParseOptions(newlines_in_values=True),
+            convert_options=options,
         )
     except (OSError, KeyError, pa.ArrowException) as error:
-        raise UserError(
-            f"{path} is damaged ({str(error).splitlines()[0].rstrip('.')}); write it with `score measure`."
-        ) from None
+        raise UserError(f"{path} is damaged ({reason_of_csv(error)}); write it with `score measure`.") from None
     found = [_restored(column) if pa.types.is_string(column.type) else column for column in table.columns]
     return pa.table(found, table.column_names)
+
+
+def check_columns_once(names: Sequence[str], path: Path) -> None:
+    """Raise UserError where a table names a column twice: two readers may take different ones."""
+    for name, times in Counter(names).items():
+        if times > 1:
+            raise UserError(f"{path} has the column '{name}' {'twice' if times == 2 else f'{times} times'}; keep one.")
+
+
+def reason_of_csv(error: Exception) -> str:
+    """Why Arrow cannot read a CSV file, as a clause.
+
+    >>> reason_of_csv(pa.ArrowInvalid("straddling object straddles two block boundaries (try to increase block size?)"))
+    'a row is longer than 64 MiB'
+    """
+    reason = (str(error).splitlines() or [type(error).__name__])[0].strip("'").rstrip(".")
+    return f"a row is longer than {MOST_ROW >> 20} MiB" if reason.startswith("straddling object") else reason
 
 
 def _escaped(column: pa.ChunkedArray) -> pa.ChunkedArray:

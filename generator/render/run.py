@@ -112,6 +112,15 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 3600 else f"{seconds / 3600:.1f} h"
 
 
+def byte_size(n: float) -> str:
+    """A number of bytes for people, rounded to the unit.
+
+    >>> byte_size(0), byte_size(4_000), byte_size(6_400_000), byte_size(2.5e9)
+    ('0 kB', '4 kB', '6 MB', '2,500 MB')
+    """
+    return f"{n / 1e3:,.0f} kB" if n < 1e6 else f"{n / 1e6:,.0f} MB"
+
+
 def check_space(root: Path, scenes: int, request: Mapping[str, Any]) -> None:
     """Raise UserError when the disk of `root` has no room for the missing images of `scenes` scenes."""
     if (root / "world" / "manifest.json").exists() or any(root.glob("world/shards/*.tar")):
@@ -123,7 +132,7 @@ def check_space(root: Path, scenes: int, request: Mapping[str, Any]) -> None:
     free = shutil.disk_usage(place).free
     if needed > free:
         raise UserError(
-            f"{root} has {free / 1e6:,.0f} MB free and the files need about {needed / 1e6:,.0f} MB: free some space, "
+            f"{root} has {byte_size(free)} free and the files need about {byte_size(needed)}: free some space, "
             f"choose another --out, or render fewer or smaller scenes."
         )
 

@@ -42,6 +42,9 @@ class Colored(Declared):
     def _one_color(self) -> "Colored":
         if self.linear is not None and self.srgb is not None:
             raise ValueError("linear and srgb are two ways to give one colour; give one of them")
+        if self.linear is not None and 0 < max(self.linear) <= 1:
+            scaled = ", ".join(f"{255 * channel:g}" for channel in self.linear)
+            raise ValueError(f"linear is from 0 to 255, and this is black; if it is meant from 0 to 1, give [{scaled}]")
         return self
 
     @property

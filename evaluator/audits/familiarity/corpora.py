@@ -3,6 +3,7 @@
 import codecs
 import gzip
 import json
+import re
 import tarfile
 import zlib
 from collections import Counter
@@ -147,10 +148,14 @@ def of_json(data: bytes) -> Iterator[Entry]:
         yield from of_row(row)
 
 
+_FLICKR_IMAGE = re.compile(r"^\S+\.(?:jpg|jpeg|png)#\d+\t")
+"""The image and the number of a caption in Flickr8k.token.txt and results_20130124.token of Flickr30k."""
+
+
 def of_text(data: bytes) -> Iterator[Entry]:
-    """The caption in plain text."""
+    """The caption in plain text; of a line of Flickr's token files, without the image that stands before it."""
     try:
-        yield _of_value(CAPTIONS, data.decode("utf-8-sig"))
+        yield _of_value(CAPTIONS, _FLICKR_IMAGE.sub("", data.decode("utf-8-sig")))
     except UnicodeDecodeError:
         yield LEFT_OUT, NOT_UTF8
 
@@ -321,6 +326,7 @@ READERS: dict[str, Callable[[Path], Iterator[Entry]]] = {
     ".jsonl.gz": _lines(of_json),
     ".txt": _lines(of_text),
     ".txt.gz": _lines(of_text),
+    ".token": _lines(of_text),
     ".parquet": _parquet,
     ".tar": _webdataset,
     ".tar.gz": _webdataset,

@@ -29,7 +29,7 @@ from generator.base.extras import check_installed, connecting
 from generator.base.files import locked, write_text
 from generator.base.limits import check_file
 from generator.base.progress import SILENT, Progress
-from generator.base.tables import read_batches, read_schema, write_table
+from generator.base.tables import MOST_ROW, read_batches, read_schema, reason_of_csv, write_table
 
 VERSION = 3
 """Cache version: files are counted again after a change of how they are read or divided, or of what a binding is."""
@@ -345,12 +345,13 @@ def _batches(table: Path) -> Iterator[pa.RecordBatch]:
 def _csv_batches(file: Path) -> Iterator[pa.RecordBatch]:
     check_file(file)
     types = {field.name: field.type for field in PAIR_COUNTS}
+    reading = pa.csv.ReadOptions(block_size=MOST_ROW)
     convert = pa.csv.ConvertOptions(column_types=types, include_columns=PAIR_COUNTS.names)
     try:
-        with pa.csv.open_csv(file, convert_options=convert) as batches:
+        with pa.csv.open_csv(file, read_options=reading, convert_options=convert) as batches:
             yield from batches
     except (OSError, KeyError, pa.ArrowException) as error:
-        reason = str(error).splitlines()[0].strip("'").rstrip(".")
+        names = ", ".join(PAIR_COUNTS.names)
         raise UserError(
-            f"{file} is no table of counts ({reason}); expected the columns {', '.join(PAIR_COUNTS.names)}."
+            f"{file} is no table of counts ({reason_of_csv(error)}); expected the columns {names}."
         ) from None

@@ -16,7 +16,7 @@ from evaluator.scoring.words.prompt import Prompt, read_prompt
 from evaluator.scoring.words.workbook import read_workbook
 from generator.base.errors import UserError
 from generator.base.files import read_json
-from generator.base.limits import MOST_LIST, check_file
+from generator.base.limits import MOST_LIST, check_file, read_bytes
 from generator.dataset.questions import CHOICE, IMAGES, MATCHING, MOST, YES_NO, Candidates, Question, read_id
 from generator.dataset.reader import Benchmark
 
@@ -40,7 +40,8 @@ def read_log(path: Path) -> Log | pa.Table:
     Raises UserError for a file that cannot be read, and for a log that has only totals or answers a question twice.
     """
     suffix = path.suffix.lower()
-    if suffix in (".json", ".eval") and path.is_file():
+    is_log = path.is_file() and (suffix == ".eval" or (suffix == ".json" and not _is_list(path)))
+    if is_log:
         tool, found = "Inspect", _of_inspect(_inspect_log(path), path)
     else:
         table = read_workbook(path) if suffix == ".xlsx" and path.is_file() else read_table(path)
@@ -135,6 +136,11 @@ def _of_inspect(log: dict[str, Any], path: Path) -> Iterator[tuple[str, Answer]]
             raise UserError(
                 f"{path} is no log of Inspect: a sample has no id or output; give one as Inspect wrote it."
             ) from None
+
+
+def _is_list(path: Path) -> bool:
+    """Whether a JSON file is a list, as tables of rows are, and not an object, as logs are."""
+    return read_bytes(path, MOST_LIST).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
 
 
 def _inspect_log(path: Path) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from generator.base.bounded import Bounds, read_bounded
 from generator.base.errors import UserError
 from generator.base.extras import check_installed
 from generator.base.limits import MOST_LIST, check_file
+from generator.base.tables import check_columns_once
 
 Row = list[str | None]
 _BOUNDS = Bounds(memory=768 << 20, seconds=20.0, seconds_a_byte=10.0 / (1 << 20))
@@ -33,6 +34,7 @@ def read_workbook(path: Path) -> pa.Table:
     if not rows:
         raise UserError(f"{path} has no rows; give the workbook as the tool wrote it.")
     names, *rest = rows
+    check_columns_once([str(name) for name in names], path)
     columns = np.array(rest, dtype=object).reshape(len(rest), len(names))
     return pa.table({str(name): pa.array(columns[:, i], pa.string()) for i, name in enumerate(names)})
 

@@ -123,7 +123,7 @@ def read_tasks(path: Path, columns: Sequence[str], task: str | None, roles: Spli
     named = parse_columns(columns)
     kind, other = ("JSON", "CSV") if path.suffix.lower() == ".json" else ("CSV", "JSON")
     try:
-        text = read_text(path, MOST_LIST, "utf-8-sig")
+        text = read_text(path, MOST_LIST)
         tasks = dict(_json_tasks(parse_json(text), path)) if kind == "JSON" else {path.stem: list(_csv_rows(text))}
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}; give a CSV or JSON file of labels.") from None

@@ -89,6 +89,20 @@ def test_tables_are_read_as_they_are_written(tmp_path: Path) -> None:
         assert np.array_equal(answers.correct, [1, 0, np.nan], equal_nan=True)
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.CSV", "item,correct,cluster\n7,1,a\n8,0,b\n"),
+        ("a.tsv", "item\tcorrect\tcluster\n7\t1\ta\n8\t0\tb\n"),
+        ("a.jsonl", '{"item": 7, "correct": true, "cluster": "a"}\n{"item": 8, "correct": false, "cluster": "b"}\n'),
+        ("a.json", '[{"item": 7, "correct": 1, "cluster": "a"}, {"item": 8, "correct": 0, "cluster": "b"}]'),
+    ],
+)
+def test_answers_are_read_from_every_form_of_table(tmp_path: Path, name: str, text: str) -> None:
+    (answers,) = read_answers(write(tmp_path / name, text))
+    assert (answers.item.tolist(), answers.correct.tolist()) == (["7", "8"], [1, 0])
+
+
 def test_a_table_may_hold_several_models_and_name_protocols_and_kinds(tmp_path: Path) -> None:
     text = "item,correct,cluster,model,protocol,kind\n1,1,a,x,p,k\n1,0,a,y,p,k\n2,1,b,y,p,l\n"
     path = write(tmp_path / "t.csv", text)
@@ -106,13 +120,14 @@ def test_a_table_may_hold_several_models_and_name_protocols_and_kinds(tmp_path: 
         ("item,cluster\n1,a\n", "lacks the column 'correct'; expected item, correct, cluster and"),
         ("item,correct\n1,1\n", "lacks the column 'cluster'"),
         ("item,correct,cluster\n", "has no rows"),
-        ("", "cannot be read as a table"),
+        ("", "cannot be read as csv"),
         ("item,correct,cluster\n1,0.5,a\n", "got '0.5' for the item '1'"),
         ("item,correct,cluster\n1,yes,a\n", "to be 0, 1, true, false, or empty"),
         ("item,correct,cluster\n1,1,a\n1,0,a\n", "has the item '1' 2 times for the model 't'"),
         ("item,correct,cluster\n1,1,\n", "has rows without 'cluster'"),
         ("item,correct,cluster\n,1,a\n", "has rows without 'item'"),
-        ("item,correct,cluster\n1,1,a,5\n", "cannot be read as a table"),
+        ("item,correct,cluster\n1,1,a,5\n", "cannot be read as csv"),
+        ("item,correct,cluster,correct\n1,1,a,0\n", "has the column 'correct' twice; keep one"),
     ],
 )
 def test_a_table_that_cannot_be_meant_is_one_sentence(tmp_path: Path, text: str, said: str) -> None:
@@ -129,7 +144,7 @@ def test_what_is_neither_run_nor_table_is_refused(run: Path, tmp_path: Path) -> 
     write(tmp_path / "broken.parquet", "no parquet")
     for source, said in (
         ("empty", "is no finished run"),
-        ("notes.txt", "Expected the folder of a run, a .csv or a .parquet"),
+        ("notes.txt", "Expected the folder of a run, or a table that ends in .csv, .tsv"),
         ("nowhere.csv", "give one that exists"),
         ("broken.parquet", "is damaged"),
     ):

@@ -25,6 +25,11 @@ def test_rows_are_those_of_the_file_or_of_its_folder(tmp_path: Path, kind: str, 
     ]
 
 
+def test_a_byte_order_mark_of_windows_is_no_damage(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('[{"item": "007"}]', encoding="utf-8-sig")
+    assert [record.text("item") for record in read_records(tmp_path / "a.json")] == ["007"]
+
+
 def test_files_of_a_folder_come_by_name_and_with_those_of_data(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     for path in (tmp_path / "b.json", tmp_path / "a.json", tmp_path / "data" / "c.json", tmp_path / "notes.txt"):

@@ -64,8 +64,10 @@ def test_names_are_told_from_folders_and_urls(tmp_path: Path, monkeypatch: pytes
     monkeypatch.chdir(tmp_path)
     Path("aro:1").mkdir()
     assert external_source("aro:1", None) is None
-    with pytest.raises(UserError, match="Unknown benchmark 'sugarcrap' in 'sugarcrap:x': did you mean 'sugarcrepe'"):
+    with pytest.raises(UserError, match="Unknown benchmark 'sugarcrap': did you mean 'sugarcrepe'"):
         external_source("sugarcrap:x", None)
+    with pytest.raises(UserError, match="Unknown benchmark 'sugarcrap'"):  # as a run.json may name one
+        open_external(Source(tmp_path, "sugarcrap"))
 
 
 def test_files_that_are_not_there_are_said(tmp_path: Path) -> None:

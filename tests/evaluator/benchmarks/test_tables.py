@@ -32,7 +32,7 @@ def write(folder: Path, suffix: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".parquet"])
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".json", ".jsonl", ".parquet"])
 def test_every_format_has_the_same_values(tmp_path: Path, suffix: str) -> None:
     path = write(tmp_path, suffix)
     table = read_table(path)
@@ -60,6 +60,11 @@ def test_words_for_truths_are_read_and_others_refused(tmp_path: Path) -> None:
         ("a.csv", "a,score\n", "has no rows"),
         ("a.jsonl", "{", "cannot be read as jsonl"),
         ("a.jsonl", "[1]", "expected an object in each line"),
+        ("a.json", '{"item": 1}', "cannot be read as json: expected a list of objects"),
+        ("a.json", "[[1, 2]]", "cannot be read as json: expected a list of objects"),
+        ("a.csv", "a,score,score\n1,2,3\n", "a.csv has the column 'score' twice; keep one."),
+        ("a.tsv", "score\tscore\tscore\n1\t2\t3\n", "a.tsv has the column 'score' 3 times; keep one."),
+        ("a.jsonl", '{"a": 1, "a": 2}', "the key 'a' is repeated"),
         ("a.parquet", "no parquet", "is damaged (Parquet magic bytes"),
     ],
 )
@@ -67,6 +72,21 @@ def test_files_that_are_no_tables_are_refused(tmp_path: Path, name: str, content
     (tmp_path / name).write_text(content, encoding="utf-8")
     with pytest.raises(UserError, match=re.escape(said)):
         read_table(tmp_path / name)
+
+
+@pytest.mark.parametrize("size", [3 << 20, 40 << 20])
+def test_a_cell_may_be_longer_than_arrows_usual_block(tmp_path: Path, size: int) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f"item,text\n1,{'x' * size}\n2,y\n", encoding="utf-8")
+    assert [len(text) for text in texts(read_table(path), "text")] == [size, 1]
+
+
+def test_ids_of_more_than_64_bits_are_text(tmp_path: Path) -> None:
+    ids = [2**63, 10**29, -(2**63) - 1]
+    (tmp_path / "a.jsonl").write_text("".join(f'{{"item": {value}, "score": {value}}}\n' for value in ids))
+    table = read_table(tmp_path / "a.jsonl")
+    assert texts(table, "item").tolist() == [str(value) for value in ids]
+    assert numbers(table, "score", tmp_path).tolist() == [float(value) for value in ids]
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:

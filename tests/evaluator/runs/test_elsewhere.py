@@ -125,6 +125,15 @@ def test_winoground_scores_are_those_computed_by_hand(labels: Path, tmp_path: Pa
     assert again == results
 
 
+def test_a_list_of_rows_in_json_is_a_table_and_no_log(labels: Path, tmp_path: Path) -> None:
+    rows = [json.loads(line) for line in labels.read_text(encoding="utf-8").splitlines()]
+    (tmp_path / "clip.json").write_text(json.dumps(rows), encoding="utf-8-sig")
+    assert (
+        score_json("measure", "--items", tmp_path / "clip.json", "--out", tmp_path / "a")["rows"]
+        == (score_json("measure", "--items", labels, "--out", tmp_path / "b")["rows"])
+    )
+
+
 def test_the_terminal_shows_two_decimals_ties_and_the_tolerance(labels: Path, tmp_path: Path) -> None:
     done = score_command("measure", "--items", labels, "--out", tmp_path / "run", "--tolerance", "0.2")
     assert "57.14 [" not in done.stdout

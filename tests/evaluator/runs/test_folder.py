@@ -95,6 +95,14 @@ def test_a_record_that_lacks_a_key_or_has_another_type_is_a_sentence(
                 told.append((key, error.message))
     assert len(told) >= len(whole)
     assert all(message.startswith(f"{folder / name} is damaged") and key in message for key, message in told)
+    for key, value in whole.items():  # texts for numbers, and counts beyond 64 bits
+        damaged_texts = {"level": "0.9", "tie_tolerance": "0.1"}.get(key)
+        huge = [{**row, "items": 10**30} for row in value] if key == "rows" else None
+        for damaged_value in (damaged_texts, huge):
+            if damaged_value is not None:
+                write_json(folder / name, {**whole, key: damaged_value})
+                with pytest.raises(UserError, match=f"{name} is damaged .*{key}"):
+                    use(folder)
     for text in ("", "[]", "{", "[" * 50_000):
         (folder / name).write_text(text)
         with pytest.raises(UserError, match=f"{name} is damaged"):

@@ -4,12 +4,16 @@ import errno
 import io
 import json
 import logging
+import os
+import pwd
 import sys
+import tempfile
 from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner, Result
+from platformdirs import user_cache_path
 
 from generator.base.commands import Bar, Commands, DatasetFolder, LocalFolder, result, say
 from generator.base.errors import UserError
@@ -47,7 +51,12 @@ def work(end: str, as_json: bool) -> None:
         "memory": MemoryError(),
         "bug": ZeroDivisionError("a bug"),
         "other": OSError(errno.EIO, "broken"),
+        "full": OSError(errno.ENOSPC, "No space left on device"),
     }
+    if end == "home":
+        user_cache_path("jackalope")
+    if end == "encoding":
+        os.fsdecode(b"d\xfcr").encode()
     if end in endings:
         raise endings[end]
     result({"n": 28}, as_json, "28")
@@ -171,3 +180,31 @@ def test_names_do_not_control_the_terminal(capsys: pytest.CaptureFixture[str]) -
         done = CliRunner().invoke(named, ["tell", "--end", end])
         assert done.output.count("evil\\x1b]0;title\\x07\\u202etxt") == 2, done.output
         assert not {"\x1b", "\x07", "\u202e"} & {*done.output}
+
+
+def test_names_that_are_not_utf8_are_refused_wherever_they_come_from() -> None:
+    for word in (os.fsdecode(b"d\xfcr"), "encoding"):
+        done = run(word)
+        assert done.exit_code == 2
+        assert "Expected names in UTF-8, got 'd\\udcfcr'; rename the file or the folder." in done.stderr
+    assert run("für").exit_code == 0
+
+
+def test_a_user_without_a_home_is_told_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    def raise_unknown(user: int) -> None:
+        raise KeyError(user)
+
+    monkeypatch.delenv("HOME")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", raise_unknown)
+    done = run("home")
+    assert done.exit_code == 2
+    assert "set HOME or XDG_CACHE_HOME to a folder" in done.stderr
+
+
+def test_a_full_disk_without_a_name_may_be_any_that_is_written_to() -> None:
+    done = run("full")
+    assert done.exit_code == 2
+    assert (
+        f"the cache {user_cache_path('jackalope')} or {tempfile.gettempdir()}: no space left on device" in done.stderr
+    )

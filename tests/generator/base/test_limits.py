@@ -25,6 +25,8 @@ def test_a_regular_file_is_read_up_to_the_limit(tmp_path: Path) -> None:
     path.write_text("héllo")
     check_file(tmp_path / "missing")
     assert (read_text(path), read_bytes(path, 6)) == ("héllo", "héllo".encode())
+    (tmp_path / "marked").write_text("héllo", encoding="utf-8-sig")
+    assert read_text(tmp_path / "marked") == "héllo"
     with pytest.raises(UserError, match="has 6 bytes, expected at most 5"):
         read_bytes(path, 5)
     with pytest.raises(FileNotFoundError):

@@ -64,7 +64,7 @@ def test_what_is_no_table_is_refused_in_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="sparse"):
         read_table(sparse(path))
     for table, said in (
-        (pa.Table.from_arrays([pa.array([1]), pa.array([2])], ["a", "a"]), "a column twice"),
+        (pa.Table.from_arrays([pa.array([1]), pa.array([2])], ["a", "a"]), "has the column 'a' twice; keep one"),
         (pa.table({"a": pa.array([b"\xff"], pa.binary()).view(pa.string())}), "UTF8"),
         (pa.table({"a": pa.array([["x"]], pa.list_(pa.dictionary(pa.int32(), pa.string())))}), "dictionaries in lists"),
     ):

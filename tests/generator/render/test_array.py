@@ -74,8 +74,11 @@ def test_a_job_that_cannot_render_says_why(tmp_path: Path) -> None:
 
 def test_without_slurm_it_says_where_to_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    refuse("run it on a login node", *on_slurm(tmp_path / "there"))
+    refuse("needs the command sbatch: run it on a login node", *on_slurm(tmp_path / "there"))
     assert not list(tmp_path.iterdir())
+    (tmp_path / "sbatch").write_text("#!/bin/sh\n", encoding="utf-8")
+    (tmp_path / "sbatch").chmod(0o755)
+    refuse("needs the command srun: run it on a login node", *on_slurm(tmp_path / "there"))
 
 
 def test_a_dry_run_prints_the_script_and_the_cost_and_writes_nothing(

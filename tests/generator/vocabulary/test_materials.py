@@ -10,6 +10,13 @@ from skimage.color.colorconv import xyz_from_rgb
 from generator.vocabulary.materials import AttributeValue, Colored, FloorSpec, check_inputs, linear_of
 
 
+def test_a_colour_given_from_0_to_1_is_refused_and_black_is_not() -> None:
+    with pytest.raises(ValueError, match=r"linear is from 0 to 255, and this is black; .* give \[204, 51, 127\.5\]"):
+        Colored(linear=(0.8, 0.2, 0.5))
+    assert Colored(linear=(0, 0, 0)).color == (0, 0, 0)
+    assert Colored(linear=(0.5, 0, 1.5)).color == (0.5, 0, 1.5)
+
+
 def test_a_colour_is_linear_or_srgb_and_not_both() -> None:
     assert Colored(srgb="#ff0000").color == Colored(linear=(255, 0, 0)).color == (255, 0, 0)
     assert Colored().color is None

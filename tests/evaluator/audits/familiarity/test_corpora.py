@@ -76,6 +76,13 @@ def test_each_form_gives_the_captions_in_parts(form: str, tmp_path: Path) -> Non
     assert list(parts(path, 3)) == [Part(path, 0, CAPTIONS, TEXTS[:3]), Part(path, 3, CAPTIONS, TEXTS[3:])]
 
 
+@pytest.mark.parametrize("name", ["Flickr8k.token.txt", "results_20130124.token"])
+def test_the_image_before_a_caption_of_flickr_is_no_word_of_it(tmp_path: Path, name: str) -> None:
+    lines = [f"1000268201_693b08cb0e.jpg#{n}\t{text}" for n, text in enumerate(TEXTS)]
+    (tmp_path / name).write_text("\n".join(lines), encoding="utf-8")
+    assert [part.texts for part in parts(tmp_path / name)] == [TEXTS]
+
+
 @pytest.mark.parametrize("form", ["coco json", "json", "jsonl", "txt"])
 def test_compressed_files_and_byte_order_marks_are_read(form: str, tmp_path: Path) -> None:
     path = write(tmp_path, form)
