@@ -25,6 +25,8 @@ class Pairs(Protocol):
         items, table = self._table(scores)
         of_images, by_image = self._table(scores.between_images) if scores.between_images else (items, table)
         items = replace(items, unscored=np.where(items.scored, of_images.unscored, items.unscored))
+        if items.unread is not None and of_images.unread is not None:
+            items = replace(items, unread=np.where(items.unread == "", of_images.unread, items.unread))
         text, image = text_score(table, items.tolerance), image_score(by_image, items.tolerance)
         won = (("text", 1 / 4, text), ("image", 1 / 4, image), ("group", 1 / 6, both_won(text, image)))
         outcomes = [right(*each) for each in won]

@@ -156,6 +156,10 @@ class Row(TypedDict):
     ties: int | None
     unscored: int | None
     chance: float | None
+    unread: NotRequired[int | None]
+    """Of a run in words: items that are wrong because an answer is unread, refused or cut off."""
+    value_read: NotRequired[float | None]
+    """Of a run in words: the value over the other items, which have read answers."""
     blocks: NotRequired[int]
     runs: NotRequired[int]
     sd_blocks: NotRequired[float | None]
