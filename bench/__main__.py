@@ -27,6 +27,7 @@ BENCHMARKS = (
     "pairs",
     "familiarity",
     "reporting",
+    "reading",
 )
 # hours; half an hour; an installed asset set; hours; minutes; minutes; seconds; half a minute; seconds
 ON_REQUEST = ("quality", "proof", "animals", "coverage", "comparing", "power", "size", "backgrounds", "twins")

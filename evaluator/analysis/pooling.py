@@ -194,6 +194,10 @@ def _pooled_row(members: Sequence[tuple[str, Row]], level: float, runs: int) -> 
     for name in _SUMS:
         counts = [each[name] for each in every if each[name] is not None]
         row[name] = sum(counts) if counts else None
+    if "unread" in row:
+        row["unread"] = sum(each.get("unread") or 0 for each in every)
+        of_read = [each["value_read"] for each in rows if each.get("value_read") is not None]
+        row["value_read"] = rounded(float(np.mean(of_read))) if of_read else None
     return cast(Row, {**row, "clusters": clusters_of(members)})
 
 

@@ -40,7 +40,11 @@ KEY = "OPENAI_API_KEY"
 """The environment variable with the endpoint's key."""
 RETRIES = 8
 _FIRST_RETRIES = 2
-"""Retries of the first requests: few, so that an endpoint that is down is reported soon."""
+"""Retries while the endpoint has answered nothing: few, so that one that is down is reported soon."""
+TIMEOUT = 120
+"""Seconds after which a request without an answer is repeated."""
+_SHORTEST_KEY = 8
+"""Shortest key, in characters, that messages hide: a shorter one is a placeholder, and hiding it garbles words."""
 _FOR_ALL = (401, 402, 403, 404, 429)
 """Statuses that all further requests would get too."""
 _BATCH = 128
@@ -53,6 +57,7 @@ _OWN = {"preprocessing": "the endpoint's own, from PNG", "precision": "its own",
 _TRIAL = (320, 240)
 """Size in pixels of the image of the first request."""
 Count = Annotated[int, Field(ge=1, le=1024)]
+Seconds = Annotated[int, Field(ge=1, le=86_400)]
 
 
 class RefusedError(Exception):
@@ -66,13 +71,16 @@ class Endpoint:
     thread-safe.
     """
 
-    def __init__(self, url: str, model: str):
+    def __init__(self, url: str, model: str, timeout: float = TIMEOUT):
         from openai import DefaultHttpxClient, OpenAI
 
         self.url, self.model = url, model
         self._key = os.environ.get(KEY) or "none"
         client = DefaultHttpxClient(follow_redirects=False)  # send images and questions only to the given URL
-        self._client = OpenAI(base_url=url, api_key=self._key, max_retries=_FIRST_RETRIES, http_client=client)
+        self._client = OpenAI(
+            base_url=url, api_key=self._key, max_retries=_FIRST_RETRIES, timeout=timeout, http_client=client
+        )
+        self._streams = False  # whether the server only streams
         self._lock = threading.Lock()
         self.counts = Counter({"requests": 0, "prompt_tokens": 0, "completion_tokens": 0})
 
@@ -82,8 +90,13 @@ class Endpoint:
         Failed connections, rate limits and server errors are retried with growing delays. Raises RefusedError if this
         request gets no answer, and UserError if no further request would get an answer.
         """
-        with self._explained():
-            found = self._client.chat.completions.create(model=self.model, messages=messages(images, question), **more)
+        try:
+            found = self._create(images, question, **more)
+        except RefusedError as refusal:
+            if self._streams or "stream" not in str(refusal).lower():
+                raise
+            self._streams = True
+            found = self._create(images, question, **more)
         if not getattr(found, "choices", None):
             raise RefusedError("its response is no chat completion")
         usage = getattr(found, "usage", None)
@@ -92,6 +105,28 @@ class Endpoint:
             for name in ("prompt_tokens", "completion_tokens"):
                 self.counts[name] += getattr(usage, name, None) or 0
         return found
+
+    def _create(self, images: Sequence[str], question: str, **more: Any) -> Any:
+        """A chat completion, put together from its parts if the server only streams."""
+        asked = {"model": self.model, "messages": messages(images, question), **more}
+        if self._streams:
+            asked |= {"stream": True, "stream_options": {"include_usage": True}}
+        with self._explained():
+            try:
+                found = self._client.chat.completions.create(**asked)
+            except self._unavailable:
+                # A server that answers with a status is up: a model that it is still loading needs more patience.
+                if self._client.max_retries == RETRIES:
+                    raise
+                self.be_patient()
+                found = self._client.chat.completions.create(**asked)
+            return completion_of_parts(found) if self._streams else found
+
+    @property
+    def _unavailable(self) -> tuple[type[Exception], ...]:
+        import openai
+
+        return openai.RateLimitError, openai.InternalServerError
 
     def broken(self, n: int, reason: str) -> UserError:
         """The error that ends a run after n questions in a row without an answer."""
@@ -131,7 +166,8 @@ class Endpoint:
 
     def _said(self, error: BaseException) -> str:
         """The first line of an error, without the key, which a server may echo."""
-        return first_line(error).replace(self._key, "…")
+        line = first_line(error)
+        return line.replace(self._key, "…") if len(self._key) >= _SHORTEST_KEY else line
 
 
 class ApiScorer(PairScorer):
@@ -288,7 +324,8 @@ def answer_of(completion: dict[str, Any]) -> Answer:
         choice, usage = completion["choices"][0], completion.get("usage") or {}
         message = choice["message"]
         thought = message.get("reasoning_content") or message.get("reasoning") or ""
-        said = str(message.get("content") or "")
+        said, thought_in_content = _texts_of(message.get("content"))
+        thought = thought or thought_in_content
         return Answer(
             f"<think>{thought}</think>\n{said}" if thought else said or str(message.get("refusal") or ""),
             "refusal" if message.get("refusal") else str(choice.get("finish_reason") or "stop"),
@@ -298,6 +335,56 @@ def answer_of(completion: dict[str, Any]) -> Answer:
         )
     except (KeyError, IndexError, TypeError, AttributeError):
         raise ValueError("it is no chat completion") from None
+
+
+def _texts_of(content: Any) -> tuple[str, str]:
+    """The answer and the reasoning in the content of a message: a text, or a list of parts with a type."""
+    if not isinstance(content, list):
+        return str(content or ""), ""
+    said, thought = "", ""
+    for part in content:
+        if not isinstance(part, dict):
+            said += str(part)
+        elif part.get("type") in ("thinking", "reasoning"):
+            thought += _texts_of(part.get("thinking") or part.get("text") or part.get("reasoning"))[0]
+        else:
+            said += str(part.get("text") or "")
+    return said, thought
+
+
+def completion_of_parts(parts: Iterable[Any]) -> Any:
+    """The chat completion whose parts a server streamed, with the texts of its message and its last usage.
+
+    Raises RefusedError if the stream has no message.
+    """
+    from openai.types.chat import ChatCompletion
+
+    message: dict[str, Any] = {"role": "assistant", "content": ""}
+    finish, usage, served, logprobs = "", None, "", None
+    seen = False
+    for part in parts:
+        usage, served = getattr(part, "usage", None) or usage, getattr(part, "model", None) or served
+        for choice in part.choices[:1]:
+            seen = True
+            delta = choice.delta.model_dump()
+            for name in ("content", "reasoning_content", "reasoning", "refusal"):
+                if delta.get(name):
+                    message[name] = message.get(name, "") + delta[name]
+            finish = choice.finish_reason or finish
+            logprobs = logprobs or choice.logprobs
+    if not seen:
+        raise RefusedError("its stream has no chat completion")
+    choice = {"index": 0, "message": message, "finish_reason": finish or "stop", "logprobs": logprobs}
+    return ChatCompletion.model_construct(
+        id="", object="chat.completion", created=0, model=served, choices=[_built(choice)], usage=usage
+    )
+
+
+def _built(choice: dict[str, Any]) -> Any:
+    from openai.types.chat.chat_completion import Choice
+    from openai.types.chat.chat_completion_message import ChatCompletionMessage
+
+    return Choice.model_construct(**{**choice, "message": ChatCompletionMessage.model_construct(**choice["message"])})
 
 
 def messages(images: Sequence[str], question: str) -> list[dict[str, Any]]:
@@ -340,22 +427,35 @@ def _listed_tokens(completion: Any) -> list[tuple[str, float]]:
     return [(str(each.token), float(each.logprob)) for each in top or []]
 
 
-def load_api(name: str, device: str | None, *, concurrency: Count = 16) -> ApiScorer:
-    """The model of `URL@MODEL`, read by log-probabilities. concurrency: requests at once.
+def load_api(name: str, device: str | None, *, concurrency: Count = 16, timeout: Seconds = TIMEOUT) -> ApiScorer:
+    """The model of `URL@MODEL`, read by log-probabilities.
 
-    Makes a request. Raises UserError when the endpoint is down or refuses it, and for a device.
+    Args:
+        name: The URL and the name of the model.
+        device: None: the model runs at its endpoint.
+        concurrency: Requests at once.
+        timeout: Seconds after which a request without an answer is repeated.
+
+    Returns:
+        The scorer, after one request.
+
+    Raises:
+        UserError: The endpoint is down or refuses the request, or a device is given.
     """
-    return ApiScorer(_endpoint(name, device), concurrency)
+    return ApiScorer(_endpoint(name, device, timeout), concurrency)
 
 
-def load_answering(name: str, device: str | None, *, concurrency: Count = 16) -> ApiAnswerer:
-    """The model of `URL@MODEL`, asked in words. Makes no request. Raises UserError for a device."""
-    return ApiAnswerer(_endpoint(name, device), concurrency)
+def load_answering(
+    name: str, device: str | None, *, concurrency: Count = 16, timeout: Seconds = TIMEOUT
+) -> ApiAnswerer:
+    """The model of `URL@MODEL`, asked in words; arguments as of load_api. Makes no request. Raises UserError for a
+    device."""
+    return ApiAnswerer(_endpoint(name, device, timeout), concurrency)
 
 
-def _endpoint(name: str, device: str | None) -> Endpoint:
+def _endpoint(name: str, device: str | None, timeout: float) -> Endpoint:
     url, model = parse_place(name)
     if device is not None:
         raise UserError(f"The model of api: runs at its endpoint and not on '{device}'; leave --device out.")
     check_installed("openai")
-    return Endpoint(url, model)
+    return Endpoint(url, model, timeout)

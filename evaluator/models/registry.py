@@ -155,6 +155,21 @@ def read_spec(text: str) -> Spec:
     return Spec(text, family, name, arguments)
 
 
+_OF_REQUESTS = ("concurrency", "timeout")
+"""Arguments of api: that change how an endpoint is asked, and not the model."""
+
+
+def name_of_spec(text: str) -> str:
+    """The name of a model in results: its spec without arguments that do not change the model.
+
+    >>> name_of_spec("api:http://localhost/v1@m,concurrency=8,timeout=30"), name_of_spec("diffusion:sd,samples=8")
+    ('api:http://localhost/v1@m', 'diffusion:sd,samples=8')
+    """
+    if not text.startswith("api:"):
+        return text
+    return re.sub(rf",(?:{'|'.join(_OF_REQUESTS)})=[^,]*", "", text)
+
+
 def check_path(spec: Spec) -> None:
     """Raise UserError if a spec names a file or folder of this machine that does not exist.
 

@@ -62,6 +62,7 @@ class Items:
     candidate_kind: np.ndarray  # (n, m)
     text_id: np.ndarray  # (n, m)
     unscored: np.ndarray  # (n,)
+    unread: np.ndarray | None = None  # (n,) why an item is wrong without a label of the model, "" if it has labels
     bindings: np.ndarray | None = None  # (n,) of the scene, joined by ";"; None if unknown
     tolerance: float = TOLERANCE
     confidence: float = LEVEL
@@ -126,6 +127,11 @@ class Items:
     def clusters(self) -> Clusters:
         """The clusters, scenes and bindings of the items."""
         return Clusters.of(self.cluster, self.bindings, self.scene_id)
+
+    @property
+    def read(self) -> np.ndarray:
+        """Whether each item's outcome follows from labels that the model gave, bool (n,)."""
+        return self.unscored == "" if self.unread is None else (self.unscored == "") & (self.unread == "")
 
     @property
     def scored(self) -> np.ndarray:

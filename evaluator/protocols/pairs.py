@@ -36,6 +36,8 @@ class Pairs(Protocol):
         matched, by_pair = self._table(scores.matchings) if scores.matchings else (items, table)
         for other in (of_images, matched):
             items = replace(items, unscored=np.where(items.scored, other.unscored, items.unscored))
+            if items.unread is not None and other.unread is not None:
+                items = replace(items, unread=np.where(items.unread == "", other.unread, items.unread))
         text, image = text_score(table, items.tolerance), image_score(by_image, items.tolerance)
         # An answer in words chooses an assignment: it has to be right whichever image comes first.
         match = text_score(by_pair, items.tolerance) if scores.matchings else matching_score(table, items.tolerance)

@@ -163,6 +163,10 @@ class Row(TypedDict):
     ceiling: float | None
     """The oracle's value: what a model that knows the truth of every text reaches under the same rules. None if the
     judge's truths are missing, and for metrics without a best value."""
+    unread: NotRequired[Count | None]
+    """Of a run in words: items that are wrong because an answer is unread, refused or cut off."""
+    value_read: NotRequired[float | None]
+    """Of a run in words: the value over the other items, which have read answers."""
     blocks: NotRequired[Count]
     runs: NotRequired[Count]
     sd_blocks: NotRequired[float | None]

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal, TypedDict, cast
 
 import numpy as np
 import pandas as pd
@@ -39,7 +39,7 @@ GAPS = (
     ASYMMETRIC,
     *((split, "partial") for split in ASYMMETRIC),
 )
-TIE, UNNAMED = "tie", "unnamed"
+TIE, UNNAMED, UNREAD = "tie", "unnamed", "unread"
 OVER_CATEGORIES = "macro (over categories)"
 Unit = Literal["share", "difference", "score"]
 Labels = dict[str, Any]
@@ -146,7 +146,8 @@ def per_item(items: Items, outcomes: Sequence[Outcome]) -> tuple[Items, list[Out
     """Merge the samples of each item to one row with the outcomes of the majority answer. Each right/wrong metric also
     gets its mean over the samples, and whether all samples are right.
 
-    Both leave out samples with an answer that cannot be read. An item without any complete sample is unscored.
+    A sample with an answer that cannot be read is wrong. Both leave out samples with a failed request. An item without
+    any complete sample is unscored.
     Intervals are over items, so the samples of an item never count separately.
     """
     n = items.samples
@@ -181,13 +182,18 @@ def error_shares(items: Items, metric: str, among: np.ndarray) -> list[Outcome]:
     with them, the prediction counts as `tie`. By chance all texts of the mask `among` (n, m) are equally likely.
     """
     shares, tie = wrong_choices(items.scores, items.truth, items.false, items.tolerance)
+    tie &= items.read | ~items.scored  # an answer without a label chooses no text
     sizes, no_tie = np.maximum(among.sum(axis=1), 1), np.zeros(len(items), dtype=bool)
     outcomes = []
     for kind in sorted(set(items.candidate_kind[items.false].tolist())):
         of = items.false & (items.candidate_kind == kind)
         share, by_chance = (shares * of).sum(axis=1), (of & among).sum(axis=1) / sizes
         outcomes.append(Outcome(metric, share, no_tie, by_chance, error=kind or UNNAMED))
-    return [*outcomes, Outcome(metric, tie.astype(float), tie, np.full(len(items), np.nan), error=TIE)]
+    none = np.full(len(items), np.nan)
+    outcomes.append(Outcome(metric, tie.astype(float), tie, none, error=TIE))
+    if items.unread is not None:
+        outcomes.append(Outcome(metric, (items.unread != "").astype(float), no_tie, none, error=UNREAD))
+    return outcomes
 
 
 @dataclass(frozen=True)
@@ -321,8 +327,12 @@ def tabulate(
                 mean, kept = means_of[split][i], kept_of[split]
                 if len(chosen) and not len(kept):
                     mean = replace(mean, chance=float(outcome.chance[chosen].mean()))
-                ties, unscored = int(outcome.tie[kept].sum()), len(chosen) - len(kept)
-                rows[i].append(result_row(outcome, {**labels, "split": split}, mean, average, ties, unscored))
+                ties = int((outcome.tie & items.read)[kept].sum())
+                unscored = len(chosen) - len(kept)
+                row = result_row(outcome, {**labels, "split": split}, mean, average, ties, unscored)
+                if items.unread is not None and outcome.unit == "share" and not outcome.error and over is None:
+                    row = cast(Row, {**row, **_of_read(outcome, items, kept)})
+                rows[i].append(row)
         for first, second in GAPS if gaps else ():
             if len(kept_of.get(first, ())) and len(kept_of.get(second, ())):
                 found = _difference(first, second, kept_of, means_of, means, level)
@@ -334,6 +344,20 @@ def tabulate(
                         gap = replace(outcome, unit="difference")
                         rows[i].append(result_row(gap, of, Mean(found[i]), average))
     return [row for of_outcome in rows for row in of_outcome]
+
+
+class OfRead(TypedDict):
+    """Statistics of a row of a run in words."""
+
+    unread: int
+    value_read: float | None
+
+
+def _of_read(outcome: Outcome, items: Items, kept: np.ndarray) -> OfRead:
+    """How many of the items `kept` are wrong without a label of the model, and the share right of the others."""
+    read = kept[items.read[kept]]
+    share = rounded(float(outcome.value[read].mean())) if len(read) else None
+    return {"unread": len(kept) - len(read), "value_read": share}
 
 
 def result_row(

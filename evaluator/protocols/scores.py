@@ -36,19 +36,26 @@ class ItemScores:
     """Scores of candidates that depend on their item, such as choices. If there are several samples, the last one is
     the majority.
 
-    values: float32 (samples, rows of candidates), nan if unscored. reasons: why unscored, strings (samples, rows).
-    asked: which candidates the model was asked about (rows,); items leave out other candidates.
+    Arrays have the shape (samples, rows of candidates).
     """
 
     values: np.ndarray
+    """float32; nan if unscored."""
     reasons: np.ndarray
+    """Why a candidate is unscored; "" if it is scored."""
+    unread: np.ndarray
+    """Why a candidate's answer counts as wrong without a label: it is unread, refused or cut off; else ""."""
     asked: np.ndarray
+    """Which candidates the model was asked about, bool (rows,). Other candidates are left out of their items."""
+    of_asked_items: np.ndarray
+    """Which candidates belong to an item with a question, bool (rows,). Other items are left out."""
 
     @classmethod
     def empty(cls, samples: int, rows: int) -> "ItemScores":
         """Scores of candidates that the model was not asked about: all nan."""
-        reasons = np.full((samples, rows), "", dtype=object)
-        return cls(np.full((samples, rows), np.nan, np.float32), reasons, np.zeros(rows, dtype=bool))
+        reasons, unread = (np.full((samples, rows), "", dtype=object) for _ in range(2))
+        asked, of_asked_items = (np.zeros(rows, dtype=bool) for _ in range(2))
+        return cls(np.full((samples, rows), np.nan, np.float32), reasons, unread, asked, of_asked_items)
 
 
 @dataclass(frozen=True)
@@ -104,6 +111,7 @@ class Scores:
     def _items(self, protocol: str) -> Items:
         benchmark = self.benchmark
         chosen = sorted_rows(benchmark, protocol)
+        chosen = chosen[self._asked_items[chosen]]
         table, n = benchmark.items.take(pa.array(chosen)), len(chosen)
         row_of = np.full(benchmark.items.num_rows, -1)
         row_of[chosen] = np.arange(n)
@@ -124,6 +132,11 @@ class Scores:
         scene, slot, kind, text = (strings(rows[name]) for name in ("scene_id", "slot", "kind", "text_id"))
         truth = rows["truth"].to_numpy(zero_copy_only=False).astype(bool)
         unscored = _reasons(n, item, slot, truth, rows["input"].to_numpy(), strings(rows["reason"]))
+        unread = None
+        if self.in_items is not None:
+            unread = np.full(n, "", dtype=object)
+            without_label = np.flatnonzero(strings(rows["unread"]) != "")[::-1]
+            unread[item[without_label]] = strings(rows["unread"])[without_label]
         caption = np.full(n, -1)
         for chosen in (np.arange(len(item)), np.flatnonzero(np.isin(slot, ("c", "0")) & truth)):
             caption[item[chosen][::-1]] = chosen[::-1]  # first true candidate in slot c or 0, else first candidate
@@ -145,6 +158,7 @@ class Scores:
                 candidate_kind=padded(kind, ""),
                 text_id=padded(text, ""),
                 unscored=unscored,
+                unread=unread,
                 tolerance=self.tolerance,
                 graded=self.in_items is None,
             )
@@ -180,6 +194,17 @@ class Scores:
         )
 
     @cached_property
+    def _asked_items(self) -> np.ndarray:
+        """Which items of the benchmark have a question, bool (items,); all for scores that are not of items."""
+        items = self.benchmark.items["item_id"]
+        if self.in_items is None:
+            return np.ones(len(items), dtype=bool)
+        row_of_item = positions(self.benchmark.candidates["item_id"], items)
+        found = np.zeros(len(items), dtype=bool)
+        found[row_of_item[self.in_items.of_asked_items & (row_of_item >= 0)]] = True
+        return found
+
+    @cached_property
     def _candidates(self) -> pa.Table:
         """The candidates of all protocols' items, each with the rows of its item and text, a code of the model's input,
         its score, and the reason if it has none."""
@@ -195,7 +220,9 @@ class Scores:
         if self.in_items is None:
             score, reason = _candidate_scores(rows, self.table)
         else:
-            score, reason = (each[self.sample][inside] for each in (self.in_items.values, self.in_items.reasons))
+            own = self.in_items
+            score, reason = own.values[self.sample][inside], own.reasons[self.sample][inside]
+            rows = rows.append_column("unread", pa.array(own.unread[self.sample][inside], pa.string()))
         columns = {
             "item": item[inside],
             "text": positions(rows["text_id"], texts["text_id"]),

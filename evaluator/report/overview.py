@@ -92,6 +92,7 @@ def side_by_side(
     of_entry = varying(entries, ("model", "benchmark")) or (["model"] if len(entries) > 1 else [])
     pooled = ["blocks", "runs"] if any(entry["runs"] > 1 for entry in entries) else []
     limited = any(has_low_ceiling(row) for line in lines for row in line.rows.values())
+    in_words = any("unread" in row for line in lines for row in line.rows.values())
     heads = [
         *(f"{split} %" for split in [*splits, *gaps.values()]),
         "chance %",
@@ -100,6 +101,7 @@ def side_by_side(
         "groups",
         "ties",
         "unscored",
+        *(["unread", *(f"{split} % of read" for split in splits)] if in_words else []),
         *pooled,
     ]
     made = []
@@ -115,12 +117,22 @@ def side_by_side(
                 Cell(f"{sum(row[name] or 0 for row in counted):,}")
                 for name in ("items", "clusters", "ties", "unscored")
             ),
+            *(_cells_of_read(line, splits, counted, decimals) if in_words else []),
             *(Cell(f"{line.entry[name]}") for name in pooled),
         ]
         named = [*(str(line.first[name] or "") for name in labels), *(str(line.entry[name]) for name in of_entry)]
         made.append(TableLine(named, cells))
     columns = [Column(head) for head in heads]
     return Table([*labels, *of_entry], columns, made, notes=notes_of(entries), mark=marks_of(entries))
+
+
+def _cells_of_read(line: Line, splits: Sequence[str], counted: Sequence[Any], decimals: int) -> list[Cell]:
+    """How many items are wrong because an answer has no label, and the share right of the others in each split."""
+    shares = [line.rows.get(split, {}) for split in splits]
+    return [
+        Cell(f"{sum(row.get('unread') or 0 for row in counted):,}"),
+        *(Cell(number(row.get("value_read"), row.get("unit", "share"), decimals)) for row in shares),
+    ]
 
 
 def every_row(entry: Results, protocol: str, by_n: bool = True, decimals: int = 1) -> Table:
@@ -130,8 +142,9 @@ def every_row(entry: Results, protocol: str, by_n: bool = True, decimals: int = 
     spreads = [over for over in ("blocks", "runs") if any(row.get(f"sd_{over}") is not None for row in rows)]
     heads = ["%", f"{confidence(entry)} interval", *(f"over {over}" for over in spreads)]
     limited = any(has_low_ceiling(row) for row in rows)
-    heads += ["p", "items", "groups", "ties", "unscored", "chance %", *(["ceiling %"] if limited else [])]
-    heads += ["average", "interval covers"]
+    in_words = any("unread" in row for row in rows)
+    heads += ["p", "items", "groups", "ties", "unscored", *(["unread", "% of read"] if in_words else [])]
+    heads += ["chance %", *(["ceiling %"] if limited else []), "average", "interval covers"]
     lines = []
     for i, row in enumerate(rows):
         texts = [
@@ -141,6 +154,7 @@ def every_row(entry: Results, protocol: str, by_n: bool = True, decimals: int = 
             (p_value(row["p"]), row["p"]),
             *((f"{row[name]:,}", row[name]) for name in ("items", "clusters")),
             *(("" if row[name] is None else str(row[name]), row[name]) for name in ("ties", "unscored")),
+            *(_texts_of_read(row, decimals) if in_words else []),
             (number(row["chance"], row["unit"]), row["chance"]),
             *([(number(row.get("ceiling"), row["unit"]), row.get("ceiling"))] if limited else []),
             (row["average"], None),
@@ -151,6 +165,14 @@ def every_row(entry: Results, protocol: str, by_n: bool = True, decimals: int = 
         cells = [Cell(text, numbers={"value": value}) for text, value in texts]
         lines.append(TableLine([*named, split_of(row)], cells, rule))
     return Table([*labels, "split"], [Column(head) for head in heads], lines, title=protocol, mark=warning_of(entry))
+
+
+def _texts_of_read(row: Row, decimals: int) -> list[tuple[str, float | None]]:
+    """The texts and values of the columns "unread" and "% of read"; empty for rows that have none."""
+    if "unread" not in row:
+        return [("", None), ("", None)]
+    share = row["value_read"]
+    return [(str(row["unread"]), row["unread"]), (number(share, row["unit"], decimals), share)]
 
 
 def varying(rows: Any, names: Sequence[str]) -> list[str]:

@@ -25,9 +25,10 @@ from evaluator.runs.measure import measure_locked
 from evaluator.runs.request import AskRequest
 from evaluator.runs.run import CACHE, Begun, announce, begin, check_training, counted, finish, start
 from evaluator.scoring.store import Process
-from evaluator.scoring.words.answers import position_lines, read
+from evaluator.scoring.words.answers import position_lines
 from evaluator.scoring.words.files import AnswerStore, write_answers
 from evaluator.scoring.words.prompt import Prompt, read_prompt
+from evaluator.scoring.words.reader import read_answer
 from generator.base.errors import UserError
 from generator.base.files import draft_of
 from generator.base.limits import MOST_JSON, check_file
@@ -81,7 +82,7 @@ def _ask(request: AskRequest, out: Path, progress: Progress, answers: Sequence[P
             spending.answer(model, left, advance)
     given = [spending.answers.get(chat.name, Answer("", f"{FAILED}it has no answer")) for chat in asked.chats]
     answered = [
-        read(question, sample, answer, rows, prompt)
+        read_answer(question, sample, answer, rows, prompt)
         for (question, sample), answer in zip(asked.questions, given, strict=True)
     ]
     _check_answered(given)

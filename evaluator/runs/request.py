@@ -95,8 +95,9 @@ class Request:
     def model_name(self) -> str:
         """The name of the model: its spec, or the name of the object."""
         from evaluator.models.python import name_of
+        from evaluator.models.registry import name_of_spec
 
-        return self.model if isinstance(self.model, str) else self.name or name_of(self.model)
+        return name_of_spec(self.model) if isinstance(self.model, str) else self.name or name_of(self.model)
 
 
 @dataclass(frozen=True, kw_only=True)

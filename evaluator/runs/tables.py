@@ -176,6 +176,7 @@ def _outcomes(protocol: str, items: Items, outcome: Outcome, text_of: Mapping[st
             "tie": pa.array(outcome.tie, mask=~items.scored),
             **candidates,
             "unscored": pa.array(items.unscored, pa.string()),
+            **({} if items.unread is None else {"unread": pa.array(items.unread, pa.string())}),
         }
     )
 

@@ -1,7 +1,8 @@
 """`gen export clevr`: a dataset in CLEVR's file format, field for field
 (github.com/facebookresearch/clevr-dataset-gen).
 
-FOLDER/scenes/CLEVR_<split>_scenes.json and FOLDER/images/<split>/CLEVR_<split>_000000.png
+FOLDER/scenes/CLEVR_<split>_scenes.json and FOLDER/images/<split>/CLEVR_<split>_000000.png, and
+FOLDER/metadata.json with the values of the family, for CLEVR's question generator
 """
 
 import json
@@ -13,7 +14,9 @@ from typing import Any
 
 from generator.assets.sets import mesh_height
 from generator.base.errors import UserError, did_you_mean
+from generator.base.files import write_json
 from generator.dataset.reader import Benchmark, World
+from generator.exports.clevr_metadata import clevr_metadata
 from generator.exports.training import whole_folder
 from generator.scene.projection import project
 from generator.scene.relations import ground_directions
@@ -39,7 +42,9 @@ def export_clevr(
     check_family(vocabulary)
     split_of = _splits(benchmark, splits)
     names = list(dict.fromkeys(split_of.values()))
+    values = {"shape": list(vocabulary.objects), **{kind: list(vocabulary.attributes[kind]) for kind in KINDS}}
     with whole_folder(out) as folder, ExitStack() as stack:
+        write_json(folder / "metadata.json", clevr_metadata(values))
         files = {name: stack.enter_context(_Split(folder, name, info)) for name in names}
         for scene_id, record, size in _scenes(world):
             if name := split_of.get(scene_id):

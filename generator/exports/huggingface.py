@@ -1,7 +1,8 @@
 """`gen export hf`: a folder for the Hugging Face Hub, and `gen publish`, which uploads it.
 
 OUT/data/SPLIT-00000.parquet   a row for each scene, with its image; the Hub's viewer shows it
-OUT/questions/PROTOCOL.parquet a row for each question
+OUT/questions/PROTOCOL/SPLIT.parquet a row for each question, with its images
+OUT/questions/pools.parquet    the texts of each pool of retrieval
 OUT/dataset/                   the files of the dataset, for `gen verify` and `score run`
 OUT/README.md, croissant.json, CITATION.cff
 """
@@ -26,6 +27,7 @@ from generator.base.progress import SILENT, Progress
 from generator.base.store import fetch
 from generator.dataset.reader import Benchmark, Dataset, found_certificate
 from generator.dataset.records import VERSION
+from generator.exports.clevr import NO_SPLIT
 from generator.exports.training import Sample, Samples, whole_folder
 
 _ROWS = 100  # of a row group: readers load one at a time
@@ -46,6 +48,7 @@ _VALUE = {"dtype": "string", "_type": "Value"}
 _FEATURES = {_TEXT: _VALUE, _TEXTS: {"feature": _VALUE, "_type": "List"}, _COLUMNS["image"]: {"_type": "Image"}}
 _ABOUT = {"info": {"features": {name: _FEATURES[kind] for name, kind in _COLUMNS.items()}}}
 """Metadata of the schema: it tells the library `datasets` the types of the columns, such as image."""
+_ABOUT_QUESTIONS = {"info": {"features": {"images": {"feature": {"_type": "Image"}, "_type": "List"}}}}
 _SCHEMA = pa.schema(_COLUMNS, metadata={"huggingface": json.dumps(_ABOUT)})
 
 
@@ -84,9 +87,16 @@ def export_hf(
                         advance(len(batch))
                         batch = next(batches, None)
                 number += 1
-        protocols = _write_questions(benchmark, folder / "questions")
+        protocols = _write_questions(dataset, benchmark, folder / "questions")
+        has_pools = _write_pools(benchmark, folder / "questions" / "pools.parquet")
         copy_dataset(dataset.root, folder / "dataset")
-        made_with = {"about": about, "splits": splits, "protocols": protocols, "licences": samples.licences}
+        made_with = {
+            "about": about,
+            "splits": splits,
+            "protocols": protocols,
+            "has_pools": has_pools,
+            "licences": samples.licences,
+        }
         environment = Environment(
             loader=PackageLoader("generator.exports", "."),
             trim_blocks=True,
@@ -138,20 +148,56 @@ def _batches(samples: Iterator[Sample], shown: Mapping[str, Mapping[str, Any]]) 
         yield pa.RecordBatch.from_pylist(rows, schema=_SCHEMA)
 
 
-def _write_questions(benchmark: Benchmark, folder: Path) -> list[str]:
-    """Write the questions of each protocol, with their images by scene_id and their texts; returns the protocols."""
+def _write_questions(dataset: Dataset, benchmark: Benchmark, folder: Path) -> dict[str, list[str]]:
+    """Write the questions of each protocol and split, with their images and texts.
+
+    Returns:
+        The splits of each protocol, in order; questions without a split are in the split NO_SPLIT.
+    """
     candidates = benchmark.candidates.to_pandas()
     candidates["text"] = candidates["text_id"].map(benchmark.text_of)
     grouped = candidates.groupby("item_id", sort=False)[["scene_id", "text", "truth"]].agg(list)
     items = benchmark.items
     for name, lists in grouped.reindex(items["item_id"].to_pylist()).items():
         items = items.append_column(name, pa.array(lists))
-    protocols = sorted(pc.unique(items["protocol"]).to_pylist())
-    folder.mkdir()
-    for protocol in protocols:
-        table = items.filter(pc.equal(items["protocol"], protocol)).drop_columns("protocol")
-        pq.write_table(table, folder / f"{protocol}.parquet", compression="zstd")
-    return protocols
+    splits: dict[str, list[str]] = {}
+    for protocol in sorted(pc.unique(items["protocol"]).to_pylist()):
+        (folder / protocol).mkdir(parents=True)
+        of_protocol = items.filter(pc.equal(items["protocol"], protocol)).drop_columns("protocol")
+        split_of = pc.fill_null(of_protocol["split"], NO_SPLIT)
+        splits[protocol] = pc.unique(split_of).to_pylist()
+        for split in splits[protocol]:
+            table = of_protocol.filter(pc.equal(split_of, split))
+            _write_with_images(dataset, table, folder / protocol / f"{split}.parquet")
+    return splits
+
+
+def _write_with_images(dataset: Dataset, table: pa.Table, path: Path) -> None:
+    """Write questions with a column `images`: the images of their scenes, each once, in the order of scene_id."""
+    schema = table.schema.append(pa.field("images", pa.list_(_COLUMNS["image"])))
+    schema = schema.with_metadata({"huggingface": json.dumps(_ABOUT_QUESTIONS)})
+    with pq.ParquetWriter(path, schema, compression="zstd") as file:
+        for start in range(0, max(1, table.num_rows), _ROWS):
+            part = table.slice(start, _ROWS)
+            images = [
+                [
+                    {"bytes": dataset.world.read(f"images/{scene}.png"), "path": f"{scene}.png"}
+                    for scene in dict.fromkeys(scenes or [])
+                ]
+                for scenes in part["scene_id"].to_pylist()
+            ]
+            column = pa.array(images, schema.field("images").type)
+            file.write_table(part.append_column(schema.field("images"), column).cast(schema))
+
+
+def _write_pools(benchmark: Benchmark, path: Path) -> bool:
+    """Write the rows of the benchmark's pools with their words; returns whether there are pools."""
+    pools = benchmark.pools
+    if not pools.num_rows:
+        return False
+    words = [benchmark.text_of[text] for text in pools["text_id"].to_pylist()]
+    pq.write_table(pools.append_column("text", pa.array(words)), path, compression="zstd")
+    return True
 
 
 def _croissant(root: Path, about: Publication) -> str:

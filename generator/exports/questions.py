@@ -12,7 +12,6 @@ import string
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from generator.base.errors import UserError, did_you_mean
 from generator.base.files import write_json, write_text
 from generator.base.progress import SILENT, Progress
 from generator.base.tables import write_csv
+from generator.dataset import answer_reader
 from generator.dataset.questions import (
     CHOICE,
     IMAGES,
@@ -34,6 +34,7 @@ from generator.dataset.questions import (
     question_id,
 )
 from generator.dataset.reader import Benchmark, Dataset, World
+from generator.exports import question_scores
 from generator.exports.training import licence_note, whole_folder
 
 _ASKED = {
@@ -42,6 +43,21 @@ _ASKED = {
     IMAGES: 'Which of the two images does this caption describe: "{}"?',
     YES_NO: 'Does this caption describe the image: "{}"? Answer yes or no.',
 }
+_LMMS_EVAL_README = """# {name}
+
+```sh
+pip install lmms-eval
+lmms-eval --model NAME --tasks {name} --include_path . --log_samples --output_path logs
+```
+
+The group {name} has a task for each protocol and split. `right` is the share of right answers, `right_in_all_orders`
+that of questions that are right in every order of their options, `right_items` that of items whose questions are all
+right; for pairs also `text_score` and `image_score`. `…_error` is the standard error by clusters of one scene. An
+answer that cannot be read, or refuses, is wrong.
+
+lmms-eval requires an old version of filelock. If pip reports a conflict, install lmms-eval into an environment of its
+own: the questions need nothing of Jackalope.
+"""
 _IMAGES = ["the first image", "the second image"]
 _ASSIGNMENT = 'The first image shows "{}", the second image "{}"'
 _LETTERS = string.ascii_uppercase
@@ -49,8 +65,14 @@ _NOT_ASKED = ("train", "retrieval")
 _CIRCLE = 1_000_000
 """VLMEvalKit treats rows whose indices differ by a multiple of this number as orders of the same question."""
 Row = dict[str, Any]
-"""A question in one order: `id` (generator.dataset.questions), `item`, `group` (the same in all orders), `scenes`,
-`question`, `options` (with letters), `answer` (a letter, yes or no), `cluster`, `protocol`, `kind` and `split`."""
+"""A question in one order:
+
+- `id` (generator.dataset.questions), `task` (the name of the export), `item`, `group` (the same in all orders of a
+  question; for yes or no, in all questions of an item), `form` (choice, images or yes-no);
+- `orders`, `questions` and `of_form`: how many questions the group has, the item, and the item in this form;
+- `scenes`, `question`, `options` (with letters), `prompt` (all words that the model gets), `answer` (a letter, yes or
+  no);
+- `cluster`, `protocol`, `kind` and `split` of the item."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +91,13 @@ class Questions:
 
     @property
     def name(self) -> str:
-        """The name of the task: names of dataset and benchmark, in lower-case letters, digits and underscores."""
-        named = f"jackalope {self.dataset.root.resolve().name} {self.benchmark.name}"
-        return re.sub(r"[^a-z0-9]+", "_", named.lower()).strip("_")
+        """The name of the task, in lower-case letters, digits and underscores: dataset, benchmark, form, protocols,
+        splits and orders, so that exports of different questions have different names."""
+        parts = ["jackalope", self.dataset.root.resolve().name, self.benchmark.name, self.form]
+        parts += [*self.protocols, *self.splits]
+        if self.orders is not None and self.form != YES_NO:
+            parts.append(f"{self.orders} orders")
+        return _as_name(" ".join(parts))
 
     def rows(self) -> list[Row]:
         """The questions, by item. Raises UserError if the benchmark has no such questions."""
@@ -92,37 +118,50 @@ class Questions:
         if not asked:
             raise UserError(f"{self.benchmark.folder} has no such questions; choose another --protocol or --split.")
         whole, number = Counter(question.item for question in asked), Counter[str]()
-        groups, rows = count(-1), []
-        group = next(groups)
+        of_form = Counter((question.item, question.form) for question in asked)
+        rows: list[Row] = []
+        group, last_item = -1, ""
         for question in asked:
             number[question.item] += 1
-            group = next(groups) if question.order == 0 else group
-            name = question_id(question, number[question.item], whole[question.item], self.benchmark)
+            # Each caption of an item is asked alone in yes or no: the item is right if all its answers are.
+            begins_group = question.item != last_item if self.form == YES_NO else question.order == 0
+            group, last_item = group + begins_group, question.item
             item = items[question.item]
-            said = {
-                "id": name,
+            row = {
+                "id": question_id(question, number[question.item], whole[question.item], self.benchmark),
+                "task": self.name,
                 "item": question.item,
                 "group": group,
+                "form": question.form,
+                "questions": whole[question.item],
+                "of_form": of_form[question.item, question.form],
                 **_said(question, candidates),
                 "cluster": item["cluster_id"],
             }
-            rows.append({**said, **{label: item[label] or "" for label in ("protocol", "kind", "split")}})
-        return rows
+            rows.append({**row, **{label: item[label] or "" for label in ("protocol", "kind", "split")}})
+        orders = Counter(row["group"] for row in rows)
+        return [{**row, "orders": orders[row["group"]]} for row in rows]
 
 
 def _said(question: Question, candidates: Candidates) -> Row:
     """The `scenes`, `question`, `options` and `answer` of a question."""
-    texts, scenes = [candidates.text[row] for row in question.options], candidates.images_of(question)
-    asked = {"scenes": scenes, "question": _ASKED[question.form].format(texts[0]), "options": texts}
+    texts = [candidates.text[row] for row in question.options]
+    row: Row = {
+        "scenes": candidates.images_of(question),
+        "question": _ASKED[question.form].format(texts[0]),
+        "options": texts,
+    }
     if question.form == YES_NO:
-        return {**asked, "options": [], "answer": "yes" if candidates.truth[question.options[0]] else "no"}
-    asked["answer"] = _LETTERS[question.options.index(question.true or 0)]
+        answer = "yes" if candidates.truth[question.options[0]] else "no"
+        return {**row, "options": [], "prompt": row["question"], "answer": answer}
     if question.form == IMAGES:
-        asked["options"] = _IMAGES
+        row["options"] = _IMAGES
     if question.form == MATCHING:
         first, second = texts
-        asked["options"] = [_ASSIGNMENT.format(first, second), _ASSIGNMENT.format(second, first)]
-    return asked
+        row["options"] = [_ASSIGNMENT.format(first, second), _ASSIGNMENT.format(second, first)]
+    lines = [f"{letter}. {option}" for letter, option in zip(_LETTERS, row["options"], strict=False)]
+    prompt = "\n".join([row["question"], *lines, "Answer with the letter alone."])
+    return {**row, "prompt": prompt, "answer": _LETTERS[question.options.index(question.true or 0)]}
 
 
 def export_questions(asked: Questions, tool: str, out: Path, progress: Progress = SILENT) -> dict[str, int]:
@@ -144,24 +183,45 @@ def command(asked: Questions, tool: str, out: Path) -> str:
         "lmms-eval": f"cd {out} && lmms-eval --model NAME --tasks {asked.name} --include_path . --log_samples "
         f"--output_path logs",
         "vlmevalkit": f"LMUData={out.resolve()} python run.py --data {asked.name}_circular --model NAME",
-        "inspect": f"cd {out} && inspect eval task.py --model NAME --no-log-images",
+        "inspect": f"cd {out} && inspect eval task.py --model NAME",
         "clip-benchmark": f"clip_benchmark eval --dataset sugar_crepe/swap_att --dataset_root {out}/GROUP "
         f"--model NAME --pretrained TAG",
     }[tool]
 
 
 def _lmms_eval(asked: Questions, rows: list[Row], folder: Path, progress: Progress) -> tuple[int, int]:
-    _write_lines(rows, folder)
+    """Write a group of tasks: a task, with its questions, for each protocol and split."""
     _copy("lmms_eval_utils.py.txt", folder / "utils.py")
-    task = [
-        f"task: {asked.name}",
+    _copy_scoring(folder)
+    write_text(folder / "README.md", _LMMS_EVAL_README.format(name=asked.name))
+    parts: dict[str, list[Row]] = {}
+    for row in rows:
+        parts.setdefault(_as_name(f"{asked.name} {row['protocol']} {row['split']} part"), []).append(row)
+    group = [f"group: {asked.name}", "task:", *(f"  - {name}" for name in parts), "aggregate_metric_list:"]
+    for metric in ("right", "right_in_all_orders", "right_items"):
+        group += [f"  - metric: {metric}", "    aggregation: mean", "    weight_by_size: true"]
+    write_text(folder / f"{asked.name}.yaml", "\n".join([*group, ""]))
+    for name, own in parts.items():
+        _write_lines(own, folder / f"{name}.jsonl")
+        write_text(folder / f"{name}.yaml", "\n".join([*_lmms_eval_task(name, own), ""]))
+    return len(rows), _write_images(asked.dataset.world, rows, folder / "images", progress)
+
+
+def _lmms_eval_task(name: str, rows: list[Row]) -> list[str]:
+    """The lines of a task's YAML. Pairs of two images also have a text and an image score."""
+    units = question_scores.UNITS[: None if any(row["form"] == IMAGES for row in rows) else 3]
+    lines = [
+        f"task: {name}",
         "dataset_path: json",
         "dataset_kwargs:",
         "  data_files:",
-        "    test: questions.jsonl",
+        f"    test: {name}.jsonl",
         "test_split: test",
         "output_type: generate_until",
-        *(f"{name}: !function utils.{name}" for name in ("doc_to_visual", "doc_to_text", "process_results")),
+        *(
+            f"{function}: !function utils.{function}"
+            for function in ("doc_to_visual", "doc_to_text", "process_results")
+        ),
         "doc_to_target: answer",
         "cluster_key: cluster",
         "generation_kwargs:",
@@ -170,15 +230,20 @@ def _lmms_eval(asked: Questions, rows: list[Row], folder: Path, progress: Progre
         "  do_sample: false",
         "metric_list:",
     ]
-    for metric in ("right", "right_in_all_orders"):
-        task += [f"  - metric: {metric}", f"    aggregation: !function utils.{metric}", "    higher_is_better: true"]
-    write_text(folder / f"{asked.name}.yaml", "\n".join([*task, ""]))
-    return len(rows), _write_images(asked.dataset.world, rows, folder / "images", progress)
+    for metric in (unit + end for unit in units for end in ("", "_error")):
+        better = "false" if metric.endswith("_error") else "true"
+        lines += [
+            f"  - metric: {metric}",
+            f"    aggregation: !function utils.{metric}",
+            f"    higher_is_better: {better}",
+        ]
+    return lines
 
 
 def _inspect(asked: Questions, rows: list[Row], folder: Path, progress: Progress) -> tuple[int, int]:
-    _write_lines(rows, folder)
+    _write_lines(rows, folder / "questions.jsonl")
     _copy("inspect_task.py.txt", folder / "task.py")
+    _copy_scoring(folder)
     return len(rows), _write_images(asked.dataset.world, rows, folder / "images", progress)
 
 
@@ -202,7 +267,8 @@ def _vlmevalkit(asked: Questions, rows: list[Row], folder: Path, progress: Progr
             image = pictures[0] if len(pictures) == 1 else str(pictures)
         options = dict.fromkeys(letters, "")
         options |= dict(zip(options, row["options"], strict=False))
-        told = {"category": row["kind"], **{name: row[name] for name in ("question", "answer", "split", "id")}}
+        category = " ".join(filter(None, (row["protocol"], row["kind"], row["split"])))
+        told = {"category": category, **{name: row[name] for name in ("question", "answer", "split", "id")}}
         lines.append({"index": str(index), "image": image, **options, **told})
     write_csv(folder / f"{asked.name}_circular.tsv", pa.Table.from_pylist(lines), delimiter="\t")
     return len(rows), len({scene for row in rows for scene in row["scenes"]})
@@ -245,13 +311,29 @@ TOOLS: dict[str, Callable[[Questions, list[Row], Path, Progress], tuple[int, int
 """The function that writes the questions for each tool; returns the numbers of questions and of images."""
 
 
-def _write_lines(rows: Iterable[Row], folder: Path) -> None:
-    write_text(folder / "questions.jsonl", "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+def _write_lines(rows: Iterable[Row], path: Path) -> None:
+    write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
 
 
 def _copy(name: str, to: Path) -> None:
     """Copy the program `name`, written for another tool and stored beside this file."""
     write_text(to, Path(__file__).with_name(name).read_text(encoding="utf-8"))
+
+
+def _copy_scoring(folder: Path) -> None:
+    """Copy the reader of answers, which is the very file that `score ask` uses, and the scores of questions."""
+    reader = Path(answer_reader.__file__)
+    write_text(folder / reader.name, reader.read_text(encoding="utf-8"))
+    scores = Path(question_scores.__file__)
+    # The copies lie side by side, outside the package.
+    text = scores.read_text(encoding="utf-8").replace(
+        f"from {answer_reader.__name__} import", "from answer_reader import"
+    )
+    write_text(folder / scores.name, text)
+
+
+def _as_name(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
 
 
 def _write_images(world: World, rows: Iterable[Row], folder: Path, progress: Progress) -> int:

@@ -2,82 +2,125 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from evaluator.models.contracts import FAILED, Answer
+from evaluator.models.contracts import FAILED
 from evaluator.protocols.scores import ItemScores
 from evaluator.scoring.words.prompt import Prompt
-from evaluator.scoring.words.reader import CUT_OFF, REFUSED, UNREAD, Reading, read_choice, read_yes_no
-from generator.dataset.questions import CHOICE, IMAGES, MATCHING, YES_NO, Candidates, Question
+from evaluator.scoring.words.reader import Answered
+from generator.dataset.answer_reader import CUT_OFF, REFUSED, UNREAD, Reading
+from generator.dataset.questions import CHOICE, IMAGES, MATCHING, YES_NO, Candidates
 
 _TIE = -1
-"""The choice if two options are tied as the most frequent answer."""
+"""The choice if two options are tied as the most frequent answer, or if an answer chooses none."""
 _HALF = 0.5
-
-
-@dataclass(frozen=True)
-class Answered:
-    """An answer to a question, with its sample number (a question may be asked several times), and what it says."""
-
-    question: Question
-    sample: int
-    answer: Answer
-    reading: Reading
-
-
-def read(question: Question, sample: int, answer: Answer, rows: Candidates, prompt: Prompt) -> Answered:
-    """Read what an answer says."""
-    if answer.finish.startswith(FAILED):
-        return Answered(question, sample, answer, Reading(None, answer.finish))
-    if question.form == YES_NO:
-        return Answered(question, sample, answer, read_yes_no(answer.text, answer.finish, prompt.yes, prompt.no))
-    texts = [rows.text[row] for row in question.options]
-    captions: Sequence[str] = ()
-    if question.form == CHOICE:
-        captions = texts
-    elif question.form == MATCHING:
-        captions = prompt.assignments(texts)
-    letters = prompt.letters[: len(question.options)]
-    return Answered(question, sample, answer, read_choice(answer.text, answer.finish, letters, captions))
+Orders = Mapping[int, Sequence[Answered]]
+"""The answers to a question by the order of its options."""
 
 
 def item_scores(answered: Iterable[Answered], rows: Candidates, samples: int) -> dict[str, ItemScores]:
-    """The scores of candidates in their items by the form of the questions: CHOICE (and YES_NO), IMAGES and MATCHING.
+    """Return the scores of candidates in their items, by the form of the questions: CHOICE (with YES_NO), IMAGES and
+    MATCHING.
 
-    With several samples a last one is added: the majority label of each question. The true option of a choice wins if
-    it is chosen in every order. It scores 1/2; a false option chosen in a share t > 0 of the orders scores 1/2 + (1 +
-    t)/4, any other 0 (1/2 if only ties prevented the win). If several true options share their false options, these
-    score 1/2, and a true option 1 if it won, 0 if a false option was chosen, else 1/2. Yes scores 1, and no 0.
+    The true option of a choice wins if it is chosen in every order. It scores 1/2; a false option chosen in a share
+    t > 0 of the orders scores 1/2 + (1 + t)/4, any other 0 (1/2 if only ties prevented the win). If several true
+    options share their false options, these score 1/2, and a true option 1 if it won, 0 if a false option was chosen,
+    else 1/2. Yes scores 1, and no 0.
+
+    An answer without a label (unread, refused, cut off) chooses nothing, so its question is wrong. A question with a
+    failed request is unscored, unless another of its answers is wrong already.
+
+    Args:
+        answered: The answers, in any order.
+        rows: The candidates of the benchmark.
+        samples: How often each question was asked. If more than once, a last sample is added: the most frequent label
+            of each question.
+
+    Returns:
+        Scores of shape (samples, rows): CHOICE from choices of captions and from yes or no, IMAGES from choices of
+        images, MATCHING from choices of which caption belongs to which image.
     """
-    groups: dict[tuple[Any, ...], dict[int, list[Answered]]] = defaultdict(lambda: defaultdict(list))
-    for each in answered:
-        asked = each.question
-        groups[asked.item, asked.form, asked.true, tuple(sorted(asked.options))][asked.order].append(each)
-    sharing = Counter((item, form, frozenset(options) - {true}) for item, form, true, options in groups)
-    n = len(rows.item)
-    found = {form: ItemScores.empty(samples + (samples > 1), n) for form in (CHOICE, IMAGES, MATCHING)}
-    for (item, form, true, options), orders in groups.items():
-        scores = found[CHOICE if form == YES_NO else form]
+    questions: dict[tuple[Any, ...], dict[int, list[Answered]]] = defaultdict(lambda: defaultdict(list))
+    for answer in answered:
+        question = answer.question
+        key = question.item, question.form, question.true, tuple(sorted(question.options))
+        questions[key][question.order].append(answer)
+    sharing = Counter((item, form, frozenset(options) - {true}) for item, form, true, options in questions)
+    n_samples = samples + (samples > 1)
+    by_form = {form: ItemScores.empty(n_samples, len(rows.item)) for form in (CHOICE, IMAGES, MATCHING)}
+    asked_alone: dict[str, dict[int, Orders]] = defaultdict(dict)
+    for (item, form, true, options), orders in questions.items():
+        scores = by_form[CHOICE if form == YES_NO else form]
         scores.asked[list(options)] = True
+        if form == YES_NO:
+            asked_alone[item][options[0]] = orders
+            continue
         shared = sharing[item, form, frozenset(options) - {true}] > 1
         for sample in range(len(scores.values)):
-            labels = [_label(each, sample if sample < samples else None) for each in orders.values()]
-            unread = next((label.why for label in labels if label.label is None), "")
-            if unread:
-                scores.reasons[sample, list(options)] = unread
-            elif form == YES_NO:
-                never = float(not rows.truth[options[0]])  # a tie is never right
-                scores.values[sample, options[0]] = {0: 1.0, 1: 0.0}.get(int(labels[0].label or 0), never)
-            else:
-                chosen = [
-                    _TIE if label.label == _TIE else each[0].question.options[int(label.label or 0)]
-                    for label, each in zip(labels, orders.values(), strict=True)
-                ]
-                _score(scores.values[sample], int(true), set(options) - {true}, chosen, shared)
-    return found
+            labels = _labels(orders, sample if sample < samples else None)
+            _score_choice(scores, sample, labels, orders, int(true), set(options) - {true}, shared)
+    for options_of_item in asked_alone.values():
+        for sample in range(n_samples):
+            _score_yes_no(by_form[CHOICE], sample, sample if sample < samples else None, options_of_item, rows)
+    asked_items = {item for item, *_ in questions}
+    for scores in by_form.values():
+        scores.of_asked_items[:] = [item in asked_items for item in rows.item]
+    return by_form
+
+
+def _labels(orders: Orders, sample: int | None) -> list[Reading]:
+    return [_label(answers, sample) for answers in orders.values()]
+
+
+def _score_choice(
+    scores: ItemScores,
+    sample: int,
+    labels: Sequence[Reading],
+    orders: Orders,
+    true: int,
+    false: set[int],
+    shared: bool,
+) -> None:
+    """Set the scores of the options of a choice, or the reason why they have none."""
+    chosen = [
+        _TIE if label.label in (None, _TIE) else answers[0].question.options[label.label]
+        for label, answers in zip(labels, orders.values(), strict=True)
+    ]
+    wrong = any(option in false for option in chosen)
+    failed, unread = _lacking(labels)
+    options = [true, *false]
+    if failed and not (wrong or unread):
+        scores.reasons[sample, options] = failed
+        return
+    if unread and not wrong:
+        scores.unread[sample, options] = unread
+    _score(scores.values[sample], true, false, chosen, shared)
+
+
+def _score_yes_no(
+    scores: ItemScores, sample: int, of_sample: int | None, options: Mapping[int, Orders], rows: Candidates
+) -> None:
+    """Set the scores of an item's captions, each asked alone, or the reason why they have none."""
+    labels = {row: _label(next(iter(orders.values())), of_sample) for row, orders in options.items()}
+    failed, unread = _lacking(list(labels.values()))
+    wrong = any(label.label == int(rows.truth[row]) for row, label in labels.items())
+    if failed and not (wrong or unread):
+        scores.reasons[sample, list(options)] = failed
+        return
+    for row, label in labels.items():
+        never = float(not rows.truth[row])  # neither a tie nor a missing label is right
+        scores.values[sample, row] = {0: 1.0, 1: 0.0}.get(_TIE if label.label is None else label.label, never)
+    if unread and not wrong:
+        scores.unread[sample, list(options)] = unread
+
+
+def _lacking(labels: Iterable[Reading]) -> tuple[str, str]:
+    """Why a request failed, and why an answer has no label; "" if none did."""
+    reasons = [label.why for label in labels if label.label is None]
+    failed = next((why for why in reasons if why.startswith(FAILED)), "")
+    return failed, next((why for why in reasons if not why.startswith(FAILED)), "")
 
 
 def _label(answers: Sequence[Answered], sample: int | None) -> Reading:
@@ -86,7 +129,8 @@ def _label(answers: Sequence[Answered], sample: int | None) -> Reading:
         return next((each.reading for each in answers if each.sample == sample), Reading(None, f"{FAILED}never asked"))
     said = Counter(each.reading.label for each in answers if each.reading.label is not None).most_common(2)
     if not said:
-        return answers[0].reading
+        # One answer that says nothing is enough to be wrong; only if all requests failed, the question is unscored.
+        return min((each.reading for each in answers), key=lambda reading: reading.why.startswith(FAILED))
     return Reading(_TIE if len(said) == 2 and said[0][1] == said[1][1] else said[0][0])
 
 

@@ -13,8 +13,9 @@ from pydantic import TypeAdapter
 from evaluator.models.contracts import Answer
 from evaluator.protocols.scores import ItemScores
 from evaluator.scoring.store import Store
-from evaluator.scoring.words.answers import Answered, item_scores, read
+from evaluator.scoring.words.answers import item_scores
 from evaluator.scoring.words.prompt import Prompt, prompt_of
+from evaluator.scoring.words.reader import Answered, read_answer
 from generator.base.errors import UserError
 from generator.base.tables import read_table, write_table
 from generator.dataset.questions import CHOICE, IMAGES, MATCHING, MOST, YES_NO, Candidates, Question
@@ -79,7 +80,7 @@ def read_answers(folder: Path, rows: Candidates, prompt: Prompt) -> list[Answere
             raise UserError(f"{path} is damaged: an answer has other options than its item; run `score ask` again.")
         question = Question(row["item_id"], form, options, true, row["order"])
         answer = Answer(row["answer"], row["finish"], row["prompt_tokens"] or 0, row["completion_tokens"] or 0)
-        found.append(read(question, row["sample"], answer, rows, prompt))
+        found.append(read_answer(question, row["sample"], answer, rows, prompt))
     return found
 
 

@@ -3,7 +3,7 @@
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from evaluator.benchmarks.tables import read_table, texts
 from evaluator.models.contracts import FAILED, Answer
-from evaluator.scoring.words.answers import Answered, read
 from evaluator.scoring.words.prompt import Prompt, read_prompt
+from evaluator.scoring.words.reader import Answered, read_answer
 from evaluator.scoring.words.workbook import read_workbook
 from generator.base.errors import UserError
 from generator.base.files import read_json
@@ -63,7 +63,8 @@ def read_log(path: Path) -> Log | pa.Table:
 def answered_in(log: Log, benchmark: Benchmark) -> tuple[list[Answered], Prompt]:
     """The answers of a log to questions about a benchmark's items, and the prompt whose labels they use.
 
-    Skips items that lack a question or an order. Raises UserError for questions of another benchmark.
+    An item that lacks a question or an order gets a failed request in its place. Raises UserError for questions of
+    another benchmark.
     """
     rows, prompt = Candidates(benchmark), read_prompt(None)
     found: dict[str, list[Answered]] = defaultdict(list)
@@ -86,14 +87,20 @@ def answered_in(log: Log, benchmark: Benchmark) -> tuple[list[Answered], Prompt]
         group = named.item, form, frozenset(named.options)
         question = Question(named.item, form, named.options, None if form == YES_NO else true[0], orders[group])
         orders[group] += 1
-        found[named.item].append(read(question, 0, answer, rows, prompt))
+        found[named.item].append(read_answer(question, 0, answer, rows, prompt))
         wholes[named.item] = named.whole
-    whole = {item: each for item, each in found.items() if len(each) == wholes[item]}
-    if not whole:
+    parts = [item for item, answers in found.items() if len(answers) < wholes[item]]
+    if len(parts) == len(found):
         raise UserError(f"{log.path} lacks some questions of every item; run the tool without a limit.")
-    if parts := len(found) - len(whole):
-        logger.info(f"{parts:,} items are unscored: {log.path.name} lacks some of their questions.")
-    return [each for item in whole.values() for each in item], prompt
+    for item in parts:
+        # A missing question is as one whose request failed: the item is unscored, unless it is wrong already.
+        first = found[item][0].question
+        missing = Answer("", f"{FAILED}the log lacks some of its questions")
+        another = replace(first, order=len(found[item]))
+        found[item].append(read_answer(another, 0, missing, rows, prompt))
+    if parts:
+        logger.info(f"{len(parts):,} items lack some of their questions in {log.path.name}.")
+    return [answer for answers in found.values() for answer in answers], prompt
 
 
 def _of_lmms_eval(table: pa.Table) -> Iterator[tuple[str, Answer]]:

@@ -44,6 +44,36 @@ def test_clevr_scene_files_have_its_fields(rendered: Path, as_clevr: Path) -> No
                 assert set(thing) == {*ATTRIBUTES, "3d_coords", "rotation", "pixel_coords"}
 
 
+def test_metadata_for_the_question_generator_names_every_value_and_typed_functions(as_clevr: Path) -> None:
+    metadata = json.loads((as_clevr / "metadata.json").read_text())
+    types, functions = metadata["types"], {each["name"]: each for each in metadata["functions"]}
+    for path in (as_clevr / "scenes").iterdir():
+        for scene in json.loads(path.read_text())["scenes"]:
+            assert set(scene["relationships"]) == set(types["Relation"])
+            for thing in scene["objects"]:
+                assert all(thing[name] in types[name.capitalize()] for name in ATTRIBUTES)
+    for function in functions.values():
+        assert {*function["inputs"], *function.get("side_inputs", []), function["output"]} <= set(types)
+    # Names, and what ends a program, as in metadata.json of clevr-dataset-gen.
+    assert len(functions) == 35
+    assert {name for name, each in functions.items() if each["terminal"]} == {
+        *(
+            "count",
+            "exist",
+            "equal_integer",
+            "less_than",
+            "greater_than",
+            "equal_object",
+            "filter_count",
+            "filter_exist",
+        ),
+        *(f"{verb}_{name}" for verb in ("query", "equal") for name in ATTRIBUTES),
+    }
+    assert {name for name, each in functions.items() if each.get("template_only")} == {
+        f"{prefix}filter{end}" for prefix in ("", "relate_") for end in ("", "_unique", "_count", "_exist")
+    }
+
+
 def test_clevr_poses_and_relationships_are_those_of_the_record(rendered: Path, as_clevr: Path) -> None:
     """Recomputed with a look-at matrix of numpy, CLEVR's rule, and the recorded boxes."""
     opened = Dataset.open(rendered)

@@ -50,18 +50,24 @@ def test_load_dataset_opens_the_export(
         assert {True: set(row["captions"]), False: set(row["negatives"])} == texts_of(benchmark, row["scene_id"])
         assert len(row["held_out"]) == {"train": 0, "unseen": 2}[split]
         assert all(each.split()[-1] in row["captions"][0] for each in row["objects"])
-    asked = datasets.load_dataset(str(exported), "binary", cache_dir=str(tmp_path / "cache"))["train"]
+    questions = datasets.load_dataset(str(exported), "binary", cache_dir=str(tmp_path / "cache"))
     items = benchmark.items_of("binary").to_pylist()
-    assert asked["item_id"][:] == [item["item_id"] for item in items]
-    row = asked[5]
+    assert set(questions) == {item["split"] for item in items}
+    for split, rows in questions.items():
+        assert rows["item_id"][:] == [item["item_id"] for item in items if item["split"] == split]
+    row = questions["unseen"][1]
+    (image,) = row["images"]
+    assert image.tobytes() == opened.world.image(row["scene_id"][0]).tobytes()
     candidates = [each for each in benchmark.candidates.to_pylist() if each["item_id"] == row["item_id"]]
     assert row["text"] == [benchmark.text_of[each["text_id"]] for each in candidates]
     assert row["truth"] == [each["truth"] for each in candidates]
     assert row["scene_id"] == [each["scene_id"] for each in candidates]
-    schema = pq.read_schema(exported / "questions" / "binary.parquet")
+    schema = pq.read_schema(exported / "questions" / "binary" / "unseen.parquet")
     for field in ITEMS:
         assert field.name == "protocol" or schema.field(field.name).type == field.type
     assert "protocol" not in schema.names
+    pools = datasets.load_dataset(str(exported), "pools", cache_dir=str(tmp_path / "cache"))["train"]
+    assert pools["text"][:] == [benchmark.text_of[text] for text in benchmark.pools["text_id"].to_pylist()]
 
 
 def test_images_in_the_export_are_the_bytes_of_the_world(rendered: Path, exported: Path) -> None:

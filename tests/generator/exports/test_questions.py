@@ -4,16 +4,23 @@ import base64
 import csv
 import json
 import runpy
+import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
 
+from generator.dataset import answer_reader
+from generator.dataset.answer_reader import read_choice, read_yes_no
 from generator.dataset.reader import Dataset
+from generator.exports.question_scores import error_of, result_of, share_of
+from generator.exports.questions import Questions
 from tests.conftest import refuse, succeed
+from tests.generator.dataset.answer_table import CAPTIONS, REASONS, TABLE, label_of
 
 csv.field_size_limit(sys.maxsize)
 
@@ -23,8 +30,8 @@ def exported(dataset: Path, tool: str, out: Path, *more: str) -> Path:
     return out
 
 
-def lines(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines()]
+def lines(folder: Path, name: str = "questions.jsonl") -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / name).read_text(encoding="utf-8").splitlines()]
 
 
 def captions(dataset: Path) -> dict[str, dict[str, bool]]:
@@ -41,7 +48,8 @@ def test_each_item_is_asked_in_both_orders_and_each_letter_is_right_as_often(
     rendered: Path, tmp_path: Path, tool: str
 ) -> None:
     out = exported(rendered, tool, tmp_path / "out", "--protocol", "binary")
-    rows, truth = lines(out), captions(rendered)
+    names = ["questions.jsonl"] if tool == "inspect" else [path.name for path in sorted(out.glob("*.jsonl"))]
+    rows, truth = [row for name in names for row in lines(out, name)], captions(rendered)
     items = Dataset.open(rendered).benchmark().items_of("binary")
     assert Counter(row["item"] for row in rows) == dict.fromkeys(items["item_id"].to_pylist(), 2)
     assert Counter(row["answer"] for row in rows) == {"A": len(items), "B": len(items)}
@@ -79,31 +87,100 @@ def functions(task: Path) -> dict[str, Any]:
     return runpy.run_path(str(task / "utils.py"))
 
 
-def test_lmms_eval_gets_a_task_of_yaml(task: Path, functions: dict[str, Any]) -> None:
-    (path,) = task.glob("*.yaml")
+def test_lmms_eval_gets_a_group_of_tasks_by_protocol_and_split(task: Path, functions: dict[str, Any]) -> None:
     yaml.add_constructor("!function", lambda loader, node: node.value, yaml.SafeLoader)
-    told = yaml.safe_load(path.read_text(encoding="utf-8"))
-    assert (told["task"], told["dataset_kwargs"]) == (path.stem, {"data_files": {"test": "questions.jsonl"}})
-    named = [told[name] for name in ("doc_to_visual", "doc_to_text", "process_results")]
-    named += [metric["aggregation"] for metric in told["metric_list"]]
-    assert all(each.removeprefix("utils.") in functions for each in named)
-    rows = lines(task)
-    assert {row["split"] for row in rows} == {"unseen"}
-    assert functions["doc_to_visual"](rows[0])[0].size == (64, 64)
-    right, always_b = (
-        [functions["process_results"](row, [answer or row["answer"]])["right"] for row in rows] for answer in ("", "B")
+    files = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in task.glob("*.yaml")}
+    (group,) = [name for name, content in files.items() if "group" in content]
+    assert files[group]["group"] == group
+    assert set(files[group]["task"]) == set(files) - {group}
+    for name in files[group]["task"]:
+        content = files[name]
+        assert (content["task"], content["dataset_kwargs"]) == (name, {"data_files": {"test": f"{name}.jsonl"}})
+        called = [content[key] for key in ("doc_to_visual", "doc_to_text", "process_results")]
+        called += [metric["aggregation"] for metric in content["metric_list"]]
+        assert all(each.removeprefix("utils.") in functions for each in called)
+        rows = lines(task, f"{name}.jsonl")
+        assert len({(row["protocol"], row["split"]) for row in rows}) == 1
+        assert {row["split"] for row in rows} == {"unseen"}
+        assert functions["doc_to_visual"](rows[0])[0].size == (64, 64)
+        results = [functions["process_results"](row, [row["answer"]]) for row in rows]
+        for metric in content["metric_list"]:
+            value = functions[metric["metric"]]([result[metric["metric"]] for result in results])
+            assert value == (0 if metric["metric"].endswith("_error") else 1)
+
+
+def test_an_answer_is_right_in_one_order_a_question_in_all_and_an_item_in_all_its_questions(task: Path) -> None:
+    (path,) = task.glob("*_binary_unseen_part.jsonl")
+    rows = lines(task, path.name)
+    always_b = [result_of(row, "B") for row in rows]
+    assert share_of(always_b, "right") == 0.5
+    assert share_of(always_b, "right_in_all_orders") == share_of(always_b, "right_items") == 0
+    right = [result_of(row, f"The answer is {row['answer']}.") for row in rows]
+    assert share_of(right, "right_in_all_orders") == 1
+    n = len({row["item"] for row in rows})
+    assert share_of(right[1:], "right_in_all_orders") == pytest.approx((n - 1) / n)  # an order is missing
+    refused = [result_of(row, "I cannot see the image.") for row in rows]
+    assert share_of(refused, "right") == 0
+
+
+def test_the_error_of_a_share_is_that_of_its_cluster_means() -> None:
+    """Clusters of equal size: the error of the mean of their means."""
+    scores = [[1.0, 0.0, 1.0], [1.0, 1.0, 1.0], [0.0, 0.0, 1.0], [0.0, 1.0, 1.0]]
+    results = [
+        {"id": f"{i} {j}", "cluster": str(i), "score": score}
+        for i, own in enumerate(scores)
+        for j, score in enumerate(own)
+    ]
+    means = np.mean(scores, axis=1)
+    assert error_of(results, "right") == pytest.approx(np.std(means, ddof=1) / len(means) ** 0.5)
+
+
+def test_an_item_of_yes_or_no_is_one_group(rendered: Path, tmp_path: Path) -> None:
+    rows = lines(exported(rendered, "inspect", tmp_path / "out", "--protocol", "binary", "--form", "yes-no"))
+    assert Counter(row["group"] for row in rows) == dict.fromkeys(range(len(rows) // 2), 2)
+    always_yes = [result_of(row, "Yes.") for row in rows]
+    assert share_of(always_yes, "right") == 0.5
+    assert share_of(always_yes, "right_in_all_orders") == 0
+
+
+@pytest.mark.parametrize("tool", ["lmms-eval", "inspect"])
+def test_the_copied_reader_reads_every_answer_as_score_ask_does(rendered: Path, tmp_path: Path, tool: str) -> None:
+    """In a Python of its own, which sees only the exported folder."""
+    out = exported(rendered, tool, tmp_path / "out", "--protocol", "binary", "--split", "unseen")
+    assert (out / "answer_reader.py").read_bytes() == Path(answer_reader.__file__).read_bytes()
+    own = {"id": "", "item": "", "group": 0, "cluster": "", "orders": 1, "questions": 1, "of_form": 1, "answer": ""}
+    asked = [
+        {**own, "options": CAPTIONS.get(row.question, ()), "form": "images" if row.question == "image" else "choice"}
+        for row in TABLE
+    ]
+    (tmp_path / "table.json").write_text(
+        json.dumps([[o, r.answer, r.finish] for o, r in zip(asked, TABLE, strict=True)])
     )
-    assert functions["right_in_all_orders"](right) == 1
-    assert functions["right_in_all_orders"](always_b) == 0
-    assert functions["right"](always_b) == 0.5
+    code = (
+        f"import sys, json; sys.path.insert(0, {str(out)!r}); from question_scores import result_of\n"
+        f"rows = json.load(open({str(tmp_path / 'table.json')!r}))\n"
+        "print(json.dumps([result_of(*row)['says'] for row in rows]))"
+    )
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True)
+    for row, says in zip(TABLE, json.loads(done.stdout), strict=True):
+        captions = CAPTIONS.get(row.question, ())
+        if row.question == "yes":
+            ours = label_of(row, read_yes_no(row.answer, row.finish))
+        else:
+            ours = label_of(row, read_choice(row.answer, row.finish, "ABCDE"[: len(captions)], captions))
+        assert REASONS.get(says, says) == ours, row
 
 
-@pytest.mark.parametrize(
-    ("answer", "letter"),
-    [("B", "B"), ("(B)", "B"), ("<think>A</think>Answer: B", "B"), ("A red cube.", "A"), ("A cube", ""), ("no", "")],
-)
-def test_what_lmms_eval_is_told_of_an_answer(functions: dict[str, Any], answer: str, letter: str) -> None:
-    assert functions["read_answer"](answer, ["A red cube.", "A blue cube."]) == letter
+def test_names_say_form_protocol_split_and_orders(rendered: Path) -> None:
+    dataset = Dataset.open(rendered)
+    asked = Questions(dataset, dataset.benchmark(), "choice", ("binary",), ("unseen",), 1)
+    assert asked.name.endswith("_choice_binary_unseen_1_orders")
+    assert Questions(dataset, dataset.benchmark(), "yes-no").name.endswith("_yes_no")
+
+
+def test_the_task_of_inspect_is_python(rendered: Path, tmp_path: Path) -> None:
+    out = exported(rendered, "inspect", tmp_path / "out", "--split", "unseen")
+    compile((out / "task.py").read_text(encoding="utf-8"), "task.py", "exec")
 
 
 def test_vlmevalkit_gets_a_tsv_for_circular_evaluation(rendered: Path, tmp_path: Path) -> None:

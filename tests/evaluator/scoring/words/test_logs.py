@@ -131,10 +131,9 @@ def test_an_item_is_right_if_every_order_is(rendered: Path, tmp_path: Path, tool
     assert len(found) == len(answers) == len(rows) // 2
     for (item, metric, _), (value, unscored) in found.items():
         assert metric == "accuracy"
-        refused = any("sorry" in said for said, _ in answers[item])
-        right = all(said.endswith(answer) for said, answer in answers[item])
-        assert (value, bool(unscored)) == (("", True) if refused else (f"{float(right):g}", False))
-    assert {value for value, _ in found.values()} == {"0", "1", ""}
+        right = all(said.endswith(answer) for said, answer in answers[item])  # a refusal is wrong
+        assert (value, bool(unscored)) == (f"{float(right):g}", False)
+    assert {value for value, _ in found.values()} == {"0", "1"}
 
 
 def test_a_log_is_compared_with_a_run_and_gets_a_page(rendered: Path, tmp_path: Path) -> None:
@@ -149,12 +148,26 @@ def test_a_log_is_compared_with_a_run_and_gets_a_page(rendered: Path, tmp_path: 
     assert "theirs" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
-def test_items_whose_orders_the_log_lacks_are_unscored(rendered: Path, tmp_path: Path) -> None:
+def test_items_whose_orders_the_log_lacks_are_unscored_unless_they_are_wrong_already(
+    rendered: Path, tmp_path: Path
+) -> None:
     rows = questions(rendered, tmp_path, "--protocol", "binary")
     log = write_log("lmms-eval", rows[:-1], tmp_path / "log")
     done = succeed("score measure", "--items", log, "--dataset", rendered, "--out", tmp_path / "run")
-    assert "1 items are unscored" in done.stderr
-    assert outcomes(tmp_path / "run")[rows[-1]["item"], "accuracy", ""][0] == ""
+    assert "1 items lack some of their questions" in done.stderr
+    wrong = not answer_of(rows[-2]).endswith(rows[-2]["answer"])
+    assert rows[-2]["item"] == rows[-1]["item"]
+    assert outcomes(tmp_path / "run")[rows[-1]["item"], "accuracy", ""][0] == ("0" if wrong else "")
+
+
+def test_a_log_of_one_split_has_only_the_items_of_that_split(rendered: Path, tmp_path: Path) -> None:
+    rows = questions(rendered, tmp_path, "--protocol", "binary", "--split", "unseen")
+    log = write_log("lmms-eval", rows, tmp_path / "log")
+    succeed("score measure", "--items", log, "--dataset", rendered, "--out", tmp_path / "run")
+    assert {item for item, _, _ in outcomes(tmp_path / "run")} == {row["item"] for row in rows}
+    results = json.loads((tmp_path / "run" / "results.json").read_text(encoding="utf-8"))
+    assert {row["split"] for row in results["rows"]} == {"unseen"}
+    assert sum(row["unscored"] or 0 for row in results["rows"]) == 0
 
 
 def test_other_files_are_refused(rendered: Path, tmp_path: Path) -> None:

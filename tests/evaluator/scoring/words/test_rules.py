@@ -16,7 +16,7 @@ from tests.evaluator.chat import Server, completion, serving
 from tests.evaluator.conftest import assert_one_sentence, score_command
 from tests.evaluator.scoring.words.rules import PICTURE, Rules, answers_of, captions_of_items, every_protocol, items_of
 
-UNSCORED = {"refuses": "refused", "filtered": "refused", "cut": "cut_off", "rambles": "unread"}
+WITHOUT_LABEL = {"refuses": "refused", "filtered": "refused", "cut": "cut_off", "rambles": "unread"}
 
 
 @pytest.fixture(scope="module")
@@ -80,13 +80,17 @@ def test_what_is_always_or_never_right(
 @pytest.mark.parametrize(
     "rule", ["refuses", *(pytest.param(rule, marks=pytest.mark.full) for rule in ("filtered", "cut", "rambles"))]
 )
-def test_what_says_nothing_is_unscored(server: Server, benchmark: Path, tmp_path: Path, rule: str) -> None:
-    """Refusals, answers that are cut off, and prose are in no mean, and are counted apart with the whole answer."""
+def test_what_says_nothing_is_wrong(server: Server, benchmark: Path, tmp_path: Path, rule: str) -> None:
+    """Refusals, answers that are cut off, and prose are wrong, and are counted apart with the whole answer."""
     results = asked(benchmark, server.spec(rule), tmp_path / "run")
-    rows = pd.DataFrame(results["rows"])
-    assert rows["value"].isna().all()
+    rows = shares(results).query("metric != 'brittleness'")  # needs one of two to be right
+    assert (rows["value"] == 0).all()
+    rows = rows[rows["average"] == "micro (over items)"]
+    assert (rows["unread"] == rows["items"]).all()
+    assert rows["value_read"].isna().all()
     answers = results["answers"]
-    assert {name: answers[name] for name in UNSCORED.values() if answers[name]} == {UNSCORED[rule]: answers["answers"]}
+    counted = {name: answers[name] for name in WITHOUT_LABEL.values() if answers[name]}
+    assert counted == {WITHOUT_LABEL[rule]: answers["answers"]}
     assert answers_of(tmp_path / "run")["answer"].str.len().gt(10).all() == (rule != "filtered")
 
 
