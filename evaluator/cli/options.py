@@ -30,6 +30,9 @@ class Questions(DatasetFolder):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Returns the string. Raises UserError for an unknown NAME and for a path that is not a folder."""
+        # The name of a published benchmark stands before a colon; without one, its registry need not be loaded.
+        if ":" not in str(value):
+            return str(super().convert(value, param, ctx))
         from evaluator.benchmarks.registry import external_source
 
         return value if external_source(value, None) else str(super().convert(value, param, ctx))

@@ -1,5 +1,6 @@
 """The commands that score models and write runs: `score run`, `score ask`, `score measure`."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,8 @@ from evaluator.cli.options import (
     show_job,
     take_slurm,
 )
-from evaluator.runs.request import Request
+from evaluator.protocols import check_protocol
+from evaluator.runs.request import Request, names
 from generator.base.commands import DRY_RUN, Bar, Command, say
 from generator.base.errors import UserError
 
@@ -95,6 +97,7 @@ def run(
     if slurm is not None:
         (show_job if dry_run else run_as_job)(context, slurm)
         return
+    _check_early(options["protocols"], options["out"] if len(models) == 1 else None)
     from evaluator.models.registry import check_model, check_path, read_spec
     from evaluator.runs.turns import asks_for_turns, names_of_turns, of_turn
 
@@ -145,6 +148,22 @@ def run(
     folders = " ".join(str(evaluation.folder) for evaluation in evaluations)
     say(f"Scores and results are in {folders}. Next: score report {folders}")
     print_results([evaluation.results for evaluation in evaluations], full, as_json)
+
+
+def _check_early(protocols: Sequence[str], out: Path | None) -> None:
+    """Raise UserError for an unknown protocol or a folder of something else, before models and tables are loaded.
+
+    Args:
+        protocols: The protocols that the user named.
+        out: The folder of the only run; None if it is not known yet.
+    """
+    for protocol in names(protocols):
+        check_protocol(protocol)
+    files = {path.name for path in out.iterdir()} if out is not None and out.is_dir() else set()
+    # A finished run has run.json, scores without one are measured again, and a run that begins has only hidden files;
+    # `evaluator.runs.run` checks which run it is.
+    if any(not name.startswith(".") for name in files) and not files & {"run.json", ".begun.json", "scores.parquet"}:
+        raise UserError(f"{out} is not empty and holds no run; choose another --out.")
 
 
 _ASKED = ("form", "protocols", "prompt", "orders", "samples", "temperature", "max_tokens", "budget", "limit", "out")

@@ -27,7 +27,7 @@ _REGISTRY: Registry["type[Protocol]"] = Registry(
         "pairs": f"{_HERE}.pairs:Pairs",
     },
 )
-protocol_names, register = _REGISTRY.names, _REGISTRY.register
+protocol_names, register, check_protocol = _REGISTRY.names, _REGISTRY.register, _REGISTRY.check
 
 
 def find_protocol(name: str) -> "Protocol":

@@ -26,10 +26,14 @@ class Registry(Generic[T]):
             raise ValueError(f"The {self._noun} '{name}' is already registered as {self._places[name]}.")
         self._places[name] = place
 
-    def find(self, name: str) -> T:
-        """The object of a name. Raises UserError for an unknown name."""
+    def check(self, name: str) -> None:
+        """Raise UserError for an unknown name. Loads nothing."""
         if name not in self._places:
             raise UserError(f"Unknown {self._noun} '{name}'; {did_you_mean(name, list(self._places))}")
+
+    def find(self, name: str) -> T:
+        """The object of a name. Raises UserError for an unknown name."""
+        self.check(name)
         found: T = resolve_name(self._places[name])
         return found
 
