@@ -1,5 +1,6 @@
 """Two commands on the folder of one run: the second says who holds it, and no run's numbers get another's name."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -7,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from evaluator.protocols.results import ProtocolResults
+from evaluator.runs import measure as measuring
+from evaluator.runs.folder import Run
 from evaluator.runs.lock import locked_run
 from tests.conftest import refuse, succeed
 
@@ -102,3 +106,20 @@ def test_a_folder_that_another_run_took_is_not_finished(tmp_path: Path) -> None:
         *("score run example --protocol binary --limit 2 --out", tmp_path / "run", "--model", model),
     )
     assert not (tmp_path / "run" / "run.json").exists()
+
+
+def test_scores_that_change_while_they_are_measured_are_not_published(
+    items: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As by a command on another machine whose disk has no locks."""
+    succeed("score measure --items", items, "--out", tmp_path / "run")
+    record, before = tmp_path / "run/run.json", (tmp_path / "run/results.json").read_bytes()
+    measure_protocols = measuring.measure_protocols
+
+    def measure_while_another_writes(run: Run, rules: measuring.Rules | None = None) -> dict[str, ProtocolResults]:
+        record.write_text(json.dumps({**json.loads(record.read_text()), "model": "another"}))
+        return measure_protocols(run, rules)
+
+    monkeypatch.setattr(measuring, "measure_protocols", measure_while_another_writes)
+    refuse("was written again while it was measured", "score measure", tmp_path / "run")
+    assert (tmp_path / "run/results.json").read_bytes() == before
