@@ -17,7 +17,7 @@ from generator.scene.planned import Planned
 from generator.scene.relations import scene_row
 from generator.vocabulary.schema import Vocabulary
 
-JOB = Job("clevr", "3x3", {"train": 12, "val": 4, "seen": 6, "partial": 6, "unseen": 6}, 64, 48, 9, 2)
+JOB = Job("clevr", "3x3", {"train": 12, "val": 4, "seen": 6, "partial": 6, "unseen": 6}, 64, 48, 9, 2, pairs=False)
 FIRST, OTHER = "color-shape-3x3-b2", "again"
 
 
