@@ -6,7 +6,7 @@ synonyms, and the foil does so with d - 1 of the same words and says a false wor
 So both are equally far from the caption, and the paraphrase is one word away from the foil.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -17,29 +17,30 @@ from generator.language.form import Form
 from generator.language.grammar import Place, Wording
 from generator.language.wording import synonyms, words_of
 
-MOST_EDITS = 6
-"""Two objects with three attributes each have eight words; a template leaves room for six edits."""
+MOST_EDITS = 4
+"""Captions name two objects with three attributes each, so eight words. Words that the two share are not edited, which
+leaves five or six in most scenes."""
 _TEMPLATES = ("a-and-a", "there-is", "there-is-each", "that-is", "clauses", "there-is-that")
 
 
 class Ladder(Protocol):
     """Triples of a caption c, a paraphrase p and a foil n at the same distance from the caption.
 
-    A kind is a distance: `1-edit`, `2-edits` and so on, up to `edits`. In half of the items the caption has the
+    A kind is a distance: `1-edit`, `2-edits` and so on. In half of the items the caption has the
     synonyms and the paraphrase the usual words, so that synonyms do not tell which text is true.
     """
 
     name = "ladder"
     kinds: tuple[str, ...] = tuple(f"{d}-edit{'s' * (d > 1)}" for d in range(1, MOST_EDITS + 1))
 
-    def __init__(self, captioner: Captioner, edits: int = 4):
-        """`edits`: the largest distance, 1 to MOST_EDITS. A family without enough synonyms has fewer steps."""
+    def __init__(self, captioner: Captioner, kinds: Sequence[str] | None = None):
+        """`kinds` selects distances; by default all are written. A family without enough synonyms has fewer."""
         super().__init__(captioner)
-        self.kinds = self.kinds[:edits]
         self.recipes = {
             kind: Recipe(_all_attributes, partial(self._triple, kind, distance))
             for distance, kind in enumerate(self.kinds, 1)
         }
+        self.select(kinds)
 
     def _triple(self, kind: str, distance: int, draft: Draft, form: Form) -> Iterator[Item]:
         false_word = _draw_false_word(draft, form)
