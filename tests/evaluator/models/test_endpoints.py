@@ -116,5 +116,5 @@ def test_a_server_that_is_down_is_said_soon(server: Server) -> None:
     server.stop()
     with pytest.raises(UserError, match="does not answer"):
         load_answering(spec.removeprefix("api:"), None).answer_all(
-            [Chat("name", lambda: [], "A or B?", 0)], How(10, 0.0), lambda _, __: None
+            [Chat("name", list, "A or B?", 0)], How(10, 0.0), lambda _, __: None
         )
