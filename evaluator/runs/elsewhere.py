@@ -167,7 +167,7 @@ def _answers(log: Log, benchmark: Benchmark, out: Path) -> Record:
     form = YES_NO if answered[0].question.form == YES_NO else CHOICE
     of_item = dict(rows_of(benchmark.items, "item_id", "protocol"))
     asked = {of_item[each.question.item] for each in answered}
-    words = {"form": form, "prompt": asdict(prompt), "digest": f"of {log.tool}", "samples": 1}
+    words = {"form": form, "prompt": asdict(prompt), "digest": f"of {log.tool}", "samples": log.samples}
     return {
         "protocols": [name for name in protocol_names() if name in asked],
         "channels": [form],

@@ -150,7 +150,8 @@ EXCLUDING = _words(
 )
 NEGATORS = _words("not none never neither nor no hardly cannot without nowhere")
 CHOOSING = _words(
-    "choose chose choosing select selected selecting pick picking accept favor favour get go going vote prefer picked"
+    "choose chose choosing decided settle select selected selecting pick picking accept favor "
+    "favour get go going vote prefer picked"
 )
 BELIEVING = _words("think believe say guess suppose conclude answer infer")
 # With a negator, these verbs reject an option: "A does not show the scene".
@@ -180,7 +181,7 @@ AFTER_LABEL = _words(
     "reverses misdescribes contradicts fails works holds agrees aligns captures reflects "
     "correctly incorrectly accurately better best over than correct incorrect true false wrong "
     "right yes therefore thus hence also alone only if unless then too with from for misses "
-    "here leaves leaving out"
+    "here leaves leaving out nor neither"
 )
 PRONOUNS = _words("this that it which these they c ce")
 SUBJECT_NOUNS = LABEL_NOUNS | _words("scene one")
@@ -226,7 +227,7 @@ or: oder ou o или 或 或者
 if: wenn falls si se als если 如果 もし
 because: weil denn da parce car porque perché omdat потому 因为 なぜなら 왜냐하면
 yes: yeah yep yup ja jawohl genau oui sí sì si sim да evet 是的 对 對 对的 はい 네 예 نعم हाँ हां
- vâng có indeed affirmative absolutely definitely certainly jep tak ναι 正是
+ vâng có jep tak ναι 正是
 no: nope nah nee nein negative нет hayır いいえ 아니요 아니오 لا nahi 否 没 negatief όχι ne
 the: der die le la les el los lo il de het o os
 final: endgültige finale définitive definitiva definitivo окончательный 最终 最終 최종
@@ -755,7 +756,7 @@ def _in_list(tokens: list[Token], place: int) -> bool:
         return False
     for following in range(place + 1, min(place + 12, len(tokens))):
         text = tokens[following].text
-        if text in ("and", "or", "&"):
+        if text in ("and", "or", "&", "nor"):
             return _label_follows(tokens, following)
         if tokens[following].kind != "label" and text != "," and text not in LABEL_NOUNS:
             return False
@@ -768,7 +769,10 @@ def _begins_clause(tokens: list[Token], place: int) -> bool:
     if text in ("and", "or", "&", "+", "/"):
         joins_labels = place > 0 and tokens[place - 1].kind == "label" and _label_follows(tokens, place)
         return text in ("and", "or") and not joins_labels
-    if text in ("not", "over", "rather", "instead", "unlike", "than", "nor", "neither"):
+    following = tokens[place + 1].text if place + 1 < len(tokens) else ""
+    if text in ("rather", "instead"):
+        return following in ("than", "of") and _label_follows(tokens, place)
+    if text in ("not", "over", "unlike", "than", "nor", "neither"):
         return place > 0 and tokens[place - 1].kind != "mark" and _label_follows(tokens, place)
     return False
 
@@ -861,11 +865,11 @@ class Verdict:
 
 # Words that begin a clause which doubts, or takes back, what was stated before.
 DOUBTING = _phrases(
-    "actually / wait / hmm / hold on / on second / on closer / upon closer / on further / upon "
-    "further / looking again / looking closer / looking more closely / let me check / let me "
-    "double / let me re / let me reconsider / let me recheck / let me look / let me verify / "
-    "after reconsidering / reconsidering / re examining / taking another / on reflection / "
-    "tatsächlich / doch / 等等 / espera / attendez / moment"
+    "actually / wait / hmm / hold on / on second thought / on second thoughts / on closer / "
+    "upon closer / on further / upon further / looking again / looking closer / looking more "
+    "closely / let me check / let me double / let me re / let me reconsider / let me recheck / "
+    "let me look / let me verify / after reconsidering / reconsidering / re examining / taking "
+    "another / on reflection / tatsächlich / doch / 等等 / espera / attendez / moment"
 )
 RETRACTING = _phrases(
     "wait no / no wait / scratch that / strike that / correction / i was wrong / i made a "
@@ -960,6 +964,8 @@ def sign_of(words: Sequence[str], of_option: bool = True) -> int:
             negated = not negated
         elif word in REJECTING:
             return 1 if negated else -1
+        elif word == "plausible" and words[place - 1] in ("most", "more"):
+            return -1 if negated else 1
         elif word in ACCEPTING and following == "not":
             return -1  # "stimmt nicht"
         elif (
@@ -1016,6 +1022,7 @@ class Statements:
             self.verdict.turn(turn)
             if length:
                 clause = clause._replace(tokens=_without_words(clause.tokens, length))
+                spoken = spoken[length:]
             # What an answer supposes, or believed at first, ends with "but".
             if number == 0 or clause.opening in ("but", "however", "though", "yet"):
                 conditional = is_hypothetical(_words_until_contrast(sentence.clauses, number))
@@ -1288,7 +1295,7 @@ class ChoiceStatements(Statements):
         """How explicit a clause is that accepts its subject: "B is correct"."""
         subject = [word for word in group.before if word not in LABEL_NOUNS and word != "the"]
         if subject[-1:] and subject[-1] in _PREPOSITIONS and not ACCEPTING.intersection(subject):
-            return 0  # "the colour in A is right" accepts only the colour
+            return HEDGED  # "the colour in A is right" accepts only the colour
         names_answer = ANSWER_NOUNS.intersection(group.after) - {"picture", "image"}
         names_answer |= LABEL_NOUNS.intersection(group.after) - _words(
             "image images picture pictures photo figure text"
@@ -1324,7 +1331,7 @@ class ChoiceStatements(Statements):
             return AFFIRMED
         if group.in_words:
             return AFFIRMED
-        return 0
+        return HEDGED if last == ":" and not group.after else 0
 
     def _take_words(self, clause: Clause, sentence: Sentence, number: int) -> None:
         """Take a clause without labels: the beginning of a statement, or what is said of the last option."""
@@ -1354,12 +1361,12 @@ class ChoiceStatements(Statements):
 
 
 _AROUND_LABEL = _words(
-    "la le el the so final correct my and or probably likely definitely clearly certainly most "
-    "obviously surely maybe perhaps possibly"
+    "namely rather la le el the so final correct my and or probably likely definitely clearly "
+    "certainly most obviously surely maybe perhaps possibly"
 )
 _AROUND_OBJECT = _words(
     "la le el the a an clearly definitely certainly probably most likely indeed just only "
-    "therefore thus then very single both either"
+    "therefore thus then very single both either rather namely"
 )
 _EXCLUDING_OPENINGS = _words("not nor neither unlike over rather instead than")
 _PREPOSITIONS = _words("in of for to with than as by from on under about between")
@@ -1368,7 +1375,9 @@ _SAYING = _words("says states state stating claims claim claiming mentions reads
 
 def _excludes(before: Sequence[str]) -> bool:
     """Whether the words before a label compare it unfavourably: "rather than A", "over A"."""
-    return bool(before) and before[0] in _EXCLUDING_OPENINGS and len(before) < 5
+    pair = tuple(before[:2])
+    excluding = before[:1] and before[0] in ("not", "nor", "neither", "unlike", "over", "than")
+    return bool(excluding or pair in (("rather", "than"), ("instead", "of"))) and len(before) < 5
 
 
 def _is_negated(before: Sequence[str]) -> bool:
@@ -1461,9 +1470,13 @@ class YesNoStatements(Statements):
                 self.begin(explicit, waits=clause is sentence.clauses[-1], needs_label=words[place - 1] == ":")
             return
         concludes = clause.opening in CONCLUDING or words[0] in CONCLUDING or words[:2] == ["in", "conclusion"]
+        after_colon = words[-1:] if words[-2:-1] == [":"] else []
         words = [word for word in words if word not in (":", "=")]
         label = _yes_or_no(words)
         if label is None:
+            label = _yes_or_no(after_colon)
+            if label is not None:
+                self.state(label, AFFIRMED)  # "the cube is red: yes" may be about a part of the question
             return
         if words in (["and", "yes"], ["and", "no"], ["or", "yes"], ["or", "no"]):
             self.verdict.state(SEVERAL, LED)  # "yes and no"
@@ -1495,12 +1508,14 @@ _AFTER_YES = _words(
     "picture caption not a an you sir absolutely for according both all based exactly sure"
 )
 _DENIALS = _phrases(
-    "yes not / not quite / not really / not exactly / not entirely / not at all / i do not "
-    "think so / i do not believe so / i think not / of course not / almost / partly / partially "
-    "/ only partly / only partially / by no means / think not"
+    "absolutely not / definitely not / certainly not / no way / hell no / yes not / not quite / "
+    "not really / not exactly / not entirely / not at all / i do not think so / i do not "
+    "believe so / i think not / of course not / almost / partly / partially / only partly / "
+    "only partially / by no means / think not"
 )
 _AGREEMENTS = _phrases(
-    "of course / sure / i think so / i believe so / it seems so / sure is / exactly / i would say so"
+    "absolutely / definitely / certainly / indeed / affirmative / of course / sure / i think so "
+    "/ i believe so / it seems so / sure is / exactly / i would say so"
 )
 _ABOUT_CAPTION = _words(
     "statement caption description claim figure image picture photo sentence scene answer text depiction"
@@ -1519,7 +1534,7 @@ def _yes_or_no(words: Sequence[str]) -> int | None:
     if len(words) == 1 and words[0] in ("y", "if", "n", "not"):  # "si" is "if" in French and "yes" in Spanish
         return 0 if words[0] in ("y", "if") else 1
     start = 0
-    while start + 1 < len(words) and words[start] in _BEFORE_YES and words[start] not in ("it", "the", "that", "is"):
+    while start + 1 < len(words) and _is_before_yes(words[start]):
         start += 1
     rest = list(words[start:])
     if words[0] == "i" and "that" in words[2:6] and not NEGATORS.intersection(words[:6]):
@@ -1537,6 +1552,10 @@ def _yes_or_no(words: Sequence[str]) -> int | None:
     return {1: 0, -1: 1}.get(_sign_of_claim(rest))
 
 
+def _is_before_yes(word: str) -> bool:
+    return word.isdigit() or (word in _BEFORE_YES and word not in ("it", "the", "that", "is"))
+
+
 def _sign_of_claim(words: list[str]) -> int:
     """Whether a clause accepts (1) or rejects (−1) what the question asks about; 0 if it does neither."""
     if words[0] in ("yes", "no"):
@@ -1546,6 +1565,8 @@ def _sign_of_claim(words: list[str]) -> int:
         return _sign_or_emphasis(words[2:] if noun else words[1:])
     if words[0] == "the" and len(words) > 2 and words[1] in _ABOUT_CAPTION:
         return _sign_or_emphasis(words[2:])
+    if words[0] in _ABOUT_CAPTION and len(words) > 1:
+        return _sign_or_emphasis(words[1:])
     if words[0] in ("there", "they") and len(words) < 4:
         return sign_of(words[1:])
     short = len(words) < 5 or words[0] in ("does", "matches")

@@ -23,15 +23,26 @@ from generator.dataset.reader import Benchmark
 logger = logging.getLogger(__name__)
 _FINISHES = {"max_tokens": "length", "model_length": "length", "content_filter": "content_filter"}
 """{Inspect's reason why an answer ended: ours}; all others count as "stop"."""
+MOST_SAMPLES = 1000
+"""Most samples of a question, as of `score ask`."""
+_Found = tuple[str, int, Answer]
+"""The id of a question, the number of the sample, and the answer."""
 
 
 @dataclass(frozen=True)
 class Log:
-    """The answers in a log of `tool`, by the ids of the questions."""
+    """The answers in a log of another tool."""
 
     tool: str
+    """The tool's name."""
     path: Path
-    answers: dict[str, Answer]
+    answers: dict[str, dict[int, Answer]]
+    """By the id of the question and the number of the sample, from 0; samples are Inspect's epochs."""
+
+    @property
+    def samples(self) -> int:
+        """How often each question was asked."""
+        return 1 + max(max(samples) for samples in self.answers.values())
 
 
 def read_log(path: Path) -> Log | pa.Table:
@@ -52,12 +63,14 @@ def read_log(path: Path) -> Log | pa.Table:
             tool, found = "VLMEvalKit", _of_vlmevalkit(table, path)
         else:
             return table
-    answers: dict[str, Answer] = {}
-    for name, answer in found:
-        if name in answers:
-            raise UserError(f"{path} answers the question '{name}' twice; give a log of one epoch or repeat.")
-        answers[name] = answer
-    return Log(tool, path, answers)
+    answers: dict[str, dict[int, Answer]] = defaultdict(dict)
+    for name, sample, answer in found:
+        if sample in answers[name]:
+            raise UserError(f"{path} answers the question '{name}' twice; give a log of one run.")
+        if not 0 <= sample < MOST_SAMPLES:
+            raise UserError(f"{path} has more than {MOST_SAMPLES:,} epochs; give a log of fewer.")
+        answers[name][sample] = answer
+    return Log(tool, path, dict(answers))
 
 
 def answered_in(log: Log, benchmark: Benchmark) -> tuple[list[Answered], Prompt]:
@@ -70,7 +83,7 @@ def answered_in(log: Log, benchmark: Benchmark) -> tuple[list[Answered], Prompt]
     found: dict[str, list[Answered]] = defaultdict(list)
     orders: Counter[tuple[str, str, frozenset[int]]] = Counter()
     wholes: dict[str, int] = {}
-    for name, answer in log.answers.items():
+    for name, samples in log.answers.items():
         named = read_id(name)
         if named is None:
             raise UserError(f"{log.path} is a log of other questions ('{name}'); give one of `gen export`'s questions.")
@@ -87,33 +100,35 @@ def answered_in(log: Log, benchmark: Benchmark) -> tuple[list[Answered], Prompt]
         group = named.item, form, frozenset(named.options)
         question = Question(named.item, form, named.options, None if form == YES_NO else true[0], orders[group])
         orders[group] += 1
-        found[named.item].append(read_answer(question, 0, answer, rows, prompt))
+        for sample, answer in samples.items():
+            found[named.item].append(read_answer(question, sample, answer, rows, prompt))
         wholes[named.item] = named.whole
-    parts = [item for item, answers in found.items() if len(answers) < wholes[item]]
+    asked = {item: {each.question.options for each in answers} for item, answers in found.items()}
+    parts = [item for item in found if len(asked[item]) < wholes[item]]
     if len(parts) == len(found):
         raise UserError(f"{log.path} lacks some questions of every item; run the tool without a limit.")
     for item in parts:
         # A missing question is as one whose request failed: the item is unscored, unless it is wrong already.
         first = found[item][0].question
         missing = Answer("", f"{FAILED}the log lacks some of its questions")
-        another = replace(first, order=len(found[item]))
-        found[item].append(read_answer(another, 0, missing, rows, prompt))
+        another = replace(first, order=len(asked[item]))
+        found[item] += [read_answer(another, sample, missing, rows, prompt) for sample in range(log.samples)]
     if parts:
         logger.info(f"{len(parts):,} items lack some of their questions in {log.path.name}.")
     return [answer for answers in found.values() for answer in answers], prompt
 
 
-def _of_lmms_eval(table: pa.Table) -> Iterator[tuple[str, Answer]]:
+def _of_lmms_eval(table: pa.Table) -> Iterator[_Found]:
     """Yield the rows of --log_samples. `right` has the id; `resps`, if a filter changed the answer, the original."""
     for row in table.to_pylist():
         said = row.get("resps") or row.get("filtered_resps")
         while isinstance(said, list) and said:
             said = said[0]
         right = row.get("right")
-        yield str(right.get("id") if isinstance(right, dict) else row.get("doc_id")), Answer(str(said or ""))
+        yield str(right.get("id") if isinstance(right, dict) else row.get("doc_id")), 0, Answer(str(said or ""))
 
 
-def _of_vlmevalkit(table: pa.Table, path: Path) -> Iterator[tuple[str, Answer]]:
+def _of_vlmevalkit(table: pa.Table, path: Path) -> Iterator[_Found]:
     """Yield the rows of MODEL_DATA.xlsx. Refuses the file of its evaluation: one row for all orders of a question."""
     if "hit" in table.column_names:
         raise UserError(
@@ -121,11 +136,11 @@ def _of_vlmevalkit(table: pa.Table, path: Path) -> Iterator[tuple[str, Answer]]:
         )
     for name, said in zip(texts(table, "id"), texts(table, "prediction"), strict=True):
         failed = "Failed to obtain answer" in said
-        yield name, Answer("", f"{FAILED}VLMEvalKit obtained no answer") if failed else Answer(said)
+        yield name, 0, Answer("", f"{FAILED}VLMEvalKit obtained no answer") if failed else Answer(said)
 
 
-def _of_inspect(log: dict[str, Any], path: Path) -> Iterator[tuple[str, Answer]]:
-    """Yield the samples of a log: the last answer, and why it ended."""
+def _of_inspect(log: dict[str, Any], path: Path) -> Iterator[_Found]:
+    """Yield the samples of a log: the epoch, the last answer, and why it ended."""
     if "metrics" in log and "samples" not in log:
         raise UserError(
             f"{path} has only totals, as CLIP_benchmark writes them, and no items; score the model with `score run`."
@@ -138,8 +153,9 @@ def _of_inspect(log: dict[str, Any], path: Path) -> Iterator[tuple[str, Answer]]
             output, error = sample.get("output") or {}, sample.get("error") or {}
             reason = ((output.get("choices") or [{}])[0]).get("stop_reason") or "stop"
             answer = Answer(output.get("completion") or "", _FINISHES.get(reason, "stop"))
-            yield str(sample["id"]), Answer("", f"{FAILED}{error.get('message')}") if error else answer
-        except (KeyError, TypeError, AttributeError):
+            epoch = int(sample.get("epoch") or 1) - 1
+            yield str(sample["id"]), epoch, Answer("", f"{FAILED}{error.get('message')}") if error else answer
+        except (KeyError, TypeError, AttributeError, ValueError):
             raise UserError(
                 f"{path} is no log of Inspect: a sample has no id or output; give one as Inspect wrote it."
             ) from None

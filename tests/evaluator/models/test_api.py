@@ -148,7 +148,7 @@ def test_a_run_says_its_cost_and_continues(
     assert f"{pairs} pairs of image and text to ask about, one request each" in first.stderr
     assert f"about {30 * pairs:,} prompt tokens" in first.stderr
     assert f"refused {record['counts']['refused']}" in first.stderr
-    assert record["model"] == spec
+    assert f"{record['model']},concurrency=2" == spec
     assert 0 < record["counts"]["refused"] < pairs
     rows = [row for row in read_json(tmp_path / "a" / "results.json")["rows"] if row["metric"] == "accuracy"]
     assert 0 < sum(row["unscored"] or 0 for row in rows) < sum(row["items"] for row in rows)
