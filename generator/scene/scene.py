@@ -2,6 +2,9 @@
 
 import json
 from dataclasses import asdict, dataclass
+from typing import Any
+
+from generator.base.errors import UserError
 
 Point = tuple[float, float, float]
 """World coordinates in metres, z up; or three numbers such as a colour."""
@@ -70,10 +73,20 @@ class Scene:
 
     @classmethod
     def from_json(cls, text: str) -> "Scene":
-        """The inverse of `to_json`."""
-        data = json.loads(text)
+        """The inverse of `to_json`. Raises UserError for other JSON, as a damaged table of scenes may hold."""
+        try:
+            return cls._from_data(json.loads(text))
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            raise UserError(
+                f"The world has a damaged scene ({type(error).__name__}: {error}); restore its scenes.parquet or make "
+                f"the world again."
+            ) from None
+
+    @classmethod
+    def _from_data(cls, data: dict[str, Any]) -> "Scene":
         objects = tuple(
-            SceneObject(o["category"], o["attributes"], _point(o["position"]), o["heading"]) for o in data["objects"]
+            SceneObject(_text(o["category"]), _texts(o["attributes"]), _point(o["position"]), o["heading"])
+            for o in data["objects"]
         )
         camera = data["camera"]
         lamps = {
@@ -87,6 +100,16 @@ class Scene:
             data["environment"],
             data.get("yaw", 0.0),
         )
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"expected a text, got {value!r:.40}")
+    return value
+
+
+def _texts(values: dict[str, Any]) -> dict[str, str]:
+    return {name: _text(value) for name, value in values.items()}
 
 
 def _point(values: list[float]) -> Point:

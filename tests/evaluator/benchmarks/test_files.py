@@ -54,7 +54,7 @@ def test_a_number_that_is_none_is_said(value: object) -> None:
 
 
 def test_a_folder_without_questions_is_said(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"has no questions: expected a file that ends in \.json"):
+    with pytest.raises(UserError, match=r"has no questions: expected a file that ends in \.csv"):
         list(read_records(tmp_path))
 
 

@@ -1,11 +1,14 @@
 """Ground directions agree with the image; margins decide relations; scenes survive JSON."""
 
+import json
 from dataclasses import replace
+from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from generator.base.errors import UserError
 from generator.placement.scenes import place_scene
 from generator.scene.planned import Planned
 from generator.scene.projection import project
@@ -61,3 +64,17 @@ def test_a_relation_within_its_margin_is_undecided() -> None:
     first, second = scene.objects
     near = replace(scene, objects=(first, replace(second, position=first.position)))
     assert {edge["holds"] for *_, edge in scene_graph(near, VOCABULARY).edges(data=True)} == {None}
+
+
+@pytest.mark.parametrize("text", ["", "null", "7", "[]", "{}", '{"objects": [{"category": 3}]}', "[" * 100_000])
+def test_a_scene_of_another_form_is_refused(text: str) -> None:
+    with pytest.raises(UserError, match="The world has a damaged scene"):
+        Scene.from_json(text)
+
+
+def test_a_missing_scene_and_names_of_another_type_are_refused() -> None:
+    with pytest.raises(UserError, match="TypeError"):
+        Scene.from_json(cast(str, None))
+    typed = {"category": 3, "attributes": {}, "position": [0, 0, 0], "heading": 0}
+    with pytest.raises(UserError, match="expected a text, got 3"):
+        Scene.from_json(json.dumps({"objects": [typed]}))

@@ -16,6 +16,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from evaluator.scoring.words.logs import read_log
+from generator.base.errors import UserError
 from tests.conftest import refuse, run_process, succeed
 
 RULE = '''
@@ -134,6 +136,13 @@ def test_an_item_is_right_if_every_order_is(rendered: Path, tmp_path: Path, tool
         right = all(said.endswith(answer) for said, answer in answers[item])  # a refusal is wrong
         assert (value, bool(unscored)) == (f"{float(right):g}", False)
     assert {value for value, _ in found.values()} == {"0", "1"}
+
+
+def test_a_workbook_that_has_a_column_twice_is_refused(tmp_path: Path) -> None:
+    table = pd.DataFrame([["a", "A", "B"]], columns=["id", "prediction", "prediction"])
+    table.to_excel(tmp_path / "log.xlsx", index=False)
+    with pytest.raises(UserError, match=r"log\.xlsx has the column 'prediction' twice; keep one"):
+        read_log(tmp_path / "log.xlsx")
 
 
 def test_a_log_is_compared_with_a_run_and_gets_a_page(rendered: Path, tmp_path: Path) -> None:
