@@ -11,6 +11,7 @@ from evaluator.protocols.items import ASYMMETRIC, FULL, reported_splits
 from evaluator.protocols.records import LABELS, Results, Row, split_of
 from evaluator.provenance.contamination import UNKNOWN, is_stand_in, unknown_training, warning_of
 from evaluator.report.table import (
+    CEILING,
     Cell,
     Column,
     Table,
@@ -30,10 +31,6 @@ from evaluator.report.table import Line as TableLine
 from evaluator.runs.parts import splits_said
 
 _MAIN_GAP = ("seen", "unseen")
-_CEILING = (
-    "Ceiling: the value of an oracle that knows which texts are true. Below 100% some questions have several right "
-    "answers; splits with different ceilings are not comparable."
-)
 _GAPS = (_MAIN_GAP, ASYMMETRIC)
 """The gaps that a table shows by default."""
 
@@ -123,7 +120,8 @@ def side_by_side(
         named = [*(str(line.first[name] or "") for name in labels), *(str(line.entry[name]) for name in of_entry)]
         made.append(TableLine(named, cells))
     columns = [Column(head) for head in heads]
-    return Table([*labels, *of_entry], columns, made, notes=notes_of(entries), mark=marks_of(entries))
+    notes = [*notes_of(entries), *([CEILING] if limited else [])]
+    return Table([*labels, *of_entry], columns, made, notes=notes, mark=marks_of(entries))
 
 
 def _cells_of_read(line: Line, splits: Sequence[str], counted: Sequence[Any], decimals: int) -> list[Cell]:
@@ -229,7 +227,6 @@ def notes_of(entries: Sequence[Results]) -> list[str]:
             for entry in entries
             if (cells := entry.get("empty_cells"))
         ),
-        *([_CEILING] if any(has_low_ceiling(row) for entry in entries for row in entry["rows"]) else []),
         *([f"Training data unknown: {names}."] if unknown else []),
         *([f"Small networks of this project, stand-ins for published models: {', '.join(ours)}."] if ours else []),
     ]

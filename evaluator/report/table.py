@@ -132,19 +132,30 @@ def chance_cell(rows: Sequence[Row]) -> Cell:
     return Cell(_between([number(row["chance"], row["unit"]) for row in known]))
 
 
+CEILING = (
+    "Ceiling: the value of an oracle that knows which texts are true. Below 100% some questions have several right "
+    "answers; splits with different ceilings are not comparable."
+)
+"""The note below tables with ceilings."""
+
+
 def ceiling_cell(rows: Sequence[Row]) -> Cell:
-    """The ceiling of rows, with each row's split if it differs; empty if all reach 100% or none is known.
+    """The ceiling of rows, by split if splits differ, as minimum–maximum if rows of a split differ; empty if all reach
+    100% or none is known.
 
     >>> ceiling_cell([{"ceiling": 0.5, "split": "seen"}, {"ceiling": 0.05, "split": "unseen"}]).text
     'seen 50.0, unseen 5.0'
     """
-    known = [row for row in rows if has_low_ceiling(row)]
-    if not known:
+    if not any(has_low_ceiling(row) for row in rows):
         return Cell()
-    texts = [number(row["ceiling"], "share") for row in rows if row.get("ceiling") is not None]
-    if len(set(texts)) == 1:
-        return Cell(texts[0])
-    return Cell(", ".join(f"{row['split']} {number(row['ceiling'], 'share')}" for row in known))
+    of_split: dict[str, list[float]] = {}
+    for row in rows:
+        if row.get("ceiling") is not None:
+            of_split.setdefault(row["split"], []).append(row["ceiling"])
+    texts = {split: _between([number(each, "share") for each in sorted(of)]) for split, of in of_split.items()}
+    if len(set(texts.values())) == 1:
+        return Cell(next(iter(texts.values())))
+    return Cell(", ".join(f"{split} {text}" for split, text in texts.items()))
 
 
 def has_low_ceiling(row: Row) -> bool:

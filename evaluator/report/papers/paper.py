@@ -15,6 +15,7 @@ from evaluator.report.figures import Figure
 from evaluator.report.overview import marks_of, notes_of
 from evaluator.report.papers.given import AFTER, BEFORE, DEFAULTS, Given, Label, Labels, has, told
 from evaluator.report.table import (
+    CEILING,
     Cell,
     Column,
     Line,
@@ -260,7 +261,9 @@ def by_label(
     ]
     of_column = [[line.cells[i].numbers for line in lines] for i in range(len(columns))]
     sizes = {"chance": [chance_cell(each) for each in of_column]}
-    if any(has_low_ceiling(row) for each in of_column for row in each):
+    limited = any(has_low_ceiling(row) for each in of_column for row in each)
+    said = [CEILING] if limited else []
+    if limited:
         sizes["ceiling"] = [ceiling_cell([row for row in each if row]) for each in of_column]
     sizes |= {name: [count_cell(each, name) for each in of_column] for name in _SIZES}
     sizes = {name: cells for name, cells in sizes.items() if any(cell != chance_cell([]) for cell in cells)}
@@ -272,7 +275,7 @@ def by_label(
     variants = ["variant", *(f"variant {i}" for i in range(2, depth))]
     heads = [*headed, named, *variants[: depth - 1]]
     shown = [Column(column.head, column.group) for column in columns]
-    return Table(heads, shown, lines, notes=[*notes, *absent, *notes_of(entries)], mark=marks_of(entries))
+    return Table(heads, shown, lines, notes=[*notes, *absent, *notes_of(entries), *said], mark=marks_of(entries))
 
 
 def _divided(

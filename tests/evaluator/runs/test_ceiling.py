@@ -58,6 +58,7 @@ def test_tables_have_a_column_where_a_ceiling_is_below_100(runs: dict[str, Path]
     assert any("not comparable" in note for note in table.notes)
     without = side_by_side([entry], main_lines([entry]))
     assert "ceiling %" not in [column.head for column in without.columns]
+    assert not any("not comparable" in note for note in without.notes)
     assert r"ceiling \%" in latex_tables(entry)["systematicity"]
     assert "ceiling %" in succeed("measure", runs["blind:length"], "--full").stdout
     with (runs["blind:length"] / "tables" / "summary.csv").open(encoding="utf-8") as file:
@@ -86,8 +87,9 @@ def test_a_dataset_without_truths_has_no_ceilings(judged: Path, tmp_path: Path) 
 
 def test_ceilings_that_differ_name_their_splits() -> None:
     rows = [{"split": "seen", "ceiling": 0.5}, {"split": "unseen", "ceiling": 0.05}, {"split": "val", "ceiling": 1.0}]
-    assert ceiling_cell(rows).text == "seen 50.0, unseen 5.0"
+    assert ceiling_cell(rows).text == "seen 50.0, unseen 5.0, val 100.0"
     assert ceiling_cell(rows[2:]).text == ""
+    assert ceiling_cell([rows[0], {**rows[0], "ceiling": 0.6}]).text == "50.0–60.0"
 
 
 def _results(folder: Path) -> Any:
