@@ -21,8 +21,8 @@ from evaluator.protocols.results import (
     tabulate,
 )
 from evaluator.protocols.scores import Scores
-from evaluator.statistics.clusters import Clusters
 from evaluator.statistics.intervals import cluster_means
+from generator.base.clusters import Clusters
 from generator.dataset.reader import Benchmark
 
 RAW_METRICS = ("raw R@1, image to text", "raw R@1, text to image")
@@ -96,7 +96,8 @@ def retrieval_rows(scores: Scores, protocol: str) -> list[Row]:
             clusters = np.concatenate([fold.clusters for fold in folds])[scored]
             images = np.concatenate([fold.images for fold in folds])[scored]
             by_chance = 1 / len(folds[0].images)
-            shared = Clusters.of(clusters, [scores.shown.get(image, "") for image in images], images)
+            bindings = [scores.shown.get(image, "") for image in images]
+            shared = Clusters.of(clusters, bindings, images, vocabulary=scores.vocabulary)
             estimate = cluster_means(value[:, None], shared, scores.confidence, chance=[by_chance])[0]
             sd = float(np.std(means, ddof=1)) if len(means) > 1 else np.nan
             labels = {"kind": RAW, "n": n, "split": split}

@@ -25,6 +25,7 @@ from evaluator.protocols.items import (
 )
 from evaluator.protocols.pools import Fold, Pool
 from evaluator.statistics.intervals import LEVEL
+from generator.base.clusters import vocabulary_of
 from generator.dataset.reader import Benchmark
 
 _READ = ["scene_id", "text_id", "slot", "truth", "kind"]
@@ -145,9 +146,20 @@ class Scores:
         )
 
     def for_intervals(self, items: Items) -> Items:
-        """The items with the fields for intervals: bindings of their scenes, confidence level, `partitioned`."""
+        """The items with the fields for intervals: bindings, vocabulary, confidence level, `partitioned`."""
         names = np.array([self.shown.get(scene, "") for scene in items.scene_id], dtype=object)
-        return replace(items, bindings=names, confidence=self.confidence, partitioned=self.partitioned)
+        return replace(
+            items,
+            bindings=names,
+            vocabulary=self.vocabulary,
+            confidence=self.confidence,
+            partitioned=self.partitioned,
+        )
+
+    @cached_property
+    def vocabulary(self) -> tuple[int, int]:
+        """The number of values and of objects that the world's scenes show."""
+        return vocabulary_of(self.shown.values())
 
     @cached_property
     def _candidates(self) -> pa.Table:

@@ -26,6 +26,7 @@ from evaluator.report.table import (
 )
 from evaluator.report.table import Line as TableLine
 from evaluator.runs.parts import splits_said
+from evaluator.statistics.intervals import THIS_VOCABULARY, WIDER
 
 _MAIN_GAP = ("seen", "unseen")
 _GAPS = (_MAIN_GAP, ASYMMETRIC)
@@ -118,13 +119,18 @@ def every_row(entry: Results, protocol: str, by_n: bool = True, decimals: int = 
     rows = [row for row in entry["rows"] if row["protocol"] == protocol and (by_n or row["n"] is None)]
     labels = ["metric", *varying(rows, (*LABELS[2:], "n"))]
     spreads = [over for over in ("blocks", "runs") if any(row.get(f"sd_{over}") is not None for row in rows)]
-    heads = ["%", f"{confidence(entry)} interval", *(f"over {over}" for over in spreads)]
-    heads += ["p", "items", "groups", "ties", "unscored", "chance %", "average", "interval speaks of"]
+    heads = ["%", f"{confidence(entry)} interval: {THIS_VOCABULARY}", WIDER]
+    heads += [f"over {over}" for over in spreads]
+    heads += ["p", "items", "groups", "ties", "unscored", "chance %", "average", f"{THIS_VOCABULARY} means"]
     lines = []
     for i, row in enumerate(rows):
         texts = [
             (value_text(row, decimals=decimals), row["value"]),
             (interval(row, decimals) or "–", row["low"]),
+            (
+                interval({**row, "low": row["low_wider"], "high": row["high_wider"]}, decimals) or "–",
+                row["low_wider"],
+            ),
             *((spread(row, over, decimals), row.get(f"sd_{over}")) for over in spreads),
             (p_value(row["p"]), row["p"]),
             *((f"{row[name]:,}", row[name]) for name in ("items", "clusters")),
@@ -175,7 +181,8 @@ def notes_of(entries: Sequence[Results]) -> list[str]:
     ours = dict.fromkeys(entry["model"] for entry in entries if is_stand_in(entry))
     return [
         f"In %, differences in points. The {confidence(entries[0])} intervals speak of "
-        f"{population(row for entry in entries for row in entry['rows'])}.",
+        f"{population(row for entry in entries for row in entry['rows'])}. Every row's interval about {WIDER} is in the "
+        "table of all rows.",
         f"Scores that differ by at most this tolerance tie (relative for scores above 1): {_by_value(tolerances)}. A "
         "tie is never correct.",
         f"Datasets: {_by_value([(entry, entry['certificate']) for entry in entries])}.",

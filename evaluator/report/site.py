@@ -26,6 +26,7 @@ def read_results_of(source: str) -> Results:
     if path.is_dir():
         return read_named(source).results
     found = read_json(path, ResultsRecord)
+    found.pop("folder", None)  # a file from someone else must not name folders to read
     for row in found["rows"]:
         least = {"share": 0.0, "difference": -1.0}.get(row["unit"], float("-inf"))
         known = [row[end] for end in ("low", "value", "high") if row[end] is not None]

@@ -15,7 +15,17 @@ from generator.base.paths import check_benchmark_name, check_own_files, split_na
 from generator.base.store import is_url
 from generator.dataset.reader import Benchmark, Dataset, World
 
-_DRAWN = ("block_seed", "bindings", "triples", "classes", "values", "objects", "absent_values", "absent_objects")
+_DRAWN = (
+    "block_seed",
+    "turn",
+    "bindings",
+    "triples",
+    "classes",
+    "values",
+    "objects",
+    "absent_values",
+    "absent_objects",
+)
 """The entries of a holdout that depend on the block seed; all others are its design."""
 _OF_THE_DRAW = ("seed", "splits", "block_seed", "holdouts")
 _OF_THE_MACHINE = ("blender", "device")
@@ -100,10 +110,10 @@ def _own_benchmark(folder: Path, record: dict[str, Any]) -> Benchmark:
 
 
 def read_results(run: Run) -> dict[str, Any]:
-    """The results of a run. Raises UserError when it has none."""
+    """The results of a run, and its `folder`, where its items are. Raises UserError when it has none."""
     if not (run.folder / "results.json").exists():
         raise UserError(f"{run.folder} has no results; write them with `score measure {run.folder}`.")
-    return read_json(run.folder / "results.json", ResultsRecord)
+    return {**read_json(run.folder / "results.json", ResultsRecord), "folder": str(run.folder)}
 
 
 @dataclass(frozen=True)

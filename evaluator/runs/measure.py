@@ -26,9 +26,9 @@ from evaluator.scoring.words.answers import summary
 from evaluator.scoring.words.files import read_answers, read_item_scores
 from evaluator.scoring.words.prompt import prompt_of
 from evaluator.scoring.writing import EMBEDDINGS, pool_path
-from evaluator.statistics.clusters import OF, SEPARATOR
 from evaluator.statistics.intervals import LEVEL
 from generator.base.arrays import map_npy
+from generator.base.clusters import OF, SEPARATOR
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import draft_of, write_json
 from generator.base.tables import read_table
@@ -173,7 +173,7 @@ def _write_results(run: Run, measured: dict[str, ProtocolResults], by: Rules) ->
     }
     write_tables(run, measured, results)
     write_json(run.folder / "results.json", results)
-    return results
+    return {**results, "folder": str(run.folder)}
 
 
 def _log_unscored(measured: dict[str, ProtocolResults]) -> None:
