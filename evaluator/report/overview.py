@@ -181,8 +181,8 @@ def notes_of(entries: Sequence[Results]) -> list[str]:
     ours = dict.fromkeys(entry["model"] for entry in entries if is_stand_in(entry))
     return [
         f"In %, differences in points. The {confidence(entries[0])} intervals speak of "
-        f"{population(row for entry in entries for row in entry['rows'])}. Every row's interval about {WIDER} is in the "
-        "table of all rows.",
+        f"{population(row for entry in entries for row in entry['rows'])}. The table of all rows has "
+        f"each row's interval about {WIDER}.",
         f"Scores that differ by at most this tolerance tie (relative for scores above 1): {_by_value(tolerances)}. A "
         "tie is never correct.",
         f"Datasets: {_by_value([(entry, entry['certificate']) for entry in entries])}.",

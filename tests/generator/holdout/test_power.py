@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.designs import SPREADS, Design, Study, measured
 from generator.holdout.blocks import draw_block
 from generator.holdout.designs import find_design
 from generator.holdout.membership import SplitPlan
@@ -18,6 +19,14 @@ from generator.plan.power import (
     told_split,
 )
 from generator.vocabulary.schema import read_vocabulary
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("blocks", [1, 5])
+def test_the_width_is_about_that_of_the_evaluators_intervals(blocks: int) -> None:
+    study = Study(Design("", 200 * blocks, "blocks", blocks, (3, 3)), SPREADS[0], 0.75)
+    mean = measured(study, 20)["unseen, this vocabulary"][:, 1].mean()
+    assert half_width(SplitSize("unseen", 200, 9, 9, 2, (3, 3)), 0.75, blocks) == pytest.approx(mean, rel=0.33)
 
 
 def test_one_pair_of_bindings_tells_no_difference() -> None:
