@@ -1,9 +1,10 @@
-"""How often `score compare` errs: a simulation of two models with effects of their own (docs/statistics.md).
+"""How often `score compare` errs: a simulation of two models with effects of their own
+(docs/statistics.md).
 
-Scenes of a block of values × objects form a cluster for each two values and two objects. Each model has effects in
-logits of bindings, clusters and trainings, and of bindings within each training; both models share further effects of
-bindings. Every draw has new effects, so a test about bindings in general must find equal models different in 5% of
-draws.
+Scenes of a block of values × objects form a cluster for each two values and two objects. Each model
+has effects in logits of bindings, clusters and trainings, and of bindings within each training;
+both models share further effects of bindings. Every draw has new effects, so a test about bindings
+in general must find equal models different in 5% of draws.
 """
 
 from concurrent.futures import ProcessPoolExecutor
@@ -16,8 +17,8 @@ from scipy import stats
 from scipy.special import expit
 
 from bench.figures import Figure
-from evaluator.statistics.clusters import ENOUGH, Clusters
 from evaluator.statistics.difference import Difference, detectable, model_difference
+from generator.base.clusters import Clusters
 
 DRAWS = 400
 BASE, SHARED = 0.5, 0.5
@@ -26,8 +27,8 @@ _POINTS, _WEIGHTS = np.polynomial.hermite_e.hermegauss(80)
 
 @dataclass(frozen=True)
 class Study:
-    """A block of values × objects, items of each pairing, runs of each model, and blocks; standard deviations of a
-    model's own effects in logits.
+    """A block of values × objects, items of each pairing, runs of each model, and blocks; standard
+    deviations of a model's own effects in logits.
 
     lead: how far the first model is ahead, in logits.
     """
@@ -71,8 +72,8 @@ HARD = [
 
 
 def figures() -> list[Figure]:
-    """How often an interval misses the true difference, and how often a difference is found where 80% is printed; over
-    all hard cases (median and range), in percent."""
+    """How often an interval misses the true difference, and how often a difference is found where
+    80% is printed; over all hard cases (median and range), in percent."""
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
         missed = list(pool.map(misses, HARD, range(len(HARD))))
         ahead = list(pool.map(shown_at_detectable, HARD, range(len(HARD))))
@@ -88,8 +89,8 @@ def figures() -> list[Figure]:
 
 
 def misses(study: Study, seed: int, draws: int = DRAWS) -> tuple[float, float]:
-    """How often, in percent, the 95% and the 99% interval of two models with equal means miss their true difference.
-    For blocks with few values and objects the true difference includes the effects of these; otherwise it is 0."""
+    """How often, in percent, the 95% and the 99% interval of two models with equal means miss their
+    true difference. The true difference includes the effects of the values and objects."""
     found = drawn(study, seed, draws)
     t = np.array([abs(each.value - true) / np.sqrt(each.variance) for each, true in found])
     p = 2 * stats.t.sf(t, [each.freedom for each, _ in found])
@@ -97,8 +98,8 @@ def misses(study: Study, seed: int, draws: int = DRAWS) -> tuple[float, float]:
 
 
 def shown_at_detectable(study: Study, seed: int, draws: int = DRAWS) -> float:
-    """How often, in percent, a model is found ahead when its true lead is the median detectable difference of equal
-    models."""
+    """How often, in percent, a model is found ahead when its true lead is the median detectable
+    difference of equal models."""
     study = replace(study, of_values=0.0)
     least = [detectable(each) for each, _ in drawn(study, seed + 1000, 100)]
     wanted = float(np.median([1.0 if each is None else each for each in least]))
@@ -116,13 +117,14 @@ def drawn(study: Study, seed: int, draws: int) -> list[tuple[Difference, float]]
     found = []
     for _ in range(draws):
         blocks = [outcomes(study, pairings, rng) for _ in range(study.blocks)]
-        true = float(np.mean([each[2] for each in blocks])) if study.blocks == 1 else study.difference
+        true = float(np.mean([each[2] for each in blocks]))
         found.append((model_difference([each[:2] for each in blocks], clusters), true))
     return found
 
 
 def items_of(study: Study) -> tuple[np.ndarray, Clusters]:
-    """Cluster and two bindings (n, 3) of each item of a block, as numbers, and what the items of all blocks share."""
+    """Cluster and two bindings (n, 3) of each item of a block, as numbers, and what the items of
+    all blocks share."""
     groups = product(combinations(range(study.values), 2), combinations(range(study.objects), 2))
     cells = [
         (code, a[0] * study.objects + x, a[1] * study.objects + y)
@@ -138,12 +140,12 @@ def items_of(study: Study) -> tuple[np.ndarray, Clusters]:
 
 
 def outcomes(study: Study, items: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, float]:
-    """The outcomes (runs, n) of two models in a block with new effects, and their true difference, which includes the
-    effects of values and objects where these are few and so held."""
+    """The outcomes (runs, n) of two models in a block with new effects, and their true difference.
+    It includes the effects of the block's values and objects: the claim is about this
+    vocabulary."""
     n_clusters, n_bindings = items[:, 0].max() + 1, study.values * study.objects
     shared = rng.normal(0, SHARED, n_bindings)
-    held = [(study.values, study.objects)[i] < ENOUGH for i in range(2)]
-    of_rest = np.sqrt(study.spread**2 - 2 * study.of_values**2 * sum(held))
+    of_rest = np.sqrt(study.spread**2 - 4 * study.of_values**2)
     found, true = [], []
     for lead in (BASE + study.lead / 2, BASE - study.lead / 2):
         of_cluster = rng.normal(0, study.of_clusters, n_clusters)
@@ -157,7 +159,7 @@ def outcomes(study: Study, items: np.ndarray, rng: np.random.Generator) -> tuple
             logits = lead + rng.normal(0, spread) + here[items[:, 1:]].sum(axis=1) + of_cluster[items[:, 0]]
             runs.append(rng.random(len(items)) < expit(logits))
         found.append(np.array(runs, dtype=float))
-        known = np.add.outer(held[0] * of_value, held[1] * of_object).ravel()
+        known = mains
         at, times = np.unique(lead + known[items[:, 1:]].sum(axis=1), return_counts=True)
         true.append(float(times @ (expit(at[:, None] + of_rest * _POINTS) @ _WEIGHTS / _WEIGHTS.sum()) / times.sum()))
     return found[0], found[1], true[0] - true[1]

@@ -15,7 +15,7 @@ from evaluator.benchmarks.tables import TABLES, read_table
 from evaluator.protocols.items import strings
 from evaluator.protocols.records import ResultsRecord, RunRecord, by_key
 from evaluator.provenance.contamination import marks_said
-from evaluator.statistics.clusters import Clusters
+from generator.base.clusters import Clusters, vocabulary_of
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import read_json
 from generator.base.paths import split_name
@@ -57,7 +57,8 @@ class Matched:
     """The answers of several runs to the n items that all of them answered.
 
     models: the row numbers of each model in `correct`. correct: (runs, n), 0 or 1. labels: all LABELS, object arrays
-    (n,). left_out: see `match`. partitioned: the splits are partitions by familiarity.
+    (n,). left_out: see `match`. partitioned: the splits are partitions by familiarity. world: the digest of the
+    world that shows the scenes; None if it is not known.
     """
 
     models: dict[str, list[int]]
@@ -65,6 +66,7 @@ class Matched:
     labels: dict[str, np.ndarray]
     left_out: dict[str, Any]
     partitioned: bool = False
+    world: str | None = None
 
 
 def read_answers(source: str, metric: str | None = None) -> list[Answers]:
@@ -89,16 +91,23 @@ def read_answers(source: str, metric: str | None = None) -> list[Answers]:
 
 
 def shared(asked: Sequence[tuple[Matched, np.ndarray]]) -> Clusters:
-    """The clusters, bindings and scenes of the items that the masks (n,) choose, block after block. Blocks share
-    bindings only. An item without a scene counts as a separate scene."""
+    """The clusters, bindings and scenes of the items that the masks (n,) choose, block after block.
+
+    Blocks share bindings and clusters, and blocks of one world its scenes too: the turns of a rotation ask about the
+    same images. An item without a scene counts as a separate scene.
+    """
     found: dict[str, list[np.ndarray]] = {"cluster": [], "bindings": [], "scene": []}
+    vocabularies = [vocabulary_of(block.labels["bindings"].tolist()) for block, _ in asked]
     for i, (block, chosen) in enumerate(asked):
         cluster, bindings, scene = (block.labels[name][chosen] for name in found)
         alone = np.array([f"item {j}" for j in range(len(scene))], dtype=object)
-        found["cluster"].append(f"{i} " + cluster)
+        found["cluster"].append(cluster)
         found["bindings"].append(bindings)
-        found["scene"].append(f"{i} " + np.where(scene == "", alone, scene))
-    return Clusters.of(*(np.concatenate(each) for each in found.values()))
+        of_world = f"{block.world or i} "
+        found["scene"].append(np.where(scene == "", f"{i} " + alone, of_world + scene))
+    vocabulary = max(values for values, _ in vocabularies), max(objects for _, objects in vocabularies)
+    cluster, bindings, scene = (np.concatenate(found[name]) for name in ("cluster", "bindings", "scene"))
+    return Clusters.of(cluster, bindings, scene, vocabulary=vocabulary)
 
 
 def match_blocks(answers: Sequence[Answers]) -> list[Matched]:
@@ -159,6 +168,7 @@ def match(answers: Sequence[Answers]) -> Matched:
         {name: values[kept] for name, values in labels.items()},
         left_out,
         any(each.partitioned for each in answers),
+        next((each.benchmark[2] for each in answers if each.benchmark), None),
     )
 
 

@@ -14,7 +14,6 @@ import pyarrow as pa
 from evaluator.analysis.answers import Matched, match_blocks, read_answers, shared
 from evaluator.protocols.items import FULL, UNPARSED, split_rank
 from evaluator.protocols.records import by_key, rounded
-from evaluator.statistics.clusters import Clusters
 from evaluator.statistics.difference import (
     Difference,
     Sides,
@@ -26,11 +25,14 @@ from evaluator.statistics.difference import (
     model_difference,
     ranks,
 )
+from evaluator.statistics.intervals import NEW_TRAININGS, speaks_of
+from generator.base.clusters import Clusters
 from generator.base.errors import UserError
 from generator.base.progress import SILENT, Progress
 from generator.base.tables import write_csv
 
 Q = 0.05
+THESE_TRAININGS = "these trainings"
 LESS_IS_BETTER = ("brittleness",)
 """Metrics for which the lower value is better."""
 _QUESTION = ("protocol", "metric", "kind", "skill", "split")
@@ -57,7 +59,8 @@ def compare(
     - `rows`: a row for each pair of models and each question: a protocol, metric, kind and split, and also each skill
       of a kind that has several. Shares are 0..1. `difference` is `first` − `second`, both means over trainings and
       blocks. `low`, `high`, `p` and `detectable` come from one statistical model of the difference
-      (evaluator.statistics.difference); `speaks_of` names its population. `q` is p corrected over the pairs of models
+      (evaluator.statistics.difference) and speak of this vocabulary, as `speaks_of` says in words. `low_wider` and
+      `high_wider` speak of values and objects like these. `q` is p corrected over the pairs of models
       (Benjamini and Hochberg); `leader` is the better model if q ≤ .05, else None. `p_mcnemar` treats items as
       independent; None if a model has several runs on a block. `mark` has the marks of both models.
     - `flips`: pairs of splits between which the lead of a pair of models changes, with the `leaders`, `p_flip` (the
@@ -176,7 +179,7 @@ def _better(labels: Row, value: float) -> float:
 
 def _row(sides: Sequence[Sides], clusters: Clusters, found: Difference, detect: float | None) -> Row:
     """The numbers of a row: two models on one question."""
-    trainings = "these trainings" if found.of_trainings is None else "trainings like these"
+    trainings = THESE_TRAININGS if found.of_trainings is None else NEW_TRAININGS
     row: Row = {
         "blocks": found.blocks,
         "items": len(clusters),
@@ -190,8 +193,10 @@ def _row(sides: Sequence[Sides], clusters: Clusters, found: Difference, detect: 
         "difference": rounded(found.value),
         "low": rounded(found.low),
         "high": rounded(found.high),
+        "low_wider": rounded(found.low_wider),
+        "high_wider": rounded(found.high_wider),
         "p": 1.0 if np.isnan(found.p) else found.p,
-        "speaks_of": f"{clusters.speaks_of()}; {trainings}",
+        "speaks_of": speaks_of(clusters, models=trainings),
         **_mcnemar(sides),
         "detectable": rounded(detectable(found)),
     }

@@ -23,12 +23,12 @@ from evaluator.protocols.results import (
     tabulate,
 )
 from evaluator.protocols.scores import Scores
-from evaluator.statistics.clusters import clustered_least_squares
+from evaluator.statistics.blocks import block_mean
 from evaluator.statistics.difference import holm
-from evaluator.statistics.pooled import pool
+from evaluator.statistics.regression import clustered_least_squares
 
 ERRORS = "clustered by image (CR1: G/(G-1) * (n-1)/(n-k)); t with G-1 degrees of freedom"
-POOLED = "of the fits of several runs, each clustered by image, pooled over blocks and runs; moderated t"
+POOLED = "of the fits of several runs: Student's t over blocks; for one block the mean of the runs' intervals"
 CORRECTION = "Holm (1979)"
 _STARS = ((0.001, "**"), (0.005, "*"))
 _LABELS = ("split", "level", "skill")
@@ -140,11 +140,13 @@ def _pooled(members: Sequence[tuple[str, Fit]], level: float) -> Fit:
 
 def _pooled_load(loads: Sequence[Fit], blocks: Sequence[str], level: float) -> Fit:
     beta, low, high = ([load[name] for load in loads] for name in ("beta", "low", "high"))
-    found = pool(beta, low, high, blocks, level)
-    tail = (1 + level) / 2
-    quantile = stats.t.ppf(tail, found.freedom) if found.freedom else stats.norm.ppf(tail)
-    error, p = (found.high - found.low) / 2 / quantile, found.p(0.0)
-    return _load_of(found.value, error, found.low, found.high, None if np.isnan(p) else p)
+    mean = block_mean(beta, blocks, level)
+    if mean.freedom:
+        return _load_of(mean.value, mean.error, mean.low, mean.high, mean.p(0.0))
+    # One block tells nothing about other blocks. The interval holds it fixed, and there is no p.
+    ends = float(np.mean(low)), float(np.mean(high))
+    error = (ends[1] - ends[0]) / 2 / float(stats.norm.ppf((1 + level) / 2))
+    return _load_of(mean.value, error, *ends, None)
 
 
 def _corrected(fits: list[Fit]) -> list[Fit]:

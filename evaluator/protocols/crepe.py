@@ -22,8 +22,8 @@ from evaluator.protocols.results import (
     tabulate,
 )
 from evaluator.protocols.scores import Scores
-from evaluator.statistics.clusters import Clusters
 from evaluator.statistics.intervals import cluster_means
+from generator.base.clusters import Clusters
 from generator.dataset.reader import Benchmark
 from generator.dataset.records import RAW
 
@@ -122,7 +122,8 @@ def _retrieval_row(
     clusters = np.concatenate([fold.clusters for fold in folds])[scored]
     images = np.concatenate([fold.images for fold in folds])[scored]
     by_chance = float(chance.mean()) if len(chance) else float(outcome.chance.mean())
-    shared = Clusters.of(clusters, [scores.shown.get(image, "") for image in images], images)
+    bindings = [scores.shown.get(image, "") for image in images]
+    shared = Clusters.of(clusters, bindings, images, vocabulary=scores.vocabulary)
     estimate = cluster_means(value[:, None], shared, scores.confidence, chance=[by_chance])[0]
     means = [float(outcome.value[of_fold].mean()) for outcome, of_fold in queries if of_fold.any()]
     sd = float(np.std(means, ddof=1)) if len(means) > 1 else np.nan

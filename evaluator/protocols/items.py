@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evaluator.metrics.comparison import TOLERANCE
-from evaluator.statistics.clusters import Clusters
 from evaluator.statistics.intervals import LEVEL
+from generator.base.clusters import Clusters
 from generator.dataset.reader import Benchmark
 
 TRUNCATED = "the tokenizer's truncation makes a true text identical to a false one"
@@ -70,6 +70,7 @@ class Items:
     partitioned: bool = False
     graded: bool = True
     samples: int = 1
+    vocabulary: tuple[int, int] | None = None  # the world's number of values and of objects; None: those of the items
 
     @classmethod
     def interleaved(cls, samples: "Sequence[Items]") -> "Items":
@@ -126,7 +127,7 @@ class Items:
     @property
     def clusters(self) -> Clusters:
         """The clusters, scenes and bindings of the items."""
-        return Clusters.of(self.cluster, self.bindings, self.scene_id)
+        return Clusters.of(self.cluster, self.bindings, self.scene_id, vocabulary=self.vocabulary)
 
     @property
     def read(self) -> np.ndarray:

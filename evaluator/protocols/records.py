@@ -144,17 +144,17 @@ class Row(TypedDict):
     """The standard deviation over n or folds."""
     low: float | None
     high: float | None
-    """The interval for bindings like these."""
+    """The interval about this vocabulary."""
     low_fixed: float | None
     high_fixed: float | None
-    """The interval for exactly these bindings."""
-    low_drawn: float | None
-    high_drawn: float | None
-    """The interval for values and objects like these, even if there are few."""
+    """The interval for exactly these bindings and clusters: only renders are new."""
+    low_wider: float | None
+    high_wider: float | None
+    """The interval about values and objects like these; None where the items name none."""
     speaks_of: str
-    """The population that `low` and `high` are about, in words."""
+    """What `low` and `high` speak of, in words."""
     p: float | None
-    """Two-sided p: of a share against its chance, of a gap against 0."""
+    """Two-sided p of the claim about this vocabulary: of a share against its chance, of a gap against 0."""
     items: Count
     clusters: Count
     ties: Count | None
@@ -169,6 +169,8 @@ class Row(TypedDict):
     """Of a run in words: the value over the other items, which have read answers."""
     blocks: NotRequired[Count]
     runs: NotRequired[Count]
+    same_images: NotRequired[bool]
+    """For a gap over several runs: whether it is over the same images, unseen in one turn and seen in others."""
     sd_blocks: NotRequired[float | None]
     min_blocks: NotRequired[float | None]
     max_blocks: NotRequired[float | None]

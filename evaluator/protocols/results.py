@@ -16,7 +16,6 @@ from evaluator.protocols.items import ASYMMETRIC, COUNTS, FULL, MIXED, PARTITION
 from evaluator.protocols.pools import Fold
 from evaluator.protocols.records import Row, rounded
 from evaluator.protocols.scores import Scores
-from evaluator.statistics.clusters import Clusters
 from evaluator.statistics.intervals import (
     INTERVALS,
     NOTHING,
@@ -25,8 +24,8 @@ from evaluator.statistics.intervals import (
     parts_differences,
     scaled,
     subtract,
-    weighted_means,
 )
+from generator.base.clusters import Clusters
 from generator.dataset.reader import Benchmark
 
 GAPS = (
@@ -237,7 +236,7 @@ def _means(
         if level is None:
             return [_without_interval(float(weights @ column), len(kept)) for column in columns.T]
         if over:
-            return weighted_means(columns, clusters, weights, shares, level)
+            return cluster_means(columns, clusters, level, shares, weights=weights)
         return cluster_means(columns, clusters, level, shares, chances)
 
     found = []

@@ -24,8 +24,8 @@ from evaluator.protocols.items import (
     strings,
 )
 from evaluator.protocols.pools import Fold, Pool
-from evaluator.statistics.clusters import SEPARATOR
 from evaluator.statistics.intervals import LEVEL
+from generator.base.clusters import SEPARATOR, vocabulary_of
 from generator.dataset.reader import Benchmark
 
 _READ = ["scene_id", "text_id", "slot", "truth", "kind"]
@@ -182,12 +182,13 @@ class Scores:
         return bindings
 
     def for_intervals(self, items: Items) -> Items:
-        """The items with the fields for intervals: bindings of their scenes, confidence level, whether to compute them,
+        """The items with the fields for intervals: bindings, vocabulary, confidence level, whether to compute them,
         `partitioned`."""
         names = np.array([self.shown.get(scene, "") for scene in items.scene_id], dtype=object)
         return replace(
             items,
             bindings=names,
+            vocabulary=self.vocabulary,
             confidence=self.confidence,
             intervals=self.intervals,
             partitioned=self.partitioned,
@@ -203,6 +204,11 @@ class Scores:
         found = np.zeros(len(items), dtype=bool)
         found[row_of_item[self.in_items.of_asked_items & (row_of_item >= 0)]] = True
         return found
+
+    @cached_property
+    def vocabulary(self) -> tuple[int, int]:
+        """The number of values and of objects that the world's scenes show."""
+        return vocabulary_of(self.shown.values())
 
     @cached_property
     def _candidates(self) -> pa.Table:

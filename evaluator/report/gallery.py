@@ -20,7 +20,7 @@ from evaluator.protocols.records import by_key
 from evaluator.runs.folder import NamedRun, Run
 from evaluator.scoring.words.files import read_answers
 from evaluator.scoring.words.prompt import prompt_of
-from evaluator.statistics.clusters import OF, SEPARATOR
+from generator.base.clusters import OF, SEPARATOR
 from generator.base.errors import UserError, visible
 from generator.base.pages import coded, thumbnails
 from generator.base.tables import read_csv, read_table

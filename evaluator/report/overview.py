@@ -29,6 +29,7 @@ from evaluator.report.table import (
 )
 from evaluator.report.table import Line as TableLine
 from evaluator.runs.parts import splits_said
+from evaluator.statistics.intervals import THIS_VOCABULARY, WIDER
 
 _MAIN_GAP = ("seen", "unseen")
 _GAPS = (_MAIN_GAP, ASYMMETRIC)
@@ -138,16 +139,21 @@ def every_row(entry: Results, protocol: str, by_n: bool = True, decimals: int = 
     rows = [row for row in entry["rows"] if row["protocol"] == protocol and (by_n or row["n"] is None)]
     labels = ["metric", *varying(rows, (*LABELS[2:], "n"))]
     spreads = [over for over in ("blocks", "runs") if any(row.get(f"sd_{over}") is not None for row in rows)]
-    heads = ["%", f"{confidence(entry)} interval", *(f"over {over}" for over in spreads)]
+    heads = ["%", f"{confidence(entry)} interval: {THIS_VOCABULARY}", WIDER]
+    heads += [f"over {over}" for over in spreads]
     limited = any(has_low_ceiling(row) for row in rows)
     in_words = any("unread" in row for row in rows)
     heads += ["p", "items", "groups", "ties", "unscored", *(["unread", "% of read"] if in_words else [])]
-    heads += ["chance %", *(["ceiling %"] if limited else []), "average", "interval covers"]
+    heads += ["chance %", *(["ceiling %"] if limited else []), "average", f"{THIS_VOCABULARY} means"]
     lines = []
     for i, row in enumerate(rows):
         texts = [
             (value_text(row, decimals=decimals), row["value"]),
             (interval(row, decimals) or "–", row["low"]),
+            (
+                interval({**row, "low": row["low_wider"], "high": row["high_wider"]}, decimals) or "–",
+                row["low_wider"],
+            ),
             *((spread(row, over, decimals), row.get(f"sd_{over}")) for over in spreads),
             (p_value(row["p"]), row["p"]),
             *((f"{row[name]:,}", row[name]) for name in ("items", "clusters")),
@@ -208,7 +214,8 @@ def notes_of(entries: Sequence[Results]) -> list[str]:
     ours = dict.fromkeys(entry["model"] for entry in entries if is_stand_in(entry))
     return [
         f"In %, differences in points. The {confidence(entries[0])} intervals cover "
-        f"{population(row for entry in entries for row in entry['rows'])}.",
+        f"{population(row for entry in entries for row in entry['rows'])}. The table of all rows has "
+        f"each row's interval about {WIDER}.",
         f"Scores that differ by at most this tolerance tie (relative for scores above 1): {_by_value(tolerances)}. A "
         "tie is never correct.",
         f"Datasets: {_by_value([(entry, entry['certificate']) for entry in entries])}.",

@@ -113,10 +113,10 @@ def _own_benchmark(folder: Path, record: dict[str, Any]) -> Benchmark:
 
 
 def read_results(run: Run) -> dict[str, Any]:
-    """The results of a run. Raises UserError when it has none."""
+    """The results of a run, and its `folder`, where its items are. Raises UserError when it has none."""
     if not (run.folder / "results.json").exists():
         raise UserError(f"{run.folder} has no results; write them with `score measure {run.folder}`.")
-    return read_json(run.folder / "results.json", ResultsRecord)
+    return {**read_json(run.folder / "results.json", ResultsRecord), "folder": str(run.folder)}
 
 
 @dataclass(frozen=True)

@@ -28,9 +28,9 @@ from evaluator.scoring.words.answers import summary
 from evaluator.scoring.words.files import read_answers, read_item_scores
 from evaluator.scoring.words.prompt import prompt_of
 from evaluator.scoring.writing import EMBEDDINGS, pool_path
-from evaluator.statistics.clusters import OF, SEPARATOR
 from evaluator.statistics.intervals import LEVEL
 from generator.base.arrays import map_npy
+from generator.base.clusters import OF, SEPARATOR
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import draft_of, read_json, write_json
 from generator.base.tables import read_table
@@ -78,7 +78,8 @@ def measure_locked(
     results = _results(run, measured, rules)
     write_tables(run, measured, results)
     write_json(folder / "results.json", results)
-    return results
+    # Where the items are, for analyses of several runs; only of runs that were measured here.
+    return {**results, "folder": str(folder)}
 
 
 def recompute(run: Run) -> Results:

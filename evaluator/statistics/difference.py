@@ -1,9 +1,10 @@
-"""The difference of two models on the same items: a single statistical model gives its interval, p and power.
+"""The difference of two models on the same items: one statistical model gives its interval, p and
+power, for each claim.
 
-Items are crossed with the trainings of each model. Values and objects, bindings, clusters, scenes (`CrossedMeans`) and
-trainings have random effects on the difference. The variance of the difference is the sum of their variances, with
-Satterthwaite's degrees of freedom. Radiology compares readers crossed with cases in this way (Obuchowski and Rockette
-1995).
+Items are crossed with the trainings of each model. Values and objects, bindings, clusters and
+scenes have random effects on the difference (generator/base/crossed.py), and so have trainings. The
+variance of the difference is the sum of their variances, with Satterthwaite's degrees of freedom.
+Radiology compares readers crossed with cases in this way (Obuchowski and Rockette 1995).
 """
 
 from collections.abc import Callable, Sequence
@@ -14,30 +15,37 @@ from math import sqrt
 import numpy as np
 from scipy import stats
 
-from evaluator.statistics.clusters import Clusters
-from evaluator.statistics.crossed import TINY, CrossedMeans, MeanEstimate, satterthwaite
 from evaluator.statistics.intervals import LEVEL, difference_of_means
+from generator.base.clusters import Clusters
+from generator.base.crossed import NOISE, TINY, CrossedMeans, MeanEstimate, satterthwaite
 
 POWER = 0.8
 _MOST_BLOCKS = 100_000
+_MODERATION = 0.3
+"""Effects on a difference are smaller than those on a share, and differ more from the prior guess,
+which therefore counts less (`python -m bench --only comparing`)."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """first − second, means over trainings, items and blocks; and the parts of its variance.
-
-    of_items: the variance by values and objects, bindings, clusters and scenes. of_trainings: the variance by
-    trainings, None (unknown) if each model has a single run per block. freedom: of the total variance. blocks: their
-    number. low, high and p are nan if they cannot be estimated.
-    """
+    """first − second, means over trainings, items and blocks, for the claim about this
+    vocabulary."""
 
     value: float
     low: float
     high: float
+    """The interval about this vocabulary; nan if it cannot be estimated."""
     p: float
+    """Two-sided, of the same claim."""
+    low_wider: float
+    high_wider: float
+    """The interval about values and objects like these; nan if it cannot be estimated."""
     freedom: float
+    """Degrees of freedom of the total variance."""
     of_items: MeanEstimate
+    """The variance by values and objects, bindings, clusters and scenes."""
     of_trainings: float | None
+    """The variance by trainings; None (unknown) if each model has a single run per block."""
     blocks: int
 
     @property
@@ -53,48 +61,73 @@ Sides = tuple[np.ndarray, np.ndarray]
 def model_difference(blocks: Sequence[Sides], clusters: Clusters, level: float = LEVEL) -> Difference:
     """The difference of two models. Blocks have equal weights, and so have the runs of a block.
 
-    clusters: of the items of all blocks, concatenated in the order of blocks. If no item tells the models apart, or all
-    do so equally, the interval is combined from the intervals of the two means.
+    clusters: of the items of all blocks, concatenated in the order of blocks. If no item tells the
+    models apart, or all do so equally, the interval is combined from the intervals of the two
+    means.
     """
     b, sizes = len(blocks), [first.shape[1] for first, _ in blocks]
     weights = np.repeat([1 / (b * n) for n in sizes], sizes)
     first, second = (np.concatenate([sides[i].mean(axis=0) for sides in blocks]) for i in (0, 1))
-    items = CrossedMeans(clusters, weights).estimate(first - second)
+    items = CrossedMeans(clusters, weights, moderation=_MODERATION).estimate(first - second)
     of_trainings, freedom = _of_trainings(blocks, clusters)
-    parts = np.array([items.variance, of_trainings or 0])
-    df = satterthwaite(np.where(parts > TINY, parts, 0), np.array([items.freedom, freedom]))
-    whole = MeanEstimate(items.value, tuple(parts.tolist()), df)
-    (low, high), p = whole.interval(level), whole.p
+    whole = _with_trainings(items.vocabulary, of_trainings, freedom)
+    wider = _with_trainings(items.like_these, of_trainings, freedom)
+    (low, high), (low_wider, high_wider), p = whole.interval(level), wider.interval(level), whole.p()
     if np.isnan(low):
-        found = difference_of_means(first, second, clusters, level)
-        low, high, p = found.low, found.high, found.p
-    low, high = np.clip([low, high], -1, 1)
-    return Difference(items.value, float(low), float(high), p, df, items, of_trainings, b)
+        combined = difference_of_means(first, second, clusters, level)
+        low, high, p = combined.low, combined.high, combined.p
+        low_wider, high_wider = combined.low_wider, combined.high_wider
+    low, high, low_wider, high_wider = np.clip([low, high, low_wider, high_wider], -1, 1)
+    return Difference(
+        value=whole.value,
+        low=float(low),
+        high=float(high),
+        p=p,
+        low_wider=float(low_wider),
+        high_wider=float(high_wider),
+        freedom=whole.freedom,
+        of_items=items.vocabulary,
+        of_trainings=of_trainings,
+        blocks=b,
+    )
+
+
+def _with_trainings(items: MeanEstimate, of_trainings: float | None, freedom: int) -> MeanEstimate:
+    """The estimate with the variance by trainings added."""
+    if of_trainings is None or not items.known:
+        return items
+    parts = np.array([items.variance, of_trainings])
+    both = satterthwaite(np.where(parts > TINY, parts, 0), np.array([items.freedom, freedom]))
+    return MeanEstimate(items.value, {**items.parts, "trainings": of_trainings}, both, items.centre)
 
 
 def _of_trainings(blocks: Sequence[Sides], clusters: Clusters) -> tuple[float | None, int]:
-    """The variance by trainings, None if no model has several runs of a block, and its degrees of freedom.
+    """The variance by trainings, None if no model has several runs of a block, and its degrees of
+    freedom.
 
-    The variance of a training is half the mean of d² − v over pairs of trainings of a model, at least 0: d is their
-    difference, and v the variance of d by items, which the variance by items already contains.
+    The variance of a training is half the mean of d² − v over pairs of trainings of a model, at
+    least 0: d is their difference, and v the variance of d by items, which the variance by items
+    already contains.
     """
-    found, freedom, start = [], 0, 0
+    of_blocks, freedom, start = [], 0, 0
     for sides in blocks:
         rows = np.arange(start, start + sides[0].shape[1])
         start += len(rows)
         repeated = [runs for runs in sides if len(runs) > 1]
         if repeated:
-            means = CrossedMeans(clusters.take(rows))
-            pairs = [means.estimate(one - other) for runs in repeated for one, other in combinations(runs, 2)]
+            means = CrossedMeans(clusters.take(rows), moderation=_MODERATION)
+            pairs = [
+                means.estimate(one - other).like_these for runs in repeated for one, other in combinations(runs, 2)
+            ]
             of_one = max(0.0, float(np.mean([pair.value**2 - pair.variance for pair in pairs])) / 2)
-            found.append(of_one * sum(1 / len(runs) for runs in repeated))
+            of_blocks.append(of_one * sum(1 / len(runs) for runs in repeated))
             freedom += sum(len(runs) - 1 for runs in repeated)
-    return (sum(found) / len(blocks) ** 2 if found else None), freedom
+    return (sum(of_blocks) / len(blocks) ** 2 if of_blocks else None), freedom
 
 
 def mcnemar(first: np.ndarray, second: np.ndarray) -> float:
-    """McNemar's exact two-sided mid-p for outcomes 0 and 1 (n,) on the same items, taken as independent (Fagerland et
-    al. 2013).
+    """McNemar's exact two-sided mid-p for outcomes 0 and 1 (n,) on the same items, taken as
+    independent (Fagerland et al. 2013).
 
     >>> round(mcnemar(np.array([1, 1, 1, 1, 1, 0, 0]), np.array([0, 0, 0, 0, 0, 0, 1])), 6)
     0.125
@@ -106,13 +139,14 @@ def mcnemar(first: np.ndarray, second: np.ndarray) -> float:
 
 
 def detectable(found: Difference, level: float = LEVEL) -> float | None:
-    """The smallest true difference (0..1) that is shown in 80% of cases; None if it is above 1 or the variance is
-    unknown."""
+    """The smallest true difference (0..1) that is shown in 80% of cases; None if it is above 1 or
+    the variance is unknown."""
     return _detectable(found.variance, found.freedom, level)
 
 
 def block_seeds_needed(found: Difference, difference: float, level: float = LEVEL) -> int | None:
-    """The number of blocks like these that show a true difference (0..1) in 80% of cases; None if 100,000 do not."""
+    """The number of blocks like these that show a true difference (0..1) in 80% of cases; None if
+    100,000 do not."""
     b = found.blocks
 
     def shown(seeds: int) -> bool:
@@ -123,12 +157,12 @@ def block_seeds_needed(found: Difference, difference: float, level: float = LEVE
 
 
 def items_needed(found: Difference, difference: float, items: int, level: float = LEVEL) -> int | None:
-    """The number of items of the same bindings and clusters that show a true difference (0..1) in 80% of cases; None if
-    no number does.
+    """The number of items of the same bindings and clusters that show a true difference (0..1) in
+    80% of cases; None if no number does.
 
     More renders lower only the variance by scenes.
     """
-    of_scenes = found.of_items.parts[-1]
+    of_scenes = found.of_items.parts.get(NOISE, 0.0)
     rest = found.variance - of_scenes
 
     def shown(times: int) -> bool:
@@ -142,7 +176,8 @@ def items_needed(found: Difference, difference: float, items: int, level: float 
 
 
 def _detectable(variance: float, freedom: float, level: float) -> float | None:
-    """(t₁ + t₂) standard errors, t₁ and t₂ the quantiles of Student's t at the level and at the power; None above 1."""
+    """(t₁ + t₂) standard errors, t₁ and t₂ the quantiles of Student's t at the level and at the
+    power; None above 1."""
     if not variance > TINY or not freedom > 0:
         return None
     least = float(stats.t.ppf([(1 + level) / 2, POWER], freedom).sum() * sqrt(variance))
@@ -150,8 +185,8 @@ def _detectable(variance: float, freedom: float, level: float) -> float | None:
 
 
 def _least(shown: Callable[[int], bool], start: int = 1) -> int | None:
-    """The least integer from `start` on for which `shown` is true, by doubling and bisection; None above 100,000 ·
-    `start`."""
+    """The least integer from `start` on for which `shown` is true, by doubling and bisection; None
+    above 100,000 · `start`."""
     high = start
     while not shown(high):
         high *= 2
@@ -166,8 +201,8 @@ def _least(shown: Callable[[int], bool], start: int = 1) -> int | None:
 
 @dataclass(frozen=True)
 class Rank:
-    """A rank, 1 is best, and its 95% confidence set low..high. Models with equal means share the best of their
-    ranks."""
+    """A rank, 1 is best, and its 95% confidence set low..high. Models with equal means share the
+    best of their ranks."""
 
     rank: int
     low: int
@@ -177,8 +212,9 @@ class Rank:
 def ranks(means: Sequence[float], differences: dict[tuple[int, int], Difference], level: float = LEVEL) -> list[Rank]:
     """The rank of each of k models, from the differences of each pair (i < j).
 
-    Confidence sets count a model as behind another if p ≤ (1 − level) / (k − 1), so that the k − 1 comparisons of a
-    model hold jointly (Mogstad et al. 2024, section 3.3, with Bonferroni's inequality).
+    Confidence sets count a model as behind another if p ≤ (1 − level) / (k − 1), so that the k − 1
+    comparisons of a model hold jointly (Mogstad et al. 2024, section 3.3, with Bonferroni's
+    inequality).
     """
     k = len(means)
     alpha = (1 - level) / max(1, k - 1)
@@ -195,7 +231,8 @@ def ranks(means: Sequence[float], differences: dict[tuple[int, int], Difference]
 
 
 def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
-    """p-values adjusted by Benjamini and Hochberg (1995): rejecting all that are ≤ q has a false discovery rate ≤ q.
+    """p-values adjusted by Benjamini and Hochberg (1995): rejecting all that are ≤ q has a false
+    discovery rate ≤ q.
 
     >>> [round(q, 6) for q in benjamini_hochberg([0.01, 0.04, 0.03])]
     [0.03, 0.04, 0.04]
@@ -208,7 +245,8 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """p-values adjusted by Holm (1979): the probability that any true null hypothesis gets one ≤ α is at most α.
+    """p-values adjusted by Holm (1979): the probability that any true null hypothesis gets one ≤ α
+    is at most α.
 
     This holds under any dependence of the tests.
 

@@ -1,33 +1,32 @@
-"""Means and differences of outcomes with intervals that respect dependence within clusters and between them.
+"""Means and differences of outcomes with intervals for two named claims (docs/statistics.md).
 
-`low` and `high` are for bindings like these: clusters and bindings vary, and so do values and objects if there are at
-least ENOUGH. For `low_drawn` and `high_drawn`, values and objects vary even if there are few. `low_fixed` and
-`high_fixed` hold bindings fixed; only renders vary (docs/statistics.md).
+`low` and `high` speak of *this vocabulary*: new images, clusters and bindings of these values and
+objects. `low_wider` and `high_wider` speak of *values and objects like these*. Both come from one
+model with crossed random effects (generator/base/crossed.py). `low_fixed` and `high_fixed` hold
+bindings and clusters fixed; only renders vary.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import stats
-from scipy.special import expit, logit
 
-from evaluator.statistics.clusters import ENOUGH, Clusters
-from evaluator.statistics.crossed import CrossedMeans
-from evaluator.statistics.mixed import SMALLEST_P, MixedLogistic
+from generator.base.clusters import Clusters
+from generator.base.crossed import CrossedMeans, Estimates
 
 LEVEL = 0.95
-_ANY = 2
+SMALLEST_P = 0.0005
+"""Smaller p-values are reported as this one: the approximation is poor in the far tails."""
+THIS_VOCABULARY, WIDER = "this vocabulary", "values and objects like these"
+"""The two claims."""
+NOT_OF_BINDINGS = "groups like these; the bindings are not known"
+THIS_MODEL, NEW_TRAININGS = "this model", "new trainings"
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value and its intervals, in the unit of the outcomes, nan for none; and its numbers of items and clusters.
-
-    p: the two-sided p-value against the value by chance, for a difference against 0; nan for none. speaks_of: the
-    population that `low` and `high` are about, in words.
-    """
+    """A value and its intervals, in the unit of the outcomes, nan for none."""
 
     value: float
     low: float
@@ -36,10 +35,13 @@ class Estimate:
     n_clusters: int
     low_fixed: float = np.nan
     high_fixed: float = np.nan
-    low_drawn: float = np.nan
-    high_drawn: float = np.nan
+    low_wider: float = np.nan
+    high_wider: float = np.nan
     p: float = np.nan
+    """Two-sided, for the claim about this vocabulary: of a share against its chance, of a
+    difference against 0; nan for none."""
     speaks_of: str = ""
+    """What `low` and `high` speak of, in words."""
 
     def moved(self, move: Callable[[float, float], tuple[float, float]], **changes: float) -> "Estimate":
         """A copy with `move` applied to every interval, and with other `changes`."""
@@ -48,11 +50,30 @@ class Estimate:
         return replace(self, **changes)  # type: ignore[arg-type]
 
 
-INTERVALS = (("low", "high"), ("low_fixed", "high_fixed"), ("low_drawn", "high_drawn"))
+INTERVALS = (("low", "high"), ("low_fixed", "high_fixed"), ("low_wider", "high_wider"))
 NOTHING = Estimate(np.nan, np.nan, np.nan, 0, 0)
 """The estimate for an empty set of items."""
 Grouping = Clusters | np.ndarray
 """Clusters of items with their bindings, or only names (n,) of clusters."""
+
+
+def speaks_of(clusters: Clusters, finite_bindings: bool = False, models: str = THIS_MODEL) -> str:
+    """What the intervals of these items speak of, in words.
+
+    Args:
+        clusters: what the items share.
+        finite_bindings: see `CrossedMeans`.
+        models: THIS_MODEL or NEW_TRAININGS.
+    """
+    named = clusters.bindings_named
+    if not named:
+        return f"{NOT_OF_BINDINGS}; {models}"
+    values, objects = clusters.vocabulary
+    of_names = f" ({values:,} values, {objects:,} objects)" if values else ""
+    of_bindings = "" if finite_bindings and values else "; bindings like these"
+    unnamed = len(clusters) - named
+    missing = f"; {unnamed:,} of {len(clusters):,} items name no binding" if unnamed else ""
+    return f"{THIS_VOCABULARY}{of_names}{of_bindings}; {models}{missing}"
 
 
 def cluster_mean(outcomes: np.ndarray, clusters: Grouping, level: float = LEVEL) -> Estimate:
@@ -66,76 +87,95 @@ def cluster_means(
     level: float = LEVEL,
     shares: Sequence[bool] | None = None,
     chance: Sequence[float] | None = None,
+    weights: np.ndarray | None = None,
 ) -> list[Estimate]:
-    """`cluster_mean` of each column of outcomes (n, k).
+    """The mean of each column of outcomes (n, k), with its intervals.
 
-    shares (k,): which columns are in 0..1, by default all. Shares have intervals from the mixed logistic model, other
-    columns from Student's t, none if nothing varies. chance (k,): the chance values of shares, for p.
+    Args:
+        outcomes: (n, k).
+        clusters: what the items share.
+        level: of the intervals, in 0..1.
+        shares: (k,) which columns are in 0..1; all by default. Other columns have no interval if
+            nothing varies.
+        chance: (k,) the chance values of shares, for p.
+        weights: (n,) with sum 1; equal by default.
     """
     if len(outcomes) == 0:
         return [NOTHING] * outcomes.shape[1]
-    clusters = _grouped(clusters)
-    models = [MixedLogistic(clusters, enough) for enough in _enough(clusters)]
-    means = _means(clusters)
+    clusters = clusters if isinstance(clusters, Clusters) else Clusters.of(clusters)
+    means, of_images = CrossedMeans(clusters, weights), CrossedMeans(clusters.images(), weights)
+    population, n_clusters = speaks_of(clusters), len(np.unique(clusters.codes))
     found = []
     for i, column in enumerate(outcomes.T.astype(float)):
-        if shares is None or shares[i]:
-            found.append(_share(models, column, clusters, level, np.nan if chance is None else chance[i]))
+        share = shares is None or bool(shares[i])
+        null = (np.nan if chance is None else chance[i]) if share else 0.0
+        estimates = means.estimate(column, share)
+        if share and weights is None:
+            fixed = _binomial(column, clusters, level)
         else:
-            found.append(_score(means, column, clusters, level))
+            fixed = of_images.estimate(column, share).vocabulary.interval(level)
+        estimate = from_estimates(estimates, clusters, level, null)
+        found.append(
+            replace(
+                estimate,
+                low_fixed=fixed[0],
+                high_fixed=fixed[1],
+                n_clusters=n_clusters,
+                speaks_of=population,
+            )
+        )
     return found
+
+
+def from_estimates(estimates: Estimates, clusters: Clusters, level: float, null: float) -> Estimate:
+    """The intervals of both claims, and p against `null`. Without names of bindings there is no
+    wider claim."""
+    value = estimates.vocabulary.value
+    low, high = estimates.vocabulary.interval(level)
+    wider = estimates.like_these.interval(level) if clusters.levels()["values"] else (np.nan, np.nan)
+    p = estimates.vocabulary.p(null) if np.isfinite(null) else np.nan
+    return Estimate(
+        value,
+        low,
+        high,
+        len(clusters),
+        len(np.unique(clusters.codes)),
+        low_wider=wider[0],
+        high_wider=wider[1],
+        p=max(SMALLEST_P, p) if np.isfinite(p) else np.nan,
+    )
 
 
 def parts_differences(
     outcomes: np.ndarray, first: np.ndarray, second: np.ndarray, clusters: Clusters, level: float = LEVEL
 ) -> list[Estimate]:
-    """For each column of outcomes (n, k), the mean over the part `first` minus the mean over the part `second`. The
-    parts may share items, scenes and clusters; shared effects move both means.
+    """For each column of outcomes (n, k), the mean over the part `first` minus the mean over the
+    part `second`. The parts may share items, scenes and clusters; shared effects move both means.
 
-    first, second: bool (n,), together all items. The interval is Student's t over each item's influence on the
-    difference: its deviation from the mean of its part, divided by the part's share. No interval if nothing varies.
+    first, second: bool (n,), together all items. The interval is Student's t over each item's
+    influence on the
+    difference: its deviation from the mean of its part, divided by the part's share. No interval if
+    nothing varies.
     """
     influence, value = np.zeros(outcomes.shape), np.zeros(outcomes.shape[1])
     for part, sign in ((first, 1), (second, -1)):
         mean = outcomes[part].mean(axis=0)
         influence += sign * part[:, None] * (outcomes - mean) * len(part) / part.sum()
         value += sign * mean
-    found = cluster_means(influence + value, clusters, level, [False] * len(value))
-    return [replace(each, value=float(exact)) for each, exact in zip(found, value, strict=True)]
+    estimates = cluster_means(influence + value, clusters, level, [False] * len(value))
+    return [replace(each, value=float(exact)) for each, exact in zip(estimates, value, strict=True)]
 
 
 def difference_of_means(first: np.ndarray, second: np.ndarray, clusters: Grouping, level: float = LEVEL) -> Estimate:
-    """The difference of the means of two outcomes (n,) in 0..1 on the same items; its interval is combined from both
-    means' intervals."""
+    """The difference of the means of two outcomes (n,) in 0..1 on the same items; its interval is
+    combined from both means' intervals."""
     a, b = cluster_means(np.stack([first, second], axis=1), clusters, level)
     return subtract(a, b, a.n_items, a.n_clusters, level)
 
 
-def weighted_means(
-    outcomes: np.ndarray, clusters: Grouping, weights: np.ndarray, shares: Sequence[bool], level: float = LEVEL
-) -> list[Estimate]:
-    """The mean of each column of outcomes (n, k) over n > 0 items by weights (n,) that sum to 1.
-
-    The interval of a share is the interval of the unweighted mean, moved in logits to the weighted mean and widened by
-    √(n Σw²), the factor by which unequal weights increase the standard error (Kish 1965). Other columns have Student's
-    t over the weighted items.
-    """
-    clusters = _grouped(clusters)
-    wider = float(np.sqrt(len(weights) * np.square(weights).sum()))
-    means = _means(clusters, weights)
-    estimates = cluster_means(outcomes, clusters, level, shares)
-    for i, estimate in enumerate(estimates):
-        value = math.fsum(weights * outcomes[:, i]) / math.fsum(weights)  # exactly 1 if all outcomes are 1
-        if shares[i]:
-            estimates[i] = _moved(estimate, value, wider)
-        else:
-            estimates[i] = replace(_score(means, outcomes[:, i].astype(float), clusters, level), value=value)
-    return estimates
-
-
 def subtract(a: Estimate, b: Estimate, n_items: int, n_clusters: int, level: float = LEVEL) -> Estimate:
-    """The difference a − b; its intervals are combined from the intervals of a and b (Newcombe 1998, method 10), p
-    comes from the interval."""
+    """The difference a − b; its intervals are combined from the intervals of a and b (Newcombe
+    1998, method 10), p comes from the interval."""
     value = a.value - b.value
     ends = {}
     for low, high in INTERVALS:
@@ -143,8 +183,8 @@ def subtract(a: Estimate, b: Estimate, n_items: int, n_clusters: int, level: flo
         above = np.hypot(getattr(a, high) - a.value, b.value - getattr(b, low))
         ends[low], ends[high] = value - float(below), value + float(above)
     p = p_from_interval(value, ends["low"], ends["high"], level, n_clusters - 2)
-    speaks_of = a.speaks_of if a.speaks_of == b.speaks_of else f"{a.speaks_of}, against {b.speaks_of}"
-    return Estimate(value, n_items=n_items, n_clusters=n_clusters, p=p, speaks_of=speaks_of, **ends)
+    population = a.speaks_of if a.speaks_of == b.speaks_of else f"{a.speaks_of}, against {b.speaks_of}"
+    return Estimate(value, n_items=n_items, n_clusters=n_clusters, p=p, speaks_of=population, **ends)
 
 
 def scaled(estimate: Estimate, factor: float) -> Estimate:
@@ -160,7 +200,8 @@ def scaled(estimate: Estimate, factor: float) -> Estimate:
 def p_from_interval(value: float, low: float, high: float, level: float, freedom: float) -> float:
     """The p-value against 0 of a value with an interval, which is read as Student's t; nan for nan.
 
-    The interval ends at 0 if p is 1 − level. freedom: degrees of freedom; values below 1 count as 1.
+    The interval ends at 0 if p is 1 − level. freedom: degrees of freedom; values below 1 count as
+    1.
     """
     half = value - low if value > 0 else high - value
     if not np.isfinite(half) or half <= 0:
@@ -170,47 +211,10 @@ def p_from_interval(value: float, low: float, high: float, level: float, freedom
     return max(SMALLEST_P, float(2 * stats.t.sf(t, freedom)))
 
 
-def _grouped(clusters: Grouping) -> Clusters:
-    return clusters if isinstance(clusters, Clusters) else Clusters.of(clusters)
-
-
-def _share(
-    models: Sequence[MixedLogistic], outcomes: np.ndarray, clusters: Clusters, level: float, chance: float
-) -> Estimate:
-    """The mean of a share. If all outcomes are 0 (or 1), the interval starts (ends) there."""
-    value = float(outcomes.mean())
-    posteriors = [model.posterior(outcomes) for model in models]
-    low, high = _around(value, *posteriors[0].interval(level))
-    fixed = _around(value, *_binomial(outcomes, clusters, level))
-    drawn = _around(value, *posteriors[-1].interval(level))
-    p = np.nan if np.isnan(chance) else posteriors[0].p_value(chance)
-    return Estimate(value, low, high, len(outcomes), _count(clusters), *fixed, *drawn, p, clusters.speaks_of())
-
-
-def _enough(clusters: Clusters) -> tuple[int, ...]:
-    """The least numbers of values, or objects, for random effects: for `low` and `high`, then for `low_drawn`; only the
-    first if no effects are held."""
-    return (ENOUGH, _ANY) if clusters.main_effects()[1].shape[1] else (ENOUGH,)
-
-
-def _means(clusters: Clusters, weights: np.ndarray | None = None) -> list[CrossedMeans]:
-    """The estimators for `_score`: one for each of `_enough`, then one that holds bindings fixed."""
-    of_images = CrossedMeans(clusters.images(), weights)
-    return [*(CrossedMeans(clusters, weights, enough) for enough in _enough(clusters)), of_images]
-
-
-def _score(means: Sequence[CrossedMeans], outcomes: np.ndarray, clusters: Clusters, level: float) -> Estimate:
-    found = means[0].estimate(outcomes)
-    drawn, fixed = (each.interval(outcomes, level) for each in means[-2:])
-    p = max(SMALLEST_P, found.p) if np.isfinite(found.p) else np.nan
-    low, high = found.interval(level)
-    value, population = float(outcomes.mean()), clusters.speaks_of()
-    return Estimate(value, low, high, len(outcomes), _count(clusters), *fixed, *drawn, p, population)
-
-
 def _binomial(outcomes: np.ndarray, clusters: Clusters, level: float) -> tuple[float, float]:
-    """The exact binomial interval (Clopper and Pearson 1934). Trials: the effective number of items, given how much the
-    items of a scene agree; the number of scenes if all outcomes are equal."""
+    """The exact binomial interval (Clopper and Pearson 1934). Trials: the effective number of
+    items, given how much the items of a scene agree; the number of scenes if all outcomes are
+    equal."""
     from statsmodels.stats.proportion import proportion_confint
 
     n, value = len(outcomes), outcomes.mean()
@@ -219,25 +223,4 @@ def _binomial(outcomes: np.ndarray, clusters: Clusters, level: float) -> tuple[f
     by_scene = np.square(np.bincount(clusters.scenes, weights=residuals)).sum()
     trials = n / max(1, by_scene / total) if total > 0 else len(np.unique(clusters.scenes))
     low, high = proportion_confint(value * trials, trials, alpha=1 - level, method="beta")
-    return float(low), float(high)
-
-
-def _around(value: float, low: float, high: float) -> tuple[float, float]:
-    return (0.0 if value == 0 else min(low, value)), (1.0 if value == 1 else max(high, value))
-
-
-def _moved(estimate: Estimate, value: float, wider: float) -> Estimate:
-    """The estimate moved to another value; its intervals keep their width in logits, times `wider`."""
-
-    def bounds(low: float, high: float) -> tuple[float, float]:
-        if estimate.value in (0, 1):
-            return low, high
-        center = logit(estimate.value)
-        ends = logit(value) + wider * (logit(np.array([low, high])) - center)
-        return float(expit(ends[0])), float(expit(ends[1]))
-
-    return estimate.moved(bounds, value=value, p=np.nan)
-
-
-def _count(clusters: Clusters) -> int:
-    return len(np.unique(clusters.codes))
+    return min(float(low), value), max(float(high), value)

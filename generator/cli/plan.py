@@ -173,7 +173,7 @@ def print_power(holdouts: "Sequence[Holdout]", sizes: "Sequence[SplitSize]", as_
         *(line for design in designs for line in _table(design)),
         f"±: half the expected {LEVEL:.0%} interval of an accuracy, in points. Δ: the smallest difference between two "
         f"models of that accuracy that is detected in {POWER:.0%} of cases.",
-        "With fewer than six values or objects, one seed covers only these; several seeds cover others too.",
+        "± is a formula's estimate; simulated runs have intervals up to a third wider or narrower.",
         f"Assumed: effects of values and of objects of {MAIN_EFFECT:g} logits, of bindings of {BINDING_EFFECT:g} and "
         f"of groups of {CLUSTER_EFFECT:g}; models whose errors are independent (docs/splits.md).",
     ]

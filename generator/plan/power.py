@@ -25,13 +25,13 @@ from generator.vocabulary.schema import Vocabulary
 MAIN_EFFECT, BINDING_EFFECT, CLUSTER_EFFECT = 0.5, 1.0, 0.5
 """Standard deviations, in logits, of the effects on a scene's difficulty: all its values together (likewise all its
 objects), all its bindings together, and its cluster."""
-_ENOUGH = 6  # the interval of one block holds fewer values, or objects, fixed (evaluator.statistics.clusters)
+_ENOUGH = 6  # values, or objects: below, one block's interval hardly depends on how much they vary
 LEVEL, POWER = 0.95, 0.8
 ACCURACIES = (0.5, 0.75, 0.9, 0.97)
 BLOCK_SEEDS = (1, 3, 5, 10)
 _TOO_WIDE = 0.25
 """From this half width on, an interval around 75% reaches from 50%, the chance level of two choices, to 100%."""
-_PRIOR_FREEDOM = 3  # of the evaluator's pooling (evaluator.statistics.pooled)
+_PRIOR_FREEDOM = 3  # degrees of freedom that each block's own effects add to the spread of blocks
 _SHRINK = 0.346  # E logistic(m + sZ) is close to logistic(m / sqrt(1 + 0.346 s²)) (Zeger, Liang and Albert 1988)
 _UNKNOWN_SPREAD = 0.8  # fitted; far from 50% the mean depends on the effects' size, which few bindings estimate badly
 

@@ -4,14 +4,12 @@ models."""
 import hashlib
 import io
 import json
-import pickle
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import open_clip
 import pytest
 import torch
@@ -20,8 +18,6 @@ from PIL import Image, ImageDraw
 
 from evaluator.cli.main import main
 from evaluator.models.registry import FAMILIES, Family
-from evaluator.statistics import intervals
-from evaluator.statistics.mixed import MixedLogistic, Posterior
 from evaluator.training import networks
 from generator.base.files import sha256, write_json
 from generator.dataset.reader import Benchmark, Dataset, World
@@ -65,23 +61,6 @@ def _cache_of_fixtures(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
     """What fixtures of several tests train is not remembered in the user's own cache."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        yield
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _fitted_once() -> Iterator[None]:
-    """What the mixed model says is a function of items and outcomes, and most tests measure the same ones."""
-    fitted: dict[bytes, Posterior] = {}
-
-    class FittedOnce(MixedLogistic):
-        def posterior(self, outcomes: np.ndarray) -> Posterior:
-            key = hashlib.sha256(pickle.dumps((vars(self), outcomes))).digest()
-            if key not in fitted:
-                fitted[key] = super().posterior(outcomes)
-            return fitted[key]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(intervals, "MixedLogistic", FittedOnce)
         yield
 
 

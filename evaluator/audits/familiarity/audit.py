@@ -16,9 +16,9 @@ from evaluator.audits.familiarity.corpus_files import Corpus
 from evaluator.audits.familiarity.counting import Counted, Shown, count_texts, is_table
 from evaluator.audits.familiarity.samples import Sample
 from evaluator.provenance.captions import Binding, Reading, Synonyms, normalised
-from evaluator.statistics.clusters import Clusters
-from evaluator.statistics.crossed import CrossedMeans
 from evaluator.statistics.intervals import LEVEL
+from generator.base.clusters import Clusters
+from generator.base.crossed import CrossedMeans
 from generator.base.files import read_json, write_json, write_text
 from generator.base.progress import SILENT, Progress
 
@@ -201,7 +201,9 @@ def _asymmetry(overlaps: Sequence[Overlap]) -> dict[str, float]:
     both = [o for o in overlaps if o.positive and o.negative]
     each = np.array([o.asymmetry for o in both])
     clusters = Clusters.of([o.sample.cluster or f"sample {i}" for i, o in enumerate(both)])
-    low, high = CrossedMeans(clusters).interval(each, LEVEL) if len(each) else (np.nan, np.nan)
+    low, high = np.nan, np.nan
+    if len(each):
+        low, high = CrossedMeans(clusters).estimate(each).vocabulary.interval(LEVEL)
     return {"value": float(each.mean()) if len(each) else np.nan, "low": low, "high": high}
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from evaluator.benchmarks.tables import rows_of
 from evaluator.protocols.items import reported_splits
-from evaluator.statistics.clusters import OF, SEPARATOR, Clusters
+from generator.base.clusters import OF, SEPARATOR, Clusters
 from generator.base.errors import UserError
 from generator.base.streams import Stream
 from generator.dataset.reader import Benchmark, World

@@ -11,8 +11,9 @@ from statsmodels.stats.multitest import multipletests
 
 from evaluator.analysis.comparison import compare, write_rows
 from evaluator.runs.measure import measure
-from evaluator.statistics.clusters import Clusters
 from evaluator.statistics.difference import block_seeds_needed, detectable, items_needed, mcnemar, model_difference
+from evaluator.statistics.intervals import speaks_of
+from generator.base.clusters import Clusters, vocabulary_of
 from generator.base.errors import UserError
 from generator.base.files import read_json, write_json
 from tests.evaluator.protocols.conftest import CAPTION_AND_FOIL
@@ -62,6 +63,7 @@ def test_every_question_and_pair_has_the_row_that_its_tables_give(runs: list[Pat
     assert counts["compared"] == whole.notna().all(axis=1).sum() < len(whole)
     assert set(counts["unscored"]) == {str(run) for run in runs}
     whole = whole.dropna().join(labels.fillna(""))
+    vocabulary = vocabulary_of(whole["bindings"])
     skills = whole.groupby(["protocol", "kind"])["skill"].transform("nunique")
     parts = [whole.assign(skill=""), whole[skills > 1]]  # all skills of a kind, and each where there are several
     questions = [each for part in parts for each in part.groupby([*QUESTION])]
@@ -75,7 +77,7 @@ def test_every_question_and_pair_has_the_row_that_its_tables_give(runs: list[Pat
         asked = tuple(label or None for label in key)
         rows = [row for row in comparison["rows"] if tuple(row[name] for name in QUESTION) == asked]
         assert [(row["first"], row["second"]) for row in rows] == list(combinations("xyz", 2))
-        clusters = Clusters.of(part["cluster"], part["bindings"], part["scene_id"])
+        clusters = Clusters.of(part["cluster"], part["bindings"], part["scene_id"], vocabulary=vocabulary)
         for row in rows:
             first, second = part[row["first"]].to_numpy(), part[row["second"]].to_numpy()
             found = model_difference([(first[None], second[None])], clusters)
@@ -85,7 +87,7 @@ def test_every_question_and_pair_has_the_row_that_its_tables_give(runs: list[Pat
             numbers = (first.mean(), second.mean(), first.mean() - second.mean(), found.low, found.high)
             told = ("first_mean", "second_mean", "difference", "low", "high")
             assert [row[name] for name in told] == pytest.approx(numbers, abs=1e-6)
-            assert row["speaks_of"] == f"{clusters.speaks_of()}; these trainings"
+            assert row["speaks_of"] == speaks_of(clusters, models="these trainings")
             assert row["block_seeds_needed"] == block_seeds_needed(found, 0.05)
             assert row["items_needed"] == items_needed(found, 0.05, len(part))
             least = detectable(found)
@@ -196,7 +198,7 @@ def test_seeds_are_trainings_of_one_model_whose_spread_widens_the_interval(tmp_p
     assert (one["first_runs"], one["second_runs"], one["speaks_of"]) == (
         2,
         1,
-        UNKNOWN + "trainings like these",
+        UNKNOWN + "new trainings",
     )
     assert one["p_mcnemar"] is one["only_first"] is None
 

@@ -1,14 +1,15 @@
 """Runs of one experiment become one result; runs of different designs never do."""
 
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from evaluator.analysis.pooling import differences, pool_runs, spread_notes
 from evaluator.protocols.records import STATISTICS
 from evaluator.provenance.contamination import unknown_training
-from evaluator.statistics.clusters import ALL_LIKE_THESE, NOT_OF_BINDINGS
-from evaluator.statistics.pooled import pool
+from evaluator.statistics.blocks import block_mean
 from tests.evaluator.report.conftest import ROW
 from tests.evaluator.synthetic import FACTORS, Row
 
@@ -18,7 +19,7 @@ def made_run(value: float | None = 0.5, model: str = "m", rows: tuple[Row, ...] 
     found = {**FACTORS, "model": model, **factors}
     low = None if value is None else value - 0.1
     high = None if value is None else value + 0.05
-    row = {**ROW, "value": value, "low": low, "high": high, "low_drawn": low, "high_drawn": high}
+    row = {**ROW, "value": value, "low": low, "high": high, "low_wider": low, "high_wider": high}
     return {
         "model": f"{model}@{found['training_seed']}",
         "benchmark": f"bench-{found['block']}",
@@ -44,16 +45,10 @@ def test_blocks_and_training_seeds_are_told_apart() -> None:
     values = {("a", 0): 0.4, ("a", 1): 0.6, ("b", 0): 0.7, ("b", 1): 0.7, ("c", 0): 0.9, ("c", 1): 0.7}
     (entry,) = pool_runs([trained(value, block, seed) for (block, seed), value in values.items()])
     (row,) = entry["rows"]
-    expected = pool(
-        list(values.values()),
-        [v - 0.1 for v in values.values()],
-        [v + 0.05 for v in values.values()],
-        [b for b, _ in values],
-        0.95,
-    )
+    expected = block_mean(list(values.values()), [block for block, _ in values], 0.95)
     assert (entry["runs"], entry["blocks"], entry["benchmark"]) == (6, 3, "bench-a, bench-b, bench-c")
     assert (row["value"], row["low"], row["high"]) == pytest.approx(
-        (expected.value, expected.low, expected.high), abs=1e-6
+        (expected.value, expected.low, min(1, expected.high)), abs=1e-6
     )
     assert (row["min_blocks"], row["max_blocks"], row["sd_blocks"]) == pytest.approx((0.5, 0.8, 0.152753), abs=1e-6)
     assert row["sd_runs"] == pytest.approx((2 * (0.1**2 + 0.1**2) / 3) ** 0.5, abs=1e-6)
@@ -90,13 +85,51 @@ def test_loads_are_pooled_too() -> None:
     assert (pooled["coefficients"]["n_objects"]["beta"], pooled["items"], pooled["clusters"]) == (-6, 10, 8)
 
 
-def test_pooled_blocks_speak_of_bindings_only_where_these_are_known() -> None:
-    for said, pooled in ((ROW["speaks_of"], ALL_LIKE_THESE), (NOT_OF_BINDINGS, NOT_OF_BINDINGS)):
-        runs = [trained(0.5, block, 0) for block in "ab"]
-        for run in runs:
-            run["rows"][0]["speaks_of"] = said
-        (entry,) = pool_runs(runs)
-        assert entry["rows"][0]["speaks_of"] == pooled
+def test_runs_without_their_items_speak_of_blocks() -> None:
+    (entry,) = pool_runs([trained(value, block, 0) for value, block in ((0.5, "a"), (0.6, "b"))])
+    assert entry["rows"][0]["speaks_of"] == "blocks like these; new trainings"
+    (alone,) = pool_runs([trained(value, "a", seed) for value, seed in ((0.5, 0), (0.6, 1))])
+    assert (alone["rows"][0]["low"], alone["rows"][0]["p"]) == (None, None)
+
+
+def turn_run(folder: Path, turn: int, seed: int, rng: np.random.Generator) -> Row:
+    """A run of a turn: 60 images, of which a quarter are unseen in each turn and right less often."""
+    lines = ["protocol,metric,kind,skill,level,split,scene_id,cluster,bindings,value,unscored"]
+    outcomes: dict[str, list[int]] = {"seen": [], "unseen": []}
+    for image in range(60):
+        split = "unseen" if image % 4 == turn else "seen"
+        right = int(rng.random() < (0.5 if split == "unseen" else 0.9))
+        outcomes[split].append(right)
+        lines.append(f"p,m,,,,{split},s{image},c{image % 4},v{image % 4}:o{image % 3},{right},")
+    (folder / "tables").mkdir(parents=True)
+    (folder / "tables" / "items.csv").write_text("\n".join(lines))
+    seen, unseen = (float(np.mean(outcomes[split])) for split in ("seen", "unseen"))
+    labels = {"protocol": "p", "metric": "m", "error": None, "kind": None, "skill": None, "level": None, "n": None}
+    row = {**ROW, **labels, "is_gap": False, "minus": None, "unit": "share", "chance": 0.5}
+    gap = {**row, "split": "seen", "minus": "unseen", "is_gap": True, "unit": "difference", "value": seen - unseen}
+    rows = ({**row, "split": "seen", "value": seen}, {**row, "split": "unseen", "value": unseen}, gap)
+    run = trained(0.5, f"turn{turn}", seed)
+    run["factors"]["benchmark"] = f"b{turn}/world"
+    return {**run, "rows": list(rows), "folder": str(folder)}
+
+
+def test_turns_are_one_analysis_of_their_items(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    runs = [turn_run(tmp_path / f"{turn}-{seed}", turn, seed, rng) for turn in range(4) for seed in range(2)]
+    (entry,) = pool_runs(runs)
+    seen, unseen, gap = entry["rows"]
+    assert "folder" not in entry
+    assert unseen["value"] == pytest.approx(np.mean([run["rows"][1]["value"] for run in runs]), abs=1e-6)
+    assert unseen["speaks_of"] == "this vocabulary (4 values, 3 objects); new trainings"
+    assert unseen["low_wider"] < unseen["low"] < unseen["value"] < unseen["high"] < unseen["high_wider"]
+    assert gap["same_images"] is True
+    assert 0 < gap["low"] < gap["value"] < gap["high"]
+    assert gap["p"] < 0.01
+    assert seen["p"] < 0.01
+    # With one training a turn, bindings cannot be told from trainings.
+    (once,) = pool_runs(runs[::2])
+    assert once["rows"][1]["speaks_of"] == "this vocabulary (4 values, 3 objects); bindings like these; new trainings"
+    assert any("one training" in note for note in spread_notes([once]))
 
 
 def test_one_run_keeps_its_rows() -> None:
@@ -143,7 +176,7 @@ def test_unscored_rows_stay_without_a_value() -> None:
 
 
 def test_intervals_stay_within_what_can_be() -> None:
-    (entry,) = pool_runs([trained(value, "a", i) for i, value in enumerate((0.2, 0.99))])
+    (entry,) = pool_runs([trained(value, str(i), i) for i, value in enumerate((0.2, 0.99))])
     assert (entry["rows"][0]["low"], entry["rows"][0]["high"]) == (0, 1)
 
 

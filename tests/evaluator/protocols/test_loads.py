@@ -8,7 +8,7 @@ from statsmodels.stats.multitest import multipletests
 from evaluator.protocols.compass import loads, pooled_loads
 from evaluator.protocols.items import COUNTS
 from evaluator.protocols.results import Outcome
-from evaluator.statistics.pooled import pool
+from evaluator.statistics.blocks import block_mean
 from tests.evaluator.protocols.plain import PlainItem, make_items
 from tests.evaluator.synthetic import Row
 
@@ -72,8 +72,8 @@ def test_a_pooled_fit_has_the_sizes_of_all_runs_and_stars_of_all_fits() -> None:
     for name in ("n_objects", "n_relations"):
         each = [run[0]["coefficients"][name] for run in runs]
         assert fits[0]["coefficients"][name]["beta"] == pytest.approx(np.mean([one["beta"] for one in each]), abs=1e-3)
-        ends = ([one[end] for one in each] for end in ("beta", "low", "high"))
-        expected, found = pool(*ends, list("aabbcc"), 0.95), fits[0]["coefficients"][name]
+        expected = block_mean([one["beta"] for one in each], list("aabbcc"), 0.95)
+        found = fits[0]["coefficients"][name]
         assert (found["low"], found["high"]) == pytest.approx((expected.low, expected.high), abs=1e-3)
     tested = [load for fit in fits for load in fit["coefficients"].values()]
     corrected = multipletests([load["p"] for load in tested], method="holm")[1]

@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 
-from evaluator.statistics.clusters import Clusters
+from generator.base.clusters import Clusters
 
 
 def block_cells(values: int, objects: int) -> list[tuple[str, str]]:

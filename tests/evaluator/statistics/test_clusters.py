@@ -4,7 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.statistics.clusters import NOT_OF_BINDINGS, Clusters
+from evaluator.statistics.intervals import NOT_OF_BINDINGS, speaks_of
+from generator.base.clusters import Clusters
 
 
 def test_names_become_numbers_and_bindings_weights_of_length_one() -> None:
@@ -34,6 +35,11 @@ def test_some_of_the_items_keep_what_they_share(items: list[tuple[str, str]], da
 
 def test_items_whose_scenes_name_no_binding_speak_of_none() -> None:
     some = Clusters.of(["x", "y"], ["red:cube", ""])
-    assert some.take(np.array([1])).speaks_of() == NOT_OF_BINDINGS
-    assert some.speaks_of().endswith("; 1 of 2 items name none")
-    assert some.take(np.array([0])).speaks_of() == "other combinations of these 1 values and 1 objects only"
+    assert speaks_of(some.take(np.array([1]))) == f"{NOT_OF_BINDINGS}; this model"
+    assert speaks_of(some).endswith("; 1 of 2 items name no binding")
+
+
+def test_a_part_of_the_items_speaks_of_the_whole_vocabulary() -> None:
+    some = Clusters.of(["x", "y"], ["red:cube", "blue:ball"]).take(np.array([0]))
+    assert speaks_of(some) == "this vocabulary (2 values, 2 objects); bindings like these; this model"
+    assert speaks_of(some, finite_bindings=True) == "this vocabulary (2 values, 2 objects); this model"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evaluator.statistics.clusters import clustered_least_squares
+from evaluator.statistics.regression import clustered_least_squares
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -1,12 +1,10 @@
 """What a design is said to tell, against the evaluator's intervals and power of simulated models."""
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.power import Unseen
-from evaluator.statistics.difference import detectable, model_difference
+from bench.designs import SPREADS, Design, Study, measured
 from generator.holdout.blocks import draw_block
 from generator.holdout.designs import find_design
 from generator.holdout.membership import SplitPlan
@@ -24,34 +22,11 @@ from generator.vocabulary.schema import read_vocabulary
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("accuracy", ACCURACIES)
-@pytest.mark.parametrize("block", [(3, 3, 1), (4, 4, 1), (6, 6, 1), (3, 3, 3), (3, 3, 5)])
-def test_the_width_is_that_of_the_evaluators_intervals(block: tuple[int, int, int], accuracy: float) -> None:
-    """The median of 40 simulated models; its own error is some 5%."""
-    unseen = Unseen(*block)
-    median = unseen.median_half_width(accuracy, 40, np.random.default_rng(1))
-    assert half_width(unseen.block, accuracy, block[2]) == pytest.approx(median, rel=0.35)
-
-
-@pytest.mark.parametrize(("block", "accuracy"), [((3, 3), 0.75), ((3, 3), 0.97), ((4, 4), 0.9)])
-def test_the_width_is_about_that_of_a_few_of_the_evaluators_intervals(block: tuple[int, int], accuracy: float) -> None:
-    unseen = Unseen(*block)
-    median = unseen.median_half_width(accuracy, 25, np.random.default_rng(2))
-    assert half_width(unseen.size, accuracy) == pytest.approx(median, rel=0.3)
-
-
-@pytest.mark.parametrize("accuracy", ACCURACIES)
-@pytest.mark.parametrize("block", [(3, 3, 1), (4, 4, 1), (6, 6, 1), (3, 3, 3), (3, 3, 5)])
-def test_the_difference_is_the_one_that_a_comparison_can_tell(block: tuple[int, int, int], accuracy: float) -> None:
-    """The median of 60 pairs of simulated models. Few blocks near 100% tell somewhat less than the formula says."""
-    unseen, rng = Unseen(*block), np.random.default_rng(3)
-    blocks = np.split(np.arange(len(unseen.clusters)), block[2])
-    told = []
-    for _ in range(60):
-        first, second = (unseen.outcomes(accuracy, rng)[None] for _ in range(2))
-        sides = [(first[:, rows], second[:, rows]) for rows in blocks]
-        told.append(detectable(model_difference(sides, unseen.clusters)) or 1)
-    assert difference(unseen.size, accuracy) == pytest.approx(np.median(told), rel=0.3)
+@pytest.mark.parametrize("blocks", [1, 5])
+def test_the_width_is_about_that_of_the_evaluators_intervals(blocks: int) -> None:
+    study = Study(Design("", 200 * blocks, "blocks", blocks, (3, 3)), SPREADS[0], 0.75)
+    mean = measured(study, 20)["unseen, this vocabulary"][:, 1].mean()
+    assert half_width(SplitSize("unseen", 200, 9, 9, 2, (3, 3)), 0.75, blocks) == pytest.approx(mean, rel=0.33)
 
 
 def test_one_pair_of_bindings_tells_no_difference() -> None:
