@@ -212,7 +212,7 @@ def _pooled_row(members: Sequence[tuple[str, Row]], scored: Sequence[tuple[str, 
         "speaks_of": f"{OVER_BLOCKS}; {NEW_TRAININGS}",
         "p": rounded(mean.p(null)) if tested and null is not None else None,
         "chance": chance,
-        "ceiling": rounded(np.mean(ceilings)) if ceilings else None,
+        "ceiling": rounded(float(np.mean(ceilings))) if ceilings else None,
         **_of_read_answers(members, rows),
         **_spread("blocks", mean.over_blocks),
         **_spread("runs", mean.over_runs),
@@ -225,7 +225,7 @@ def _of_read_answers(members: Sequence[tuple[str, Row]], scored: Sequence[Row]) 
     """Of runs in words: the items without a read answer, and the mean value over the others."""
     if "unread" not in scored[0]:
         return {}
-    of_read = [row["value_read"] for row in scored if row.get("value_read") is not None]
+    of_read = [share for row in scored if (share := row.get("value_read")) is not None]
     return {
         "unread": sum(row.get("unread") or 0 for _, row in members),
         "value_read": rounded(float(np.mean(of_read))) if of_read else None,
