@@ -34,6 +34,7 @@ PASSING_ON = {
     "gen export hf": "{data} --out {out}",
     "gen export webdataset": "{data} --out {out}",
     "gen export clevr": "{data} --out {out}",
+    "gen export jsonl": "{data} --out {out}",
     "gen export lmms-eval": "{data} --out {out}",
     "gen export vlmevalkit": "{data} --out {out}",
     "gen export inspect": "{data} --out {out}",
@@ -65,7 +66,7 @@ READING_IMAGES = {"gen preview", "gen verify", "score run", "score ask", "score 
 WITHOUT_DATASET = {
     *("gen list", "gen plan", "gen completion", "gen vocab check", "gen vocab show", "gen vocab new"),
     *("gen assets list", "gen assets show", "gen assets import", "gen assets install"),
-    *("score models", "score completion"),
+    *("score models", "score completion", "score hard-texts"),
 }
 OF_RUNS = {"score measure", "score report", "score leaderboard", "score tables", "score compare", "score experiment"}
 """Commands that read runs. tests/evaluator/runs tries links in a run, tests/evaluator/experiments in an experiment."""
@@ -92,7 +93,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     def make(root: Path) -> None:
         prepared = write_world(
             root,
-            {"train": 6, "val": 2, "seen": 4, "partial": 4, "unseen": 4},
+            {"train": 20, "val": 2, "seen": 4, "partial": 4, "unseen": 4},
             "clevr-original",
             block="color:shape=2x2",
         )

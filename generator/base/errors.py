@@ -59,13 +59,13 @@ def one_line(text: str) -> str:
     return visible(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
-_MARKUP = re.compile(r"[\\`<>\[\]|]")
+_MARKUP = re.compile(r"[\\`<>|]|\](?=[(\[:])")
 
 
 def one_line_of_markdown(text: str) -> str:
     r"""As `one_line`, with the characters escaped that could begin a link, an image, HTML, code or a cell of a table.
 
     >>> one_line_of_markdown("![x](http://a) | <b>")
-    '!\\[x\\](http://a) \\| \\<b\\>'
+    '![x\\](http://a) \\| \\<b\\>'
     """
     return _MARKUP.sub(r"\\\g<0>", visible(text)).replace("\n", " ").replace("\t", " ")

@@ -76,10 +76,9 @@ def jsonl(dataset: Path, out: Path, benchmark: str | None, as_json: bool) -> Non
     A line is a caption of an image with its negatives; `score train` reads such files too. Of a rotation, each turn
     gets its list over the same images.
     """
-    from generator.dataset.reader import Dataset
     from generator.exports.training import export_jsonl
 
-    opened = Dataset.open(dataset)
+    opened = _open(dataset)
     names = [benchmark] if benchmark is not None else opened.training_names()
     counts = export_jsonl(opened, [opened.benchmark(name) for name in names], out, Bar())
     for name, number in counts.items():

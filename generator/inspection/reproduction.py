@@ -322,7 +322,7 @@ def _of_cards(root: Path, again: Path) -> Iterator[Finding]:
             if not (made / "manifest.json").exists():
                 _stand_in(given, made)
             if (given / FLOOR_FILE).exists():  # not made again, but declared in the card
-                shutil.copyfile(given / FLOOR_FILE, made / FLOOR_FILE)
+                copy_files(given, [FLOOR_FILE], made)
         write_index(again)
     except _FAILURES as error:
         yield finding(_FAULT, f"dataset.json and the cards cannot be made again: {error!r}")
