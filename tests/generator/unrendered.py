@@ -33,8 +33,9 @@ def write_world(
     seed: int = 0,
     block_seed: int = 0,
 ) -> Prepared:
-    """Write a world of so many scenes of each split, each of so many objects (least, most), into `root`."""
-    prepared = prepare(Job(family, block, scenes, WIDTH, HEIGHT, seed, block_seed, objects))
+    """Write a world of so many scenes of each split, each of so many objects (least, most), without twins, into
+    `root`."""
+    prepared = prepare(Job(family, block, scenes, WIDTH, HEIGHT, seed, block_seed, objects, pairs=False))
     write_planned(root, prepared)
     return prepared
 

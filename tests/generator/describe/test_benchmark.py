@@ -108,7 +108,7 @@ def test_another_block_and_other_texts_over_the_same_images_need_no_rendering_an
     assert dataset.benchmark().name == first  # the one made with the world
     benchmark = dataset.benchmark(said["benchmark"])
     assert benchmark.holdout == dataset.benchmark(first).holdout
-    assert {name.split()[0] for name in said["items"]} == {*protocol_names(), "train"} - {"pairs"}  # it has no twins
+    assert {name.split()[0] for name in said["items"]} == {*protocol_names(), "train"}
     assert benchmark.manifest["texts"]["reports"]["systematicity"]
     assert succeed("gen verify", copied, "--benchmark", benchmark.name).stdout.strip() == f"{benchmark.name}: clean"
 
@@ -295,7 +295,7 @@ def test_a_world_of_two_blocks_has_a_benchmark_of_each_with_scenes_of_its_own(tm
 
 
 def test_scenes_with_what_training_lacks_are_in_no_split_and_silent_splits_are_refused(tmp_path: Path) -> None:
-    prepared = prepare(Job("clevr", "3x3", "160", 64, 48))
+    prepared = prepare(Job("clevr", "3x3", "160", 64, 48, pairs=False))
     write_planned(tmp_path, prepared)
     world, holdout = Dataset.open(tmp_path).world, draw_block("4x6", prepared.vocabulary, 1)
     describe(tmp_path, world, holdout, "another", first_request(holdout))
