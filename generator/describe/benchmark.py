@@ -133,7 +133,7 @@ def describe(
             "equal_familiarity": equal_familiarity,
             "declared_leaks": declared + design.declared_leaks(holdout),
             "unknown_words": tables.unknown_words(),
-            "empty_cells": empty_cells(tables.cells, tables.scenes, protocols),
+            "empty_cells": empty_cells(tables.cells, tables.scenes),
             "texts": {
                 "seed": request.seed,
                 "template": request.template,
