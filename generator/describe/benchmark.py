@@ -133,7 +133,6 @@ def describe(
             "equal_familiarity": equal_familiarity,
             "declared_leaks": declared + design.declared_leaks(holdout),
             "unknown_words": tables.unknown_words(),
-            "empty_cells": empty_cells(tables.cells, tables.scenes),
             "texts": {
                 "seed": request.seed,
                 "template": request.template,
@@ -143,6 +142,8 @@ def describe(
                 "reports": {each.name: report for each in (training, *protocols) if (report := each.report())},
             },
         }
+        if without_questions := empty_cells(tables.cells, tables.scenes):
+            manifest["empty_cells"] = without_questions
         writer.finish(holdout.to_dict(), manifest)
     return _summary(Benchmark(writer.folder), True)
 
