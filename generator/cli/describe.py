@@ -148,7 +148,7 @@ def describe(context: click.Context, dataset: Path, replace: bool, as_json: bool
     for line in empty_cells_said(done.empty_cells):
         say(line)
     if done.written:
-        for line in _audit_texts(dataset, name, done.items):
+        for line in audit_texts(dataset, name, done.items):
             say(line)
     dropped, refused = sum(done.dropped.values()), sum(done.refused.values())
     say(
@@ -284,17 +284,17 @@ def split(
     result(data, as_json, "\n".join(made))
 
 
-_AUDITED = 300
+AUDITED = 300
 """Fewest items of a kind that `score audit --quick` judges."""
 
 
-def _audit_texts(dataset: Path, benchmark: str, items: Mapping[str, int]) -> list[str]:
+def audit_texts(dataset: Path, benchmark: str, items: Mapping[str, int]) -> list[str]:
     """Let `score audit --quick` test whether texts alone reveal the true captions; returns what it says.
 
     The audit is a process of the evaluator, which the generator does not import: whoever judges texts should not be a
     part of the program that writes them. items: number of items by "protocol kind".
     """
-    if not any(n >= _AUDITED for what, n in items.items() if not what.startswith("train ")):
+    if not any(n >= AUDITED for what, n in items.items() if not what.startswith("train ")):
         return []
     audit = "from evaluator.cli.main import main; main()"
     arguments = ["audit", str(dataset), "--benchmark", benchmark, "--quick"]

@@ -135,7 +135,6 @@ def describe(
             "equal_familiarity": equal_familiarity,
             "declared_leaks": declared + design.declared_leaks(holdout),
             "unknown_words": tables.unknown_words(),
-            "empty_cells": empty_cells(tables.cells, tables.scenes, protocols),
             "texts": {
                 "seed": request.seed,
                 "template": request.template,
@@ -145,6 +144,8 @@ def describe(
                 "reports": {each.name: report for each in (training, *protocols) if (report := each.report())},
             },
         }
+        if without_questions := empty_cells(tables.cells, tables.scenes):
+            manifest["empty_cells"] = without_questions
         writer.finish(holdout.to_dict(), manifest)
     return _summary(Benchmark(writer.folder), True)
 

@@ -52,7 +52,7 @@ def _declare(root: Path, cell: str) -> list[str]:
     """Declare one more cell; returns all that are declared."""
     folder = root / "benchmarks" / BENCHMARK
     manifest = read_json(folder / "manifest.json")
-    cells = sorted([*manifest["empty_cells"], cell])
+    cells = sorted([*manifest.get("empty_cells", []), cell])
     write_json(folder / "manifest.json", {**manifest, "empty_cells": cells})
     seal(folder)
     return cells
