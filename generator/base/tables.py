@@ -267,7 +267,9 @@ def reason_of_csv(error: Exception) -> str:
     >>> reason_of_csv(pa.ArrowInvalid("straddling object straddles two block boundaries (try to increase block size?)"))
     'a row is longer than 64 MiB'
     """
-    reason = (str(error).splitlines() or [type(error).__name__])[0].strip("'").rstrip(".")
+    # A KeyError writes its text in quotes.
+    text = str(error.args[0]) if isinstance(error, KeyError) else str(error)
+    reason = (text.splitlines() or [type(error).__name__])[0].rstrip(".")
     return f"a row is longer than {MOST_ROW >> 20} MiB" if reason.startswith("straddling object") else reason
 
 
