@@ -169,7 +169,8 @@ def test_a_page_says_the_numbers_and_how_they_were_made(half_right: Path) -> Non
             "" if row[name] is None else str(row[name]) for name in ("items", "clusters", "ties", "unscored")
         )
         value, chance = (number(row[name], row["unit"]) for name in ("value", "chance"))
-        shown = f"{split_of(row)} {value} {interval(row) or '–'} {p_value(row['p'])} {numbers} {chance}"
+        wider = interval({**row, "low": row["low_wider"], "high": row["high_wider"]}) or "–"
+        shown = f"{split_of(row)} {value} {interval(row) or '–'} {wider} {p_value(row['p'])} {numbers} {chance}"
         assert " ".join(shown.split()) in words
     for said in ("certificate: not verified", "95% interval", "half:right on color-shape-3x3-b0", "torch"):
         assert said in words
