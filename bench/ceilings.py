@@ -37,6 +37,8 @@ from generator.plan.job import Job, prepare
 from tests.generator.unrendered import HEIGHT, WIDTH, write_planned
 
 SCENES = {"train": 150, "val": 4, "seen": 30, "partial": 20, "unseen": 30}
+ROTATION_SCENES = {"train": 320, "val": 20, "partial": 20, "unseen": 80}
+"""Scenes of all turns together; `seen` has the unseen ones of the other turns."""
 CLASS_SCENES = "240"
 """Scenes of all class lists together: the design gzsl divides them."""
 BLIND: Mapping[str, type[BlindScorer]] = {"length": LengthScorer, "n-gram": NgramScorer}
@@ -80,6 +82,7 @@ def setups() -> list[Setup]:
         Setup("bindsplit, 4x6 block", "clevr-many", ("4x6",), objects=(3, 4), texts="all"),
         Setup("bindsplit, relations", "clevr-many", relations, objects=(2, 3), texts="all"),
         Setup("bindsplit, asymmetric", "clevr", ("3x3", "asymmetric"), scenes=uneven, texts="all"),
+        Setup("rotation", "clevr", ("turns=4",), "rotation", ROTATION_SCENES, texts="all"),
         Setup("coverage", "clevr", ("k3",), "coverage", texts="all"),
         Setup("systematicity", "clevr-many", ("3x3", "atoms=1x2"), "systematicity", atoms, (2, 3), texts="all"),
         Setup("none", "clevr-many", ("none",), scenes={"all": 60}, objects=(3, 4), texts="all"),

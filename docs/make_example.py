@@ -15,7 +15,7 @@ OUT = Path(__file__).parents[1] / "blender_assets" / "example.zip"
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "example"
-        render(holdout="3x3", scenes=SCENES, resolution="64x64", quality="draft", out=root)
+        render(holdout="3x3", scenes=SCENES, resolution="64x64", quality="draft", pairs=False, out=root)
         with zipfile.ZipFile(OUT, "w", zipfile.ZIP_DEFLATED) as files:
             for path in sorted(path for path in root.rglob("*") if path.is_file()):
                 files.write(path, path.relative_to(folder))

@@ -127,11 +127,12 @@ def test_the_default_render_says_what_it_will_do(tmp_path: Path) -> None:
         start_new_session=True,
     )
     assert process.stderr is not None
-    first = process.stderr.readline()
+    lines = [process.stderr.readline(), process.stderr.readline()]
     process.kill()
     process.communicate()
+    assert lines[0] == "Planning 3,000 scenes.\n"
     assert re.match(
-        r"3,000 images of 320x240 \(standard\) into clevr-3x3-b0-s0-320x240, about .* with \d+ worker", first
+        r"3,000 images of 320x240 \(standard\) into clevr-3x3-b0-s0-320x240, about .* with \d+ worker", lines[1]
     )
 
 

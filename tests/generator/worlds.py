@@ -18,7 +18,7 @@ def records(world: World) -> Iterator[dict[str, Any]]:
         path = f"images/{row['scene_id']}.png"
         for thing in row["objects"]:
             thing["attributes"] = dict(thing["attributes"])
-        kept = ("scene_id", "cluster_id", "objects", "relations", "scene")
+        kept = ("scene_id", "cluster_id", "twin_of", "objects", "relations", "scene")
         yield {**{name: row[name] for name in kept}, "files": {path: world.sums[path]}}
 
 

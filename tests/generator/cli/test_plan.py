@@ -55,7 +55,7 @@ def test_a_planned_folder_is_rendered_to_the_files_of_one_command(
 ) -> None:
     root = Path(shutil.copytree(planned, tmp_path / "world"))
     monkeypatch.setattr("generator.plan.plan.plan_parts", lambda *_: pytest.fail("planned again"))
-    monkeypatch.setattr("generator.plan.job.plan_parts", lambda *_: pytest.fail("planned again"))
+    monkeypatch.setattr("generator.plan.minimal_pairs.plan_with_twins", lambda *_: pytest.fail("planned again"))
     for _ in range(2):
         succeed("gen render", root, *CHEAP)
         assert files(root) == files(undisturbed)

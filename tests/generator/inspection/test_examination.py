@@ -105,8 +105,8 @@ def test_a_size_in_manifest_and_images_that_is_not_that_of_the_scenes(own: Path)
 
 def test_a_record_that_cannot_be_drawn_is_named(own: Path) -> None:
     changes: dict[str, Callable[[dict[str, Any]], object]] = {
-        "KeyError('lamps')": lambda record: record.pop("lamps"),
-        "AttributeError": lambda record: record.update(lamps=[]),
+        "KeyError: 'lamps'": lambda record: record.pop("lamps"),
+        "AttributeError: 'list' object": lambda record: record.update(lamps=[]),
         "ZeroDivisionError": lambda record: record["camera"].update(sensor=0),
         "RuntimeError": lambda record: record["objects"][0]["attributes"].pop("size"),
     }
@@ -119,7 +119,9 @@ def test_a_record_that_cannot_be_drawn_is_named(own: Path) -> None:
 
     edit(own / "world", "scenes", damage)
     found = said(at_images(own), "wrong record")
-    assert [words for words in changes if f"its record cannot be drawn: {words}" not in found] == []
+    drawn = found.split(" | ")
+    for words in changes:
+        assert any("its record cannot be drawn: " in finding and words in finding for finding in drawn), words
 
 
 def test_a_damaged_world_stays_at_the_level_of_records(own: Path) -> None:

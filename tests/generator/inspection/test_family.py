@@ -123,7 +123,9 @@ def test_all_mistakes_are_reported_at_once(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(MISTAKEN)
     done = run_command("gen", "vocab", "check", "mine.toml", cwd=tmp_path)
     assert done.returncode == 2
-    assert done.stderr.splitlines() == [
+    checking, *errors = done.stderr.splitlines()
+    assert checking.startswith("Checking mine.toml: ")
+    assert errors == [
         "error: the word 'red' means both color.red and color.teal; choose another for one of them.",
         "error: the word 'ball' means both color.teal and shape.sphere; choose another for one of them.",
         "error: relation 'near' has the opposite 'far', which is not declared; add it.",

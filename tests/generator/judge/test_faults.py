@@ -36,7 +36,7 @@ from generator.inspection import reproduction
 from generator.inspection.reproduction import Reproduction
 from generator.judge.certificate import Reproduced
 from generator.judge.verify import verify_dataset
-from generator.plan import job as planning
+from generator.plan import minimal_pairs
 from generator.plan.job import Job, prepare
 from tests.conftest import once
 from tests.generator.designs import THINGS, VALUES, family
@@ -1145,8 +1145,8 @@ def _planned_once(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.Temp
         made = once(tmp_path_factory, name, lambda path: path.write_bytes(pickle.dumps(plan(*arguments))))
         return pickle.loads(made.read_bytes())
 
-    plan = planning.plan_parts
-    monkeypatch.setattr(planning, "plan_parts", plan_once)
+    plan = minimal_pairs.plan_with_twins
+    monkeypatch.setattr(minimal_pairs, "plan_with_twins", plan_once)
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def test_the_same_request_is_the_same_bytes_and_is_not_planned_twice(
         plan_world(prepare(job(**JOBS["many"])), tmp_path / name)
         digests.add(hashlib.sha256((tmp_path / name / "world/plan.parquet").read_bytes()).hexdigest())
     assert len(digests) == 1
-    monkeypatch.setattr("generator.plan.job.plan_parts", lambda *_: pytest.fail("planned again"))
+    monkeypatch.setattr("generator.plan.minimal_pairs.plan_with_twins", lambda *_: pytest.fail("planned again"))
     assert len(plan_world(prepare(job(**JOBS["many"])), tmp_path / "one")) > 0
 
 

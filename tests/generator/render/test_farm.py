@@ -186,5 +186,5 @@ def test_every_process_of_ours_leaves_the_working_directory_out() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.List) and "sys.executable" in ast.unparse(node)
     ]
-    assert len(started) == 4
+    assert len(started) == 5
     assert all(each.startswith("[sys.executable, '-P', ") for each in started)
