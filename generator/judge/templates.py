@@ -42,13 +42,14 @@ class Template(NamedTuple):
 
     `elements`: its words, stops and placeholders. `opens`: for each element, whether a sentence begins with it.
     `again`: for each phrase that repeats an object, in order, the place of its object. `phrase_words`: the words that
-    a phrase in a placeholder can have, in small letters.
+    a phrase in a placeholder can have, in small letters. `relations`: the phrases of relations between two objects.
     """
 
     elements: tuple[str, ...]
     opens: tuple[bool, ...]
     again: tuple[int, ...]
     phrase_words: frozenset[str]
+    relations: frozenset[str]
 
     def fillings(self, tokens: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], ...]]:
         """Every way to read the tokens of a text: the tokens of each placeholder, at least one each."""
@@ -67,6 +68,8 @@ class Template(NamedTuple):
         for end in range(1, len(tokens) - len(rest) + 1):
             if tokens[end - 1].lower() not in self.phrase_words:
                 return
+            if first == _RELATION and " ".join(tokens[:end]) not in self.relations:
+                continue
             for others in self._fillings(tokens[end:], rest):
                 yield (tokens[:end], *others)
 
@@ -85,6 +88,7 @@ def readable_templates(
     name_of_marks: dict[tuple[str, ...], str] = {}
     all_words = _single_words(terms, frozenset().union(*terms.values()))
     phrase_words = _single_words(terms, _IN_PHRASES)
+    relations = frozenset(term for term, own in terms.items() if "relation" in own)
     for name, text in declared.items():
         elements = tuple(str(text).replace(",", " ,").replace(".", " .").split(" "))
         marks = tuple(each.lower() for each in elements if each not in SLOTS and each.lower() not in phrase_words)
@@ -102,7 +106,7 @@ def readable_templates(
         sentence = elements[-1] == "."
         opens = tuple(sentence and (n == 0 or elements[n - 1] == ".") for n in range(len(elements)))
         again = tuple(_REPEATS[each] for each in elements if each in _REPEATS)
-        templates.append(Template(elements, opens, again, phrase_words))
+        templates.append(Template(elements, opens, again, phrase_words, relations))
     return tuple(templates), reasons
 
 

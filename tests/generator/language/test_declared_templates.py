@@ -21,10 +21,12 @@ from generator.language.form import Form, Link, Mention
 from generator.language.grammar import TEMPLATES, Grammar
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary, read_vocabulary
 from generator.vocabulary.tables import TEMPLATE_NAMES
+from generator.vocabulary.templates import PLACEHOLDERS
 from tests.conftest import refuse, succeed
 from tests.generator.judge.datasets import seal
 from tests.generator.scenes import RELATIONS_TEXT, VOCABULARY_TEXT, form_of
 from tests.generator.unrendered import write_world
+from tests.paths import CHECKOUT
 
 MATERIAL_PHRASE = '[kinds.material]\nphrase = "made of {value}"\n'
 FAMILIES = {
@@ -236,7 +238,6 @@ def test_templates_that_share_a_text_are_refused() -> None:
 def test_the_judge_refuses_ambiguous_templates_on_its_own(template: str) -> None:
     whole = _with_templates(VOCABULARY_TEXT, {"mine": template})
     lexicon = Lexicon.of(whole)
-    # "{relation} {y}" is refused by both, since no article ends the words of the relation.
     assert {*lexicon.refused} == {"mine"}
     assert any("templates.mine" in each for each in unreadable(read_vocabulary("clevr"), whole))
 
@@ -281,8 +282,19 @@ def test_a_family_with_templates_is_the_same_after_it_is_written() -> None:
 
 
 def test_a_drawn_template_has_to_be_declared() -> None:
-    with pytest.raises(UserError, match="drawn_templates names 'next-two', which .* did you mean 'next-to'"):
+    with pytest.raises(UserError, match=r"drawn_templates names 'next-two', which .* did you mean 'next-to'"):
         parse_vocabulary(_with_templates(VOCABULARY_TEXT, {"next-to": DECLARED["next-to"]}, ("next-two",)), "family")
+
+
+def test_the_example_of_the_docs_is_read_back(tmp_path: Path) -> None:
+    docs = (CHECKOUT / "docs/language.md").read_text(encoding="utf-8")
+    (example,) = re.findall("```toml\n(.*?)```", docs, re.DOTALL)
+    (tmp_path / "mine.toml").write_text(example, encoding="utf-8")
+    vocabulary = read_vocabulary(str(tmp_path / "mine.toml"))
+    assert len(vocabulary.templates) == 3
+    assert [*unreadable(vocabulary, vocabulary.toml())] == []
+    for placeholder in PLACEHOLDERS:
+        assert f"`{{{placeholder}}}`" in docs
 
 
 MINE = """
