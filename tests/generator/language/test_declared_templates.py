@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,7 +12,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from generator.base.errors import UserError
-from generator.base.files import read_json
 from generator.dataset.reader import Benchmark, Dataset
 from generator.inspection.family_check import unreadable
 from generator.judge.lexicon import Lexicon, UnreadableError
@@ -349,24 +349,36 @@ def test_templates_of_the_family_are_drawn_if_it_says_so(world: Path) -> None:
     assert len(templates) > 2
 
 
-def test_a_world_in_declared_templates_is_verified_clean_and_a_changed_word_is_found(world: Path) -> None:
+def test_a_world_in_declared_templates_is_verified_clean(world: Path) -> None:
     certificates = verify_dataset(world, None)
     assert {name: each["status"] for name, each in certificates.items()} == dict.fromkeys(
         ("first", "next-to", "drawn"), "clean"
     )
-    path = world / "benchmarks/next-to/texts.parquet"
+
+
+def test_a_changed_word_of_a_template_is_found(world: Path, tmp_path: Path) -> None:
+    root = shutil.copytree(world, tmp_path / "d")
+    path = root / "benchmarks/next-to/texts.parquet"
     table = pq.read_table(path)
     texts = table["text"].to_pylist()
-    changed = next(n for n, text in enumerate(texts) if "next to" in text)
-    original = path.read_bytes(), read_json(path.with_name("manifest.json"))
-    texts[changed] = texts[changed].replace("next to", "on top of")
+    place = next(n for n, text in enumerate(texts) if "next to" in text)
+    texts[place] = texts[place].replace("next to", "close by")
     pq.write_table(table.set_column(table.schema.get_field_index("text"), "text", [texts]), path)
     seal(path.parent)
-    certificate = verify_dataset(world, "next-to")["next-to"]
-    path.write_bytes(original[0])
-    path.with_name("manifest.json").write_text(json.dumps(original[1]))
-    assert certificate["status"] != "clean"
-    assert certificate["faults"]["unreadable text"] == 1
+    assert verify_dataset(root, "next-to")["next-to"]["faults"]["unreadable text"] == 1
+
+
+def test_an_ambiguous_template_of_a_strangers_world_is_found(world: Path, tmp_path: Path) -> None:
+    root = shutil.copytree(world, tmp_path / "d")
+    family = root / "world/vocabulary.toml"
+    text = family.read_text(encoding="utf-8")
+    declared = 'next-to = "a photo of {a} next to {b}"'
+    assert declared in text
+    family.write_text(text.replace(declared, 'next-to = "a photo next to {a} and {b}"'), encoding="utf-8")
+    seal(root / "world")
+    certificate = verify_dataset(root, "next-to")["next-to"]
+    assert certificate["faults"]["ambiguous template"] == 1
+    assert certificate["faults"]["unreadable text"] > 1
 
 
 def test_an_unknown_template_is_refused_with_the_familys_names(world: Path) -> None:
