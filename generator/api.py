@@ -302,8 +302,8 @@ def describe_texts(
         known_words=known_words,
         seed=seed,
     )
-    check_request(request)
     opened = Dataset.open(root)
+    check_request(request, parse_vocabulary(opened.world.vocabulary_text, "vocabulary.toml").templates)
     kept = kept_benchmark(opened, benchmark)
     holdout = Holdout.from_dict(kept.holdout_block())
     name = check_benchmark_name(name) if name is not None else f"{design_of(holdout).benchmark_name(holdout)}-{suffix}"

@@ -176,7 +176,18 @@ def test_the_example_animal_is_the_mesh_beside_it() -> None:
     np.testing.assert_allclose(size, np.ptp(built, axis=0)[[1, 2, 0]], atol=0.03)
 
 
-TABLES = {"attributes", "kinds", "objects", "relations", "environments", "placement", "floor", "camera", "lamps"}
+TABLES = {
+    "attributes",
+    "kinds",
+    "templates",
+    "objects",
+    "relations",
+    "environments",
+    "placement",
+    "floor",
+    "camera",
+    "lamps",
+}
 PLACE = "## [environments.PLACE"
 
 

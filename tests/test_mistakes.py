@@ -35,6 +35,7 @@ FILES: dict[str, str | bytes] = {
     "srgb.toml": 'extends = "clevr"\n[attributes.color]\nteal = { srgb = "0b7a75" }\n',
     "colour.toml": 'extends = "clevr"\n[attributes.colour]\nteal = { srgb = "#0b7a75" }\n',
     "spelt.toml": 'extends = "clevr"\n[attributes.color]\nteal = { rgb = "#0b7a75" }\n',
+    "template.toml": 'extends = "clevr"\n[templates]\nplain = "seen here {a} and {b}"\n',
     "list.json": "[]",
     "cut.json": '{"a": [1, 2',
     "deep.json": "[" * 50_000,

@@ -108,9 +108,8 @@ _FEW_SCENES = 10
 )
 @click.option(
     "--template",
-    help="Template for all texts, such as there-is; training captions that it cannot express use another.  [default: "
-    "drawn at "
-    "random, the same for a caption and its foils]",
+    help="Template for all texts: one of the grammar, such as there-is, or one that the family declares. Training "
+    "captions that it cannot express use another.  [default: drawn at random, the same for a caption and its foils]",
 )
 @EXPOSED
 @click.option(

@@ -199,7 +199,7 @@ def _summary(benchmark: Benchmark, written: bool) -> Summary:
 
 def make_protocols(captioner: Captioner, request: Request, n_objects: int) -> list[Protocol]:
     """The requested protocols; `n_objects` is the largest number of objects in a scene. Raises UserError."""
-    check_request(request)
+    check_request(request, captioner.vocabulary.templates)
     found = {name: find_protocol(name) for name in requested_protocols(request)}
     graded: dict[str, Any] = {}
     if any(protocol.graded for protocol in found.values()):

@@ -22,7 +22,7 @@ from generator.language.form import (
     names_absent,
     relations_fit_split,
 )
-from generator.language.grammar import NATURAL, NEGATED, TEMPLATES, Grammar, Wording, reads_well
+from generator.language.grammar import NEGATED, Grammar, Wording, reads_well
 from generator.language.walk import Sayable, Subgraph, Walker
 from generator.vocabulary.schema import Vocabulary
 
@@ -138,11 +138,11 @@ class Captioner:
         """Whether the relations that a caption names are as familiar as its scene's split."""
         return scene.held_out_relations is None or relations_fit_split(form, scene.split, self.holdout)
 
-    def draw_template(self, forms: Sequence[Form], stream: Stream, among: Sequence[str] = NATURAL) -> str | None:
-        """A template that says all forms: the requested one, else a random one that reads well; None if there is
-        none."""
-        names = [self.template] if self.template else stream.shuffled(among)
-        fitting = (name for name in names if all(TEMPLATES[name].fits(form) for form in forms))
+    def draw_template(self, forms: Sequence[Form], stream: Stream, among: Sequence[str] | None = None) -> str | None:
+        """A template that says all forms: the requested one, else a random one that reads well, by default of
+        `grammar.natural`; None if there is none."""
+        names = [self.template] if self.template else stream.shuffled(among or self.grammar.natural)
+        fitting = (name for name in names if all(self.grammar.fits(name, form) for form in forms))
         return next((name for name in fitting if self.template or all(reads_well(form, name) for form in forms)), None)
 
 
@@ -290,7 +290,7 @@ class Draft:
         skill: str | None,
         form: Form,
         foils: Sequence[Foil],
-        among: Sequence[str] = NATURAL,
+        among: Sequence[str] | None = None,
         also: Sequence[Form] = (),
     ) -> Item | None:
         """The item of a caption (slot c) and its foils (slot n) in one template, which can also say the forms `also`.

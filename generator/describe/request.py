@@ -73,8 +73,11 @@ def check_exposed(holdouts: Iterable[Holdout]) -> None:
         raise UserError("--exposed-negatives is about training negatives, which such a benchmark lacks; leave it out.")
 
 
-def check_request(request: Request) -> None:
-    """Raises UserError for protocols, templates or kinds of training texts that do not exist or would give no text."""
+def check_request(request: Request, declared_templates: Iterable[str] = ()) -> None:
+    """Raises UserError for protocols, templates or kinds of training texts that do not exist or would give no text.
+
+    `declared_templates`: names of the templates of the world's family, which are known in addition to the grammar's.
+    """
     for name in request.protocols or ():
         find_protocol(name)
     for asked, known, what in (
@@ -91,8 +94,9 @@ def check_request(request: Request) -> None:
             "Expected graded captions with --negative neg, since only they may deny something, got none; add --train "
             "graded."
         )
-    if request.template is not None and request.template not in TEMPLATES:
-        raise UserError(f"Unknown template '{request.template}'; {did_you_mean(request.template, list(TEMPLATES))}")
+    templates = [*TEMPLATES, *declared_templates]
+    if request.template is not None and request.template not in templates:
+        raise UserError(f"Unknown template '{request.template}'; {did_you_mean(request.template, templates)}")
 
 
 def requested_protocols(request: Request) -> list[str]:

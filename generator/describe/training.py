@@ -19,7 +19,7 @@ from generator.describe.statistics import MeasuredCaptions, Statistics
 from generator.language.complexity import Cell, LeastUsed, Quota
 from generator.language.foils import WHOLE, Atom, Foil, denial_of
 from generator.language.form import Form, merge_equal_mentions
-from generator.language.grammar import NATURAL, NEGATED, TEMPLATES
+from generator.language.grammar import NEGATED
 from generator.language.wording import Dialect, conversely, rephrased
 from generator.vocabulary.schema import Vocabulary
 
@@ -280,21 +280,27 @@ class TrainingTexts(Protocol):
         candidates += [Candidate(text(foil.form), "n", False, foil.kind, foil.changed, true) for foil in foils]
         for way in self._positives:
             said = positive(way, true, draft.vocabulary, dialect, self._synonyms, draft.stream)
-            if said and said != true and TEMPLATES[said.template].fits(said.form) and draft.scene.decide(said.form):
+            if (
+                said
+                and said != true
+                and self.captioner.grammar.fits(said.template, said.form)
+                and draft.scene.decide(said.form)
+            ):
                 candidates.append(Candidate(said, "p", True, way, (), true))
         return Item(self.name, kind, None, tuple(candidates))
 
     def _template(self, kind: str, forms: Sequence[Form], stream: Stream) -> str:
-        """The template of an item: the requested one or one of NATURAL, for graded captions also one of _FIXED.
+        """The template of an item: the requested one or one of `natural`, for graded captions also one of _FIXED.
 
         Graded captions take the least used template that can say all forms, others a random one. If the requested
-        template cannot say them, NATURAL is used.
+        template cannot say them, `natural` is used.
         """
+        grammar = self.captioner.grammar
         requested = (self.captioner.template,) if self.captioner.template else ()
-        among = (*(requested or NATURAL), *(_FIXED if kind == "graded" else ()))
+        among = (*(requested or grammar.natural), *(_FIXED if kind == "graded" else ()))
         told = [form for form in forms if not form.negated]
-        for names in (among, NATURAL):
-            if fitting := [name for name in dict.fromkeys(names) if all(TEMPLATES[name].fits(form) for form in told)]:
+        for names in (among, grammar.natural):
+            if fitting := [name for name in dict.fromkeys(names) if all(grammar.fits(name, form) for form in told)]:
                 return (
                     self._templates.pick(fitting, stream) if kind == "graded" else fitting[stream.below(len(fitting))]
                 )

@@ -20,8 +20,9 @@ from generator.inspection.swatches import rendered, single_scene
 from generator.judge.lexicon import Lexicon, UnreadableError
 from generator.judge.text_reader import read_text
 from generator.language.form import Form, Link, Mention
-from generator.language.grammar import Grammar, plural_of
+from generator.language.grammar import Grammar, declared_template
 from generator.render.farm import default_workers
+from generator.vocabulary.english import plural_of
 from generator.vocabulary.families import shipped_families, vocabulary_text
 from generator.vocabulary.schema import Vocabulary, mistakes_of, read_vocabulary
 
@@ -192,9 +193,12 @@ def _article(word: str) -> str | None:
 def unreadable(vocabulary: Vocabulary, text: str) -> Iterator[str]:
     """A sentence for each caption that the judge cannot read back with the lexicon of the family's TOML `text`.
 
-    Tries two captions for each object (singular and plural), and one for each value, relation and environment.
+    Tries two captions for each object (singular and plural), and one for each value, relation, environment and declared
+    template.
     """
     grammar, lexicon = Grammar(vocabulary), Lexicon.of(text)
+    for name, reason in lexicon.refused.items():
+        yield f"the judge refuses templates.{name}: {reason}; choose other words."
     for form, template in _forms(vocabulary):
         caption = grammar.realise(form, template)
         try:
@@ -217,3 +221,16 @@ def _forms(vocabulary: Vocabulary) -> Iterator[tuple[Form, str]]:
         yield Form((Mention(objects[0]), Mention(objects[1])), (Link(0, relation, 1),)), "that-is"
     for environment in vocabulary.environments:
         yield Form((Mention(objects[0]),), environment=environment), "there-is"
+    yield from _forms_of_templates(vocabulary)
+
+
+def _forms_of_templates(vocabulary: Vocabulary) -> Iterator[tuple[Form, str]]:
+    """A form for each declared template, with as many objects as it needs."""
+    categories = list(vocabulary.objects)
+    for name, text in vocabulary.templates.items():
+        template = declared_template(text)
+        for n_objects in range(1, 4):
+            form = Form(tuple(Mention(categories[n % len(categories)]) for n in range(n_objects)))
+            relations = [Link(0, relation, 1) for relation in vocabulary.pair_relations] if n_objects == 2 else []
+            forms = [form, *(form._replace(relations=(link,)) for link in relations)]
+            yield from ((each, name) for each in forms if template.fits(each))

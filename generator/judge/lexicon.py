@@ -8,6 +8,7 @@ from typing import Any
 
 from generator.judge.geometry import RULES
 from generator.judge.meaning import Pair, Thing
+from generator.judge.templates import Template, readable_templates
 
 NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 PLACES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
@@ -50,12 +51,15 @@ class Lexicon:
 
     Ambiguous words are left out, so texts with them cannot be read: words with two meanings, and multi-word terms that
     can be split into other terms. `category`: the vocabulary's word for categories. `longer`: matches multi-word terms.
-    `things`: cache of mentioned objects, by their words.
+    `templates`: the family's own templates, and `refused` the reason for each that may have two readings. `things`:
+    cache of mentioned objects, by their words.
     """
 
     words: dict[str, Word]
     category: str
     longer: re.Pattern[str]
+    templates: tuple[Template, ...] = ()
+    refused: dict[str, str] = field(default_factory=dict)
     things: dict[object, Thing] = field(default_factory=dict)
 
     @classmethod
@@ -64,17 +68,21 @@ class Lexicon:
         data = tomllib.loads(vocabulary_toml)
         meanings: dict[str, set[Word]] = {}
         for word, name, meaning in (*_grammar(), *_nouns(data), *_values(data), *_relations(data)):
-            meanings.setdefault(_spaced(word).strip(), set()).add((name, meaning))
+            meanings.setdefault(spaced(word).strip(), set()).add((name, meaning))
         words = {word: next(iter(found)) for word, found in meanings.items() if len(found) == 1}
         several = [word for word in words if " " in word]
         divisible = [word for word in several if words[word][0] not in _GRAMMAR and _is_divisible(word, words)]
         for word in divisible:
             del words[word]
         listed = "|".join(re.escape(word) for word in sorted(several, key=len, reverse=True))
+        classes = {word: frozenset(name for name, _ in found) for word, found in meanings.items()}
+        templates, refused = readable_templates(data.get("templates", {}), classes)
         return cls(
             {word.replace(" ", _JOINT): found for word, found in words.items()},
             data["category"],
             re.compile(f"(?<![^ ])(?:{listed})(?![^ ])"),
+            templates,
+            refused,
         )
 
     def divided(self, text: str) -> tuple[list[str], list[Word]]:
@@ -82,7 +90,7 @@ class Lexicon:
 
         Raises UnreadableError for unknown words.
         """
-        words = self.longer.sub(lambda found: found[0].replace(" ", _JOINT), _spaced(text)).split(" ")
+        words = self.longer.sub(lambda found: found[0].replace(" ", _JOINT), spaced(text)).split(" ")
         known = self.words
         try:
             return words, [known[word] for word in words]
@@ -120,7 +128,8 @@ def _of_different_kinds(pairs: list[Pair]) -> tuple[Pair, ...]:
     return tuple(sorted(pairs))
 
 
-def _spaced(text: str) -> str:
+def spaced(text: str) -> str:
+    """A text with a space before each comma and full stop."""
     return text.replace(",", " ,").replace(".", " .")
 
 

@@ -5,11 +5,13 @@ It sees only the classes of words, so texts with the same sequence of classes ar
 """
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from generator.judge.lexicon import Lexicon, UnreadableError, Word
+from generator.judge.lexicon import Lexicon, UnreadableError, Word, spaced
 from generator.judge.meaning import Link, Meaning, Pair, Thing
+from generator.judge.templates import SLOTS, Template
 
 _GRAMMAR = """
 ADJECTIVES = (value (and? value)*)?
@@ -73,6 +75,16 @@ def _expression(body: str, rules: dict[str, str]) -> str:
 
 
 _RULES = _rules()
+_ONE = "a value* noun AFTER"
+_SLOT_RULES = {
+    "one": _ONE,
+    "bare": "value* noun AFTER",
+    "again": "DEFINITE",
+    "all": f"{_ONE} (JOINT {_ONE})*",
+    "relation": "relation",
+}
+"""The words of each placeholder of a declared template: single objects, without counts and denials."""
+_SLOT = {name: re.compile(_expression(body, _RULES), re.VERBOSE) for name, body in _SLOT_RULES.items()}
 _TEXT = re.compile(_RULES["TEXT"], re.VERBOSE)
 _PART = re.compile("|".join(f"(?P<{name}>{_expression(body, _RULES)})" for name, body in _PARTS.items()), re.VERBOSE)
 
@@ -88,8 +100,11 @@ class _Part(NamedTuple):
 @lru_cache(1 << 17)
 def _parts(shape: str) -> tuple[_Part, ...]:
     """The parts of texts whose words have these classes, each followed by a space; empty if they match no rule."""
-    if not _TEXT.fullmatch(shape):
-        return ()
+    return _parts_in(shape) if _TEXT.fullmatch(shape) else ()
+
+
+def _parts_in(shape: str) -> tuple[_Part, ...]:
+    """The parts in a row of classes that match a rule."""
     return tuple(
         _Part(str(found.lastgroup), shape.count(" ", 0, found.start()), shape.count(" ", 0, found.end()))
         for found in _PART.finditer(shape)
@@ -98,7 +113,13 @@ def _parts(shape: str) -> tuple[_Part, ...]:
 
 def read_text(text: str, lexicon: Lexicon) -> Meaning:
     """The meaning of a text. Raises UnreadableError if the grammar does not allow it or if it has two readings."""
-    said, words = lexicon.divided(text)
+    try:
+        said, words = lexicon.divided(text)
+    except UnreadableError:
+        # Every text of a declared template has a word that is not in the lexicon (templates.py).
+        if (declared := _read_declared(text, lexicon)) is not None:
+            return declared
+        raise
     shape = "".join([f"{name} " for name, _ in words])
     parts = _parts(shape)
     if not parts:
@@ -108,6 +129,54 @@ def read_text(text: str, lexicon: Lexicon) -> Meaning:
     except UnreadableError as error:
         raise UnreadableError(f"'{text}': {error}") from None
     return meaning._replace(denied=True) if shape.startswith("denied ") else meaning
+
+
+def _read_declared(text: str, lexicon: Lexicon) -> Meaning | None:
+    """The meaning of a text of a declared template; None if no template has it."""
+    tokens = tuple(spaced(text).split(" "))
+    meanings = {
+        meaning
+        for template in lexicon.templates
+        for contents in template.fillings(tokens)
+        for meaning in _filled(template, contents, lexicon)
+    }
+    if len(meanings) > 1:
+        raise UnreadableError(f"'{text}': expected one reading, got {len(meanings)}")
+    return next(iter(meanings), None)
+
+
+def _filled(template: Template, contents: tuple[tuple[str, ...], ...], lexicon: Lexicon) -> Iterator[Meaning]:
+    """The meaning of a template with these tokens in its placeholders, if each is a phrase of its rule."""
+    said, words, parts = list[str](), list[Word](), list[_Part]()
+    elements = zip(template.elements, template.opens, strict=True)
+    slots = [(SLOTS[element], opens) for element, opens in elements if element in SLOTS]
+    for (rule, opens), tokens in zip(slots, contents, strict=True):
+        phrase = _divided_phrase(" ".join(tokens).replace(" ,", ","), opens, lexicon)
+        if phrase is None:
+            return
+        shape = "".join([f"{name} " for name, _ in phrase[1]])
+        if not _SLOT[rule].fullmatch(shape):
+            return
+        parts += [_Part(part.name, part.start + len(words), part.end + len(words)) for part in _parts_in(shape)]
+        said += phrase[0]
+        words += phrase[1]
+    try:
+        reading = _Reading(lexicon, said, words)
+        meaning = reading.read(tuple(parts))
+        if reading.places_again(tuple(parts)) == template.again:
+            yield meaning
+    except UnreadableError:
+        return
+
+
+def _divided_phrase(phrase: str, opens: bool, lexicon: Lexicon) -> tuple[list[str], list[Word]] | None:
+    """The words of a phrase, with a small first letter if it opens a sentence and has no reading otherwise."""
+    for spelling in (phrase, phrase[:1].lower() + phrase[1:]) if opens else (phrase,):
+        try:
+            return lexicon.divided(spelling)
+        except UnreadableError:
+            continue
+    return None
 
 
 class _Definite(NamedTuple):
@@ -160,6 +229,10 @@ class _Reading:
             self.things[reference] = self.lexicon.described(self.things[reference], pairs, without)
         return Meaning(tuple(self.things), links, False, self.environment)
 
+    def places_again(self, parts: tuple[_Part, ...]) -> tuple[int, ...]:
+        """The places of the objects that definite phrases repeat, in order. Call it after `read`."""
+        return tuple(self._place(self._definite(start, end)) for name, start, end in parts if name == "definite")
+
     def _end(self, name: str, start: int, end: int) -> _Reference:
         """The object that a part means: a new or mentioned object, or for "it" the object of the previous relation."""
         if name == "it":
@@ -167,6 +240,10 @@ class _Reading:
         if name == "mention":
             self.things.append(self.lexicon.thing(tuple(self.said[start:end]), self.words[start:end]))
             return len(self.things) - 1
+        return self._definite(start, end)
+
+    def _definite(self, start: int, end: int) -> _Definite:
+        """The words of a definite phrase, after the objects mentioned until now."""
         words = self.words[start:end]
         category = next(meaning for kind, meaning in words if kind == "noun")
         mark = next((meaning for kind, meaning in words if kind in _MARKS), None)

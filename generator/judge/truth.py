@@ -17,7 +17,9 @@ from generator.judge.text_reader import read_text
 
 
 def text_findings(benchmark: Benchmark) -> Iterator[Finding]:
-    """Texts that cannot be read, or that have two readings."""
+    """Texts that cannot be read, or that have two readings; templates of the family whose texts may have two."""
+    for name, reason in benchmark.lexicon.refused.items():
+        yield finding("ambiguous template", f"templates.{name} of the family is not read: {reason}")
     for row, meaning in enumerate(benchmark.meanings):
         if meaning is None:
             try:

@@ -2,14 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
 
 from generator.language.form import Form, Link, Mention
+from generator.vocabulary.english import NUMBERS, ORDINALS, plural_of
 from generator.vocabulary.schema import Vocabulary
-
-NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+from generator.vocabulary.templates import INTRODUCES_ONE, Part, parts_of
 
 Place = tuple[int, str]
 """The place of a word in a form: (place of the mention, attribute kind or the vocabulary's category word), or (place of
@@ -37,14 +36,21 @@ class Grammar:
         for values in vocabulary.attributes.values():
             self._articles |= {word: declared.article for word, declared in values.items()}
         self.phrase = lru_cache(1 << 16)(self._say_phrase)
+        self.known = templates_of(vocabulary)
+        self.natural = (*NATURAL, *vocabulary.drawn_templates)
+        """Templates to draw from when no template is requested."""
 
     def templates(self, form: Form) -> tuple[str, ...]:
         """Names of all templates that can say a form."""
-        return tuple(name for name, template in TEMPLATES.items() if template.fits(form))
+        return tuple(name for name, template in self.known.items() if template.fits(form))
+
+    def fits(self, template: str, form: Form) -> bool:
+        """Whether a template can say a form."""
+        return self.known[template].fits(form)
 
     def realise(self, form: Form, template: str, wording: Wording = ()) -> str:
         """The text of a form in a template that fits it; `wording` replaces words by synonyms."""
-        text = TEMPLATES[template].say(FormPhrases(self, form, wording))
+        text = self.known[template].say(FormPhrases(self, form, wording))
         if form.environment is None:
             return text
         where = self.vocabulary.environments[form.environment].phrase
@@ -95,17 +101,6 @@ class Grammar:
     def article(self, word: str) -> str:
         """The indefinite article before a word."""
         return self._articles.get(word) or ("an" if word[0] in "aeiou" else "a")
-
-
-def plural_of(noun: str) -> str:
-    """The regular plural.
-
-    >>> [plural_of(noun) for noun in ("cube", "torus", "fox", "pony", "monkey")]
-    ['cubes', 'toruses', 'foxes', 'ponies', 'monkeys']
-    """
-    if noun.endswith(("s", "x", "z", "ch", "sh")):
-        return f"{noun}es"
-    return f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2:-1] not in "aeiou" else f"{noun}s"
 
 
 class FormPhrases:
@@ -397,6 +392,59 @@ def _say_not_true(phrases: FormPhrases) -> str:
     return f"It is not true that there {verb} {phrases.listed()}{joined}."
 
 
+def _say_declared(parts: tuple[Part, ...], phrases: FormPhrases) -> str:
+    """A form in the parts of a declared template; in sentences, a phrase that opens one has a capital letter."""
+    sentences = parts[-1].stop == "."
+    opens, words = sentences, []
+    for part in parts:
+        phrase = _say_part(part, phrases)
+        if opens and part.kind != "words":
+            phrase = _capital(phrase)
+        words.append(phrase + part.stop)
+        opens = sentences and part.stop == "."
+    return " ".join(words)
+
+
+def _say_part(part: Part, phrases: FormPhrases) -> str:
+    if part.kind == "indefinite":
+        return phrases.indefinite(part.place)
+    if part.kind == "bare":
+        return phrases.indefinite(part.place, article=False)
+    if part.kind == "definite":
+        return phrases.definite(part.place)
+    if part.kind == "list":
+        return phrases.listed()
+    return phrases.relation(0) if part.kind == "relation" else part.text
+
+
+def declared_template(text: str) -> Template:
+    """The template of a text that a family declares (docs/language.md). It fits single objects without denials: as many
+    as the text introduces, or any number for {list}; with {relation}, two objects and one relation that holds.
+
+    >>> declared_template("a photo of {a} next to {b}").fits(Form((Mention("cube"), Mention("cone"))))
+    True
+    """
+    parts = parts_of(text)
+    kinds = {part.kind for part in parts}
+    n_objects = sum(part.kind in INTRODUCES_ONE for part in parts)
+
+    def suits(form: Form) -> bool:
+        return (
+            _single(form)
+            and ("list" in kinds or len(form.objects) == n_objects)
+            and ("relation" not in kinds or _one_step(form))
+            and ("definite" not in kinds or _distinguishable(form))
+        )
+
+    return Template(partial(_say_declared, parts), suits, related="relation" in kinds, environment=False)
+
+
+def templates_of(vocabulary: Vocabulary) -> dict[str, Template]:
+    """The templates of the grammar, then those that the family declares."""
+    declared = {name: declared_template(text) for name, text in vocabulary.templates.items()}
+    return {**TEMPLATES, **declared}
+
+
 TEMPLATES: dict[str, Template] = {
     "a-and-a": Template(FormPhrases.listed, related=False),
     "that-is": Template(_say_that_is, _star, related=True),
@@ -421,8 +469,8 @@ TEMPLATES: dict[str, Template] = {
     "then-attributes": Template(_say_then_attributes, _all_named),
     "not-true": Template(_say_not_true, _there, negated=True),
 }
-"""All templates by name. docs/language.md shows an example of each and names the published ones (PUG:SPARE, PUG:SPAR,
-CREPE, COMPASS, Pearson et al.)."""
+"""The templates of the grammar by name. docs/language.md shows an example of each and names the published ones
+(PUG:SPARE, PUG:SPAR, CREPE, COMPASS, Pearson et al.)."""
 
 NEGATED = "not-true"
 """The template of captions that are denied as a whole."""
@@ -436,7 +484,7 @@ NATURAL = (
     "list-then-relate",
     "then-attributes",
 )
-"""Templates to draw from when no template is requested."""
+"""Templates of the grammar to draw from when no template is requested."""
 
 
 def reads_well(form: Form, template: str) -> bool:

@@ -5,9 +5,11 @@ from collections.abc import Iterator, Sequence
 from generator.base.declarations import refuse
 from generator.base.errors import did_you_mean
 from generator.base.looks import look_alikes
+from generator.vocabulary.english import plural_of
 from generator.vocabulary.materials import check_inputs
 from generator.vocabulary.relations import check_relations
-from generator.vocabulary.tables import GRAMMAR, Tables, check_phrasing
+from generator.vocabulary.tables import GRAMMAR, TEMPLATE_NAMES, Tables, check_phrasing
+from generator.vocabulary.templates import FamilyWords, template_mistakes
 
 
 def check_names(family: Tables) -> None:
@@ -60,6 +62,33 @@ def _words(family: Tables) -> Iterator[tuple[str, str, Sequence[str]]]:
     yield from ((each.phrase, f"relations.{name}", each.synonyms) for name, each in family.relations.items())
     yield family.generic, "generic", ()
     yield from ((each.phrase, f"environments.{name}", ()) for name, each in family.environments.items())
+
+
+def _check_templates(family: Tables) -> None:
+    """Every declared template has one reading; `drawn_templates` names declared templates."""
+    refuse(template_mistakes(family.templates, TEMPLATE_NAMES, family_words(family)))
+    for name in family.drawn_templates:
+        if name not in family.templates:
+            raise ValueError(
+                f"drawn_templates names '{name}', which [templates] does not declare; "
+                f"{did_you_mean(name, [*family.templates])}"
+            )
+
+
+def family_words(family: Tables) -> FamilyWords:
+    """The words of a family, as templates need them."""
+    terms: dict[str, str] = {}
+    environments = []
+    for name, place, synonyms in _words(family):
+        if place.startswith("environments."):
+            environments.append(name)
+        else:
+            terms |= dict.fromkeys((name, *synonyms), place)
+    for name, spec in family.objects.items():
+        place = f"{family.category}.{name}"
+        terms |= dict.fromkeys((spec.plural or plural_of(name), *map(plural_of, spec.synonyms)), place)
+    terms[plural_of(family.generic)] = "generic"
+    return FamilyWords.of(terms, environments)
 
 
 def _check_phrasings(family: Tables) -> None:
@@ -148,4 +177,13 @@ def _check_looks(family: Tables) -> None:
     refuse(look_alikes(family.model_dump(exclude_none=True)))
 
 
-CHECKS = (_check_lamps, _check_looks, _check_phrasings, _check_paints, _check_words, _check_relations, _check_stacks)
+CHECKS = (
+    _check_lamps,
+    _check_looks,
+    _check_phrasings,
+    _check_paints,
+    _check_words,
+    _check_templates,
+    _check_relations,
+    _check_stacks,
+)

@@ -58,6 +58,10 @@ extends = {extends}
 # Objects: `mesh` is a shape, or a mesh of the asset set (`gen assets list`), that no other object has.
 # [objects]
 # {object} = {{ mesh = "{mesh}" }}
+
+# A template of captions, for `gen describe --template next-to` (docs/language.md).
+# [templates]
+# next-to = "a photo of {{a}} next to {{b}}"
 """
 
 

@@ -45,6 +45,23 @@ class ObjectSpec(Declared):
 
 
 ADJECTIVE = "{value}"
+TEMPLATE_NAMES = (
+    "a-and-a",
+    "that-is",
+    "photo",
+    "this-photo",
+    "spare",
+    "crepe",
+    "there-is",
+    "there-is-each",
+    "in-image",
+    "clauses",
+    "there-is-that",
+    "list-then-relate",
+    "then-attributes",
+    "not-true",
+)
+"""Names of the grammar's own templates (generator/language/grammar.py)."""
 GRAMMAR = ("a", "an", "and", "the", "is", "are", "that", "not", "no", "there", "it", "in the image")
 
 
@@ -121,6 +138,10 @@ class Tables(Declared):
     assets: Annotated[str, Field(pattern=f"^{NAME.pattern}$")] = BUILTIN
     paints: tuple[str, ...] = ()
     kinds: dict[str, Phrasing] = Field(default_factory=dict)
+    templates: Annotated[dict[str, Annotated[str, Field(max_length=200)]], Field(max_length=64)] = Field(
+        default_factory=dict
+    )
+    drawn_templates: tuple[str, ...] = ()
     attributes: dict[str, dict[str, AttributeValue]]
     objects: dict[str, ObjectSpec]
     relations: dict[str, Relation]
