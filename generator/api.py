@@ -33,9 +33,10 @@ from generator.holdout.holdout import Holdout
 from generator.holdout.possible import balance_note
 from generator.holdout.request import design_of
 from generator.language.complexity import parse_complexity, parse_counts
+from generator.plan.evaluated import planned_scenes
 from generator.plan.job import parse_resolution, plan_world, prepare_world
 from generator.plan.plan import count_splits
-from generator.plan.power import planned_sizes, sentence
+from generator.plan.power import sentence
 from generator.plan.store import StoredPlan, is_planned
 from generator.render.farm import Farm, default_workers
 from generator.render.rerender import Changes, default_folder, prepare_rerender, rerender
@@ -325,16 +326,16 @@ def write_first_benchmarks(root: Path, exposed_negatives: bool = False, progress
 
 
 def log_held_out(planned: StoredPlan) -> None:
-    """Log what each benchmark of a plan holds out, and the precision to expect for the first block seed."""
+    """Log what each benchmark of a plan holds out, and the precision to expect of each design."""
     holdouts = [Holdout.from_dict(saved) for saved in planned.request["holdouts"]]
     for holdout in holdouts:
         logger.info(f"Held out: {design_of(holdout).summary(holdout)}.")
         if note := balance_note(holdout):
             logger.info(f"Note: {note}")
-    sizes = planned_sizes(planned, holdouts, parse_vocabulary(planned.request["vocabulary"], "vocabulary.toml"))
-    alone = sum(holdout.block_seed == holdouts[0].block_seed for holdout in holdouts)
-    for line in dict.fromkeys(sentence(size) for size in sizes[:alone] if size.scenes):
-        logger.info(f"Expect: {line}")
+    vocabulary = parse_vocabulary(planned.request["vocabulary"], "vocabulary.toml")
+    for design in planned_scenes(planned, holdouts, vocabulary):
+        if len(design):
+            logger.info(f"Expect: {sentence(design)}")
 
 
 def turn_counts(holdouts: Sequence[Holdout], vocabulary: Vocabulary, planned: StoredPlan) -> dict[str, dict[str, int]]:

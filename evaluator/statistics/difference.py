@@ -17,13 +17,10 @@ from scipy import stats
 
 from evaluator.statistics.intervals import LEVEL, difference_of_means
 from generator.base.clusters import Clusters
-from generator.base.crossed import NOISE, TINY, CrossedMeans, MeanEstimate, satterthwaite
+from generator.base.crossed import NOISE, OF_COMPARISONS, TINY, CrossedMeans, MeanEstimate, satterthwaite
 
 POWER = 0.8
 _MOST_BLOCKS = 100_000
-_MODERATION = 0.3
-"""Effects on a difference are smaller than those on a share, and differ more from the prior guess,
-which therefore counts less (`python -m bench --only comparing`)."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +65,7 @@ def model_difference(blocks: Sequence[Sides], clusters: Clusters, level: float =
     b, sizes = len(blocks), [first.shape[1] for first, _ in blocks]
     weights = np.repeat([1 / (b * n) for n in sizes], sizes)
     first, second = (np.concatenate([sides[i].mean(axis=0) for sides in blocks]) for i in (0, 1))
-    items = CrossedMeans(clusters, weights, moderation=_MODERATION).estimate(first - second)
+    items = CrossedMeans(clusters, weights, prior=OF_COMPARISONS).estimate(first - second)
     of_trainings, freedom = _of_trainings(blocks, clusters)
     whole = _with_trainings(items.vocabulary, of_trainings, freedom)
     wider = _with_trainings(items.like_these, of_trainings, freedom)
@@ -115,7 +112,7 @@ def _of_trainings(blocks: Sequence[Sides], clusters: Clusters) -> tuple[float | 
         start += len(rows)
         repeated = [runs for runs in sides if len(runs) > 1]
         if repeated:
-            means = CrossedMeans(clusters.take(rows), moderation=_MODERATION)
+            means = CrossedMeans(clusters.take(rows), prior=OF_COMPARISONS)
             pairs = [
                 means.estimate(one - other).like_these for runs in repeated for one, other in combinations(runs, 2)
             ]

@@ -26,7 +26,7 @@ from evaluator.statistics.intervals import (
     subtract,
 )
 from generator.base.clusters import Clusters
-from generator.base.crossed import CrossedMeans
+from generator.base.crossed import OF_CROSSOVERS, OF_SHARES, CrossedMeans, Prior
 
 _SAME_IMAGES = 0.9
 """The least share of a split's images that the other split must have, so that the gap is taken over
@@ -80,6 +80,7 @@ def mean_over_runs(
     vocabulary: tuple[int, int] | None = None,
     share: bool = True,
     null: float = np.nan,
+    prior: Prior = OF_SHARES,
 ) -> Estimate:
     """The mean over blocks of the mean over the trainings of each block.
 
@@ -89,12 +90,13 @@ def mean_over_runs(
         vocabulary: the number of values and of objects; None: those that the items name.
         share: outcomes are in 0..1, and the interval is in logits.
         null: the value that p is against; nan for no p.
+        prior: the guesses of variances for this kind of outcome.
     """
-    trainings: dict[str, int] = {}
-    for run in runs:
-        trainings[run.block] = trainings.get(run.block, 0) + 1
     weights = np.concatenate(
-        [np.full(len(run.outcome), 1 / (len(trainings) * trainings[run.block] * len(run.outcome))) for run in runs]
+        [
+            np.full(len(run.outcome), weight / len(run.outcome))
+            for run, weight in zip(runs, run_weights(runs), strict=True)
+        ]
     )
     clusters = Clusters.of(
         np.concatenate([run.cluster for run in runs]),
@@ -104,7 +106,7 @@ def mean_over_runs(
         vocabulary,
     )
     finite = replicated(runs)
-    means = CrossedMeans(clusters, weights, finite_bindings=finite)
+    means = CrossedMeans(clusters, weights, finite_bindings=finite, prior=prior)
     estimates = means.estimate(np.concatenate([run.outcome for run in runs]), share)
     models = NEW_TRAININGS if len({run.training for run in runs}) > 1 else THIS_MODEL
     return replace(from_estimates(estimates, clusters, level, null), speaks_of=speaks_of(clusters, finite, models))
@@ -124,7 +126,10 @@ def gap_over_runs(
     first, second = [side[0] for side in sides], [side[1] for side in sides]
     differences = crossover(first, second)
     if differences is not None:
-        return mean_over_runs(differences, level=level, vocabulary=vocabulary, share=False, null=0.0), True
+        estimate = mean_over_runs(
+            differences, level=level, vocabulary=vocabulary, share=False, null=0.0, prior=OF_CROSSOVERS
+        )
+        return estimate, True
     a, b = (mean_over_runs(side, level=level, vocabulary=vocabulary) for side in (first, second))
     return subtract(a, b, a.n_items + b.n_items, a.n_clusters + b.n_clusters, level), False
 
@@ -133,22 +138,45 @@ def crossover(first: Sequence[RunItems], second: Sequence[RunItems]) -> list[Run
     """The differences first - second of the same images, for every item of `second`.
 
     Each item of a run of `second` is compared with the mean outcome on its scene over all runs of
-    `first`. Returns None unless nearly all scenes of `second` are in `first`: then the gap is not
-    one over the same images.
+    `first`. If its training also answered items of `first`, their mean deviation from the other
+    trainings is added: a training that is good at everything is better on both sides, so this
+    cancels too (difference in differences). These deviations have the mean 0 over all runs of
+    `second`, so they change the variance and not the mean.
+
+    Returns None unless nearly all scenes of `second` are in `first`: then the gap is not one over
+    the same images.
     """
     scenes, code = np.unique(np.concatenate([run.scene for run in first]).astype(str), return_inverse=True)
     total = np.bincount(code, weights=np.concatenate([run.outcome for run in first]))
     mean_of = dict(zip(scenes.tolist(), (total / np.bincount(code)).tolist(), strict=True))
+    deviation_of = {
+        (run.block, run.training): float(np.mean(run.outcome - [mean_of[str(scene)] for scene in run.scene]))
+        for run in first
+        if len(run.outcome)
+    }
     differences = []
     kept_items = items = 0
     for run in second:
-        others = np.array([mean_of.get(str(scene), np.nan) for scene in run.scene])
-        inside = np.isfinite(others)
+        of_first = np.array([mean_of.get(str(scene), np.nan) for scene in run.scene])
+        inside = np.isfinite(of_first)
         kept_items += int(inside.sum())
         items += len(inside)
         if inside.any():
-            differences.append(replace(run.take(inside), outcome=(others - run.outcome)[inside]))
-    return differences if kept_items >= _SAME_IMAGES * items else None
+            differences.append(replace(run.take(inside), outcome=(of_first - run.outcome)[inside]))
+    if kept_items < _SAME_IMAGES * items:
+        return None
+    deviations = np.array([deviation_of.get((run.block, run.training), 0.0) for run in differences])
+    deviations -= deviations @ run_weights(differences)
+    return [
+        replace(run, outcome=run.outcome + deviation) for run, deviation in zip(differences, deviations, strict=True)
+    ]
+
+
+def run_weights(runs: Sequence[RunItems]) -> np.ndarray:
+    """The weight (runs,) of each run in the mean: blocks count equally, and so do the trainings of
+    a block."""
+    blocks, block, trainings = np.unique([run.block for run in runs], return_inverse=True, return_counts=True)
+    return np.asarray(1 / (len(blocks) * trainings[block.reshape(-1)]))
 
 
 def influences(first: RunItems, second: RunItems) -> RunItems | None:

@@ -10,7 +10,7 @@ cluster, scene and training, plus noise. The method has three steps.
    by weighted least squares for variances >= 0; an equation weighs as much as its sum of squares is
    precise (minimum-variance quadratic estimation, Swallow and Searle 1978).
 2. Moderation. Three values tell little about the variance of values. Each variance therefore has a
-   prior guess that counts as `PRIOR_FREEDOM` degrees of freedom, as in the moderated t of Smyth
+   prior guess that counts as some degrees of freedom (`Prior`), as in the moderated t of Smyth
    (2004, section 3).
 3. The variance of the mean is a weighted sum of the components. Its degrees of freedom are
    Satterthwaite's (1946), 2 V^2 / Var(V), and the interval is Student's t. Shares have their
@@ -21,7 +21,8 @@ as the items show less of the vocabulary than all of it (finite-population corre
 section 2.6). About *values and objects like these*, all of them vary.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -39,16 +40,29 @@ NAMES, BINDINGS, CLUSTERS, SCENES, TRAININGS, TRAINED_BINDINGS, NOISE = (
     "bindings within a training",
     "noise",
 )
-PRIOR_SPREADS = {
-    NAMES: 0.5,
-    BINDINGS: 1.0,
-    CLUSTERS: 0.5,
-    SCENES: 0.5,
-    TRAININGS: 0.2,
-    TRAINED_BINDINGS: 0.5,
-}
-"""Prior guesses: standard deviations in logits of the effects on a scene (docs/statistics.md)."""
-PRIOR_FREEDOM = {
+
+
+@dataclass(frozen=True)
+class Prior:
+    """Prior guesses of the variances of effects, for one kind of outcome.
+
+    Chosen by simulation (`python -m bench --only designs`).
+    """
+
+    spreads: Mapping[str, float]
+    """For each factor but noise, the standard deviation of its effect on a scene, in logits."""
+    freedom: Mapping[str, float]
+    """For each factor, how many degrees of freedom the guess counts as."""
+
+    def weakened(self, factor: float) -> "Prior":
+        """The same guesses, which count `factor` (0..1) times as many degrees of freedom. Near 0
+        the estimates are those of moments alone, as in textbooks."""
+        return replace(self, freedom={name: factor * freedom for name, freedom in self.freedom.items()})
+
+
+# With 1 degree of freedom, intervals of a 3x3 block are a quarter wider than they need to be. With 3,
+# they miss effects of names and bindings that are far larger than the guess.
+_FREEDOM = {
     NAMES: 2.0,
     BINDINGS: 2.0,
     CLUSTERS: 3.0,
@@ -57,9 +71,34 @@ PRIOR_FREEDOM = {
     TRAINED_BINDINGS: 3.0,
     NOISE: 0.01,
 }
-"""How many degrees of freedom each prior guess counts as. Chosen by simulation (`python -m bench --only
-designs`): with 1 intervals of a 3x3 block are a quarter wider than they need to be, with 3 they miss
-effects that are far larger than the guess."""
+OF_SHARES = Prior(
+    spreads={
+        NAMES: 0.5,
+        BINDINGS: 1.0,
+        CLUSTERS: 0.5,
+        SCENES: 0.5,
+        TRAININGS: 0.2,
+        TRAINED_BINDINGS: 0.5,
+    },
+    freedom=_FREEDOM,
+)
+"""For the share of right answers of a model."""
+OF_CROSSOVERS = Prior(
+    spreads={
+        NAMES: 0.15,
+        BINDINGS: 0.6,
+        CLUSTERS: 0.4,
+        SCENES: 0.3,
+        TRAININGS: 0.1,
+        TRAINED_BINDINGS: 0.5,
+    },
+    freedom=_FREEDOM,
+)
+"""For the same images unseen against seen. What a name, a cluster or a training adds to both sides
+cancels but for the ceiling of shares. What a binding adds only where it is unseen remains."""
+OF_COMPARISONS = OF_SHARES.weakened(0.3)
+"""For the difference of two models. Their effects may be alike or independent, so the guess counts
+less (`python -m bench --only comparing`)."""
 TINY = 1e-20
 _ROUNDS = 12  # of reweighting; more change no digit that is shown
 _EXACT = 500  # levels of a factor up to which the variance of its sum of squares is computed exactly
@@ -157,7 +196,7 @@ class CrossedMeans:
         clusters: Clusters,
         weights: np.ndarray | None = None,
         finite_bindings: bool = False,
-        moderation: float = 1.0,
+        prior: Prior = OF_SHARES,
     ):
         """Prepare the means of the items of `clusters`.
 
@@ -168,11 +207,10 @@ class CrossedMeans:
                 the vocabulary's bindings. That is sound only if the effects of bindings within a
                 training can be told from those of
                 bindings: with two trainings of each turn, or for a model that was not trained here.
-            moderation: factor of PRIOR_FREEDOM. Near 0 the estimates are those of moments alone, as in
-                textbooks.
+            prior: the guesses for this kind of outcome.
         """
         n = len(clusters)
-        self._moderation = moderation
+        self._prior = prior
         self._item_weights = np.full(n, 1 / n) if weights is None else weights
         # A cell is a scene in a training: the finest unit. Items of a cell count by their sum.
         cell_codes = np.stack([clusters.scenes, clusters.trainings])
@@ -201,7 +239,7 @@ class CrossedMeans:
             squares[-1] += 0.5 * float(np.square(self._w).mean())
         prior = np.array(
             [
-                spread if factor.name == NOISE else PRIOR_SPREADS[factor.name] ** 2 * spread * scale
+                spread if factor.name == NOISE else self._prior.spreads[factor.name] ** 2 * spread * scale
                 for factor in self._factors
             ]
         )
@@ -252,11 +290,14 @@ class CrossedMeans:
     @cached_property
     def _expected(self) -> tuple[np.ndarray, list[np.ndarray | None], np.ndarray]:
         """For each factor (row): the expected sum of squares per unit of each variance (f, f); the
-        covariance matrices (f, levels, levels) of its totals per unit of each variance, None for
-        factors of many levels; and the degrees of freedom (f,)."""
+        inner products (f, f) of the covariance matrices of its totals per unit of each variance,
+        None for factors of many levels; and the degrees of freedom (f,).
+
+        With variances v, the covariance of the totals is C = sum of v_j C_j, and the sum of squares
+        has the variance 2 tr(C C) = 2 v' P v, where P holds the inner products tr(C_j C_k)."""
         count = len(self._factors)
         expected = np.zeros((count, count))
-        covariances: list[np.ndarray | None] = []
+        products: list[np.ndarray | None] = []
         freedom = np.zeros(count)
         weighted = [factor.design.multiply(self._w[:, None]).tocsr() for factor in self._factors]
         for i, factor in enumerate(self._factors):
@@ -278,27 +319,30 @@ class CrossedMeans:
                     across = np.sum(removed * (shared @ other))
                     fitted_trace = np.sum((removed.T @ removed) * (other.T @ other))
                     expected[i, j] = np.square(shared.data).sum() - 2 * across + fitted_trace
-            covariances.append(matrices)
+            if matrices is None:
+                products.append(None)
+            else:
+                flat = matrices.reshape(count, -1)
+                products.append(flat @ flat.T)
             freedom[i] = max(0, levels - np.linalg.matrix_rank(factor.nuisance))
-        return expected, covariances, freedom
+        return expected, products, freedom
 
     def _solve(self, squares: np.ndarray, prior: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The variance components (f,) and their covariance (f, f), by reweighted, moderated
         moments."""
-        expected, covariances, freedom = self._expected
-        prior_freedom = np.array([PRIOR_FREEDOM[factor.name] for factor in self._factors])
-        prior_freedom = np.maximum(prior_freedom * self._moderation, 1e-6)
+        expected, products, freedom = self._expected
+        prior_freedom = np.array([self._prior.freedom[factor.name] for factor in self._factors])
+        prior_freedom = np.maximum(prior_freedom, 1e-6)
         least = prior * 1e-3
         components = prior
         for _ in range(_ROUNDS):
             rows = np.zeros(len(squares))
-            for i, matrices in enumerate(covariances):
-                if matrices is None:
+            for i, of_factor in enumerate(products):
+                if of_factor is None:
                     precise = freedom[i]
                     rows[i] = np.sqrt(precise / 2) / (expected[i] @ components) if precise else 0.0
                 else:
-                    covariance = np.tensordot(components, matrices, 1)
-                    spread = np.sqrt(2 * np.square(covariance).sum())
+                    spread = np.sqrt(max(0.0, 2 * components @ of_factor @ components))
                     rows[i] = 1 / spread if spread > 0 else 0.0
             of_prior = np.sqrt(prior_freedom / 2) / np.maximum(components, least)
             system = np.vstack([rows[:, None] * expected, np.diag(of_prior)])
@@ -329,7 +373,8 @@ class CrossedMeans:
 def _flattening() -> float:
     """How much smaller squared effects are on a mean share than on the share of one scene, for
     effects of the prior sizes."""
-    of_scene = sum(spread**2 for spread in PRIOR_SPREADS.values()) + PRIOR_SPREADS[NAMES] ** 2  # values, and objects
+    of_scene = sum(spread**2 for spread in OF_SHARES.spreads.values())
+    of_scene += OF_SHARES.spreads[NAMES] ** 2  # values, and objects
     return 1 / (1 + _SHRINK * of_scene)
 
 

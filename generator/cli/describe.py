@@ -23,7 +23,7 @@ from generator.cli.options import (
     SEED,
     given_values,
 )
-from generator.cli.plan import POWER, check_power, of_first_seed, print_power
+from generator.cli.plan import POWER, check_power, print_power
 from generator.describe.protocols import protocol_names
 
 if TYPE_CHECKING:
@@ -171,15 +171,15 @@ def describe(context: click.Context, dataset: Path, replace: bool, as_json: bool
 
 def _check_default_block(world: "World", holdouts: "Sequence[Holdout]", name: str) -> None:
     """Raise UserError if the default block, which the user did not choose, leaves next to nothing to measure."""
-    from generator.describe.scenes import rendered_size
+    from generator.describe.scenes import evaluated_scenes
     from generator.holdout.request import design_of
 
     for each in holdouts:
-        size = rendered_size(world, each)
-        if 0 < size.scenes < _FEW_SCENES:
+        (evaluated,) = evaluated_scenes(world, [each])
+        if 0 < len(evaluated) < _FEW_SCENES:
             raise UserError(
                 f"Without --holdout, gen split holds out {design_of(each).summary(each)}, and {name} has only "
-                f"{size.scenes} such scenes for {size.split}; say what to hold out, such as --holdout 4x6 or "
+                f"{len(evaluated)} such scenes for {evaluated.split}; say what to hold out, such as --holdout 4x6 or "
                 f'--holdout "{each.kind}=… {each.category}=…" (docs/choose.md), or render more scenes.'
             )
 
@@ -233,7 +233,7 @@ def split(
     from generator.dataset.reader import Dataset
     from generator.describe.benchmark import ALREADY, describe
     from generator.describe.request import check_exposed, first_request
-    from generator.describe.scenes import dosed_holdouts, rendered_size
+    from generator.describe.scenes import dosed_holdouts, evaluated_scenes
     from generator.holdout.possible import balance_note
     from generator.holdout.request import HoldoutRequest, design_of, parse_seeds
     from generator.plan.power import sentence
@@ -253,8 +253,7 @@ def split(
         )
     if power:
         check_power(context, "exposed_negatives", "name", "replace")
-        told = of_first_seed(holdouts)
-        print_power(told, [rendered_size(opened.world, each) for each in told], as_json)
+        print_power(evaluated_scenes(opened.world, holdouts), holdouts[0], vocabulary, as_json)
         return
     if exposed_negatives:
         check_exposed(holdouts)
@@ -269,9 +268,12 @@ def split(
         if not done.written:
             say(ALREADY.format(called))
         say(f"Held out: {design_of(each).summary(each)}.")
-        size = rendered_size(opened.world, each)
-        if 0 < size.scenes < _FEW_SCENES:
-            say(f"Only {size.scenes} scenes are {size.split}: hold out more, or render more scenes. {sentence(size)}")
+        (evaluated,) = evaluated_scenes(opened.world, [each])
+        if 0 < len(evaluated) < _FEW_SCENES:
+            say(
+                f"Only {len(evaluated)} scenes are {evaluated.split}: hold out more, or render more scenes. "
+                f"{sentence(evaluated)}"
+            )
         if note := balance_note(each):
             say(f"Note: {note}")
         for line in empty_cells_said(done.empty_cells):

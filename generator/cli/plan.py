@@ -24,7 +24,8 @@ from generator.cli.options import (
 
 if TYPE_CHECKING:
     from generator.holdout.holdout import Holdout
-    from generator.plan.power import SplitSize
+    from generator.plan.evaluated import EvaluatedScenes
+    from generator.vocabulary.schema import Vocabulary
 
 _CONTENT_OPTIONS = (
     click.option("--preset", help="A published benchmark: bindsplit2026, pearson2025, pearson2025-clean or spare."),
@@ -74,9 +75,8 @@ _CONTENT_OPTIONS = (
 POWER = click.option(
     "--power",
     is_flag=True,
-    help="Write nothing. Print the expected width of intervals and the smallest detectable difference between two "
-    "models, by "
-    "accuracy and number of block seeds (docs/splits.md).",
+    help="Write nothing. Print the expected width of intervals and the smallest difference between two models that is "
+    "shown, for this design and for others with the same number of images (docs/splits.md).",
 )
 
 
@@ -113,13 +113,12 @@ def plan(context: click.Context, out: Path | None, power: bool, as_json: bool, *
     prepared, name = prepare_world(**given_values(context, content))
     # Only now, since these load SciPy and more, and wrong options are refused without them.
     from generator.api import log_held_out, turn_counts
-    from generator.plan.power import sizes_to_plan
+    from generator.plan.evaluated import scenes_to_plan
 
     if power:
-        told = of_first_seed(prepared.holdouts)
-        job = prepared.job
-        sizes = sizes_to_plan(told, prepared.parts, prepared.vocabulary, job.seed, job.objects, job.exchange)
-        print_power(told, sizes, as_json)
+        job, holdouts, vocabulary = prepared.job, prepared.holdouts, prepared.vocabulary
+        designs = scenes_to_plan(holdouts, prepared.parts, vocabulary, job.seed, job.objects, job.exchange)
+        print_power(designs, holdouts[0], vocabulary, as_json)
         return
     planned = plan_world(prepared, out or Path(name))
     log_held_out(planned)
@@ -145,54 +144,83 @@ def check_power(context: click.Context, *parameters: str) -> None:
             raise UserError(f"--power writes nothing, so {option} has no effect; leave it out.")
 
 
-def of_first_seed(holdouts: "Sequence[Holdout]") -> "list[Holdout]":
-    """The holdouts of the first block seed; other seeds draw holdouts of the same size."""
-    return [holdout for holdout in holdouts if holdout.block_seed == holdouts[0].block_seed]
+def print_power(
+    designs: "Sequence[EvaluatedScenes]", holdout: "Holdout", vocabulary: "Vocabulary", as_json: bool
+) -> None:
+    """Print what each design will tell, and what others with as many images would tell.
 
+    Args:
+        designs: the designs of the user.
+        holdout: a holdout of the first of them, which says what kind of values it tests.
+        vocabulary: of the world.
+        as_json: print JSON in place of tables.
 
-def print_power(holdouts: "Sequence[Holdout]", sizes: "Sequence[SplitSize]", as_json: bool) -> None:
-    """Print the precision to expect of each holdout for the size of its split. Raises UserError if one has no scene."""
-    from generator.holdout.request import design_of
-    from generator.plan.power import BINDING_EFFECT, CLUSTER_EFFECT, LEVEL, MAIN_EFFECT, POWER, expected
+    Raises:
+        UserError: a design has no scene.
+    """
+    from generator.plan.power import EFFECTS, LEVEL, POWER, alternatives
 
-    designs = []
-    for holdout, size in zip(holdouts, sizes, strict=True):
-        name = design_of(holdout).benchmark_name(holdout)
-        if not size.scenes:
-            raise UserError(f"{name} has no scene of the split {size.split}, so it measures nothing; hold out more.")
-        rows = expected(size, [1]) if holdout.is_empty else expected(size)
-        designs.append({"benchmark": name, **asdict(size), "rows": [asdict(row) for row in rows]})
-    assumed = {
-        "main_effect": MAIN_EFFECT,
-        "binding_effect": BINDING_EFFECT,
-        "cluster_effect": CLUSTER_EFFECT,
-        "level": LEVEL,
-        "power": POWER,
-    }
-    lines = [
-        *(line for design in designs for line in _table(design)),
-        f"±: half the expected {LEVEL:.0%} interval of an accuracy, in points. Δ: the smallest difference between two "
-        f"models of that accuracy that is detected in {POWER:.0%} of cases.",
-        "± is a formula's estimate; simulated runs have intervals up to a third wider or narrower.",
-        f"Assumed: effects of values and of objects of {MAIN_EFFECT:g} logits, of bindings of {BINDING_EFFECT:g} and "
-        f"of groups of {CLUSTER_EFFECT:g}; models whose errors are independent (docs/splits.md).",
+    for design in designs:
+        if not len(design):
+            raise UserError(
+                f"{design.name} has no scene of the split {design.split}, so it measures nothing; hold out more."
+            )
+    told = [_told(design) for design in designs]
+    others = [] if holdout.is_empty else [_told(each) for each in alternatives(holdout, vocabulary, len(designs[0]))]
+    lines = [line for design in told for line in _table(design)]
+    if others:
+        lines += ["Other designs with as many images:", ""]
+        lines += [line for design in others for line in _table(design)]
+    lines += [
+        f"±: half the {LEVEL:.0%} interval of an accuracy about this vocabulary, in points. Δ: the smallest difference "
+        f"between two models that is shown in {POWER:.0%} of cases, with one training of each.",
+        "Simulated with the estimator of `score`. Usual effects are those of binary questions, large effects those of "
+        "R@1 (docs/splits.md).",
     ]
-    result({"designs": designs, "assumed": assumed}, as_json, "\n".join(lines))
+    assumed = {"effects": {name: asdict(effects) for name, effects in EFFECTS.items()}, "level": LEVEL, "power": POWER}
+    result({"designs": told, "alternatives": others, "assumed": assumed}, as_json, "\n".join(lines))
+
+
+def _told(design: "EvaluatedScenes") -> dict[str, Any]:
+    """The size of a design, and a row for each size of effects, number of trainings and accuracy."""
+    from generator.plan.power import ACCURACIES, EFFECTS, expected
+
+    rows = [
+        {"effects": name, **asdict(expected(design, accuracy, trainings, effects))}
+        for name, effects in EFFECTS.items()
+        for trainings in ((1, 2) if design.trained else (1,))
+        for accuracy in ACCURACIES
+    ]
+    return {
+        "design": design.name,
+        "split": design.split,
+        "scenes": len(design),
+        "blocks": design.block_count,
+        "clusters": design.cluster_count,
+        "bindings": design.binding_count,
+        "rows": rows,
+    }
 
 
 def _table(design: Mapping[str, Any]) -> list[str]:
-    """The lines of a design: a row for each accuracy, a column for each number of block seeds."""
-    seeds = list(dict.fromkeys(row["block_seeds"] for row in design["rows"]))
-    cells = [["accuracy", *(f"{n} seed{'s' * (n > 1)}" for n in seeds)]]
-    for accuracy in dict.fromkeys(row["accuracy"] for row in design["rows"]):
-        cells.append([f"{accuracy:.0%}", *(_cell(row) for row in design["rows"] if row["accuracy"] == accuracy)])
+    """The lines of a design: a row for each size of effects and number of trainings, a column for
+    each accuracy."""
+    by_line: dict[str, list[Mapping[str, Any]]] = {}
+    for row in design["rows"]:
+        trainings = "one training" if row["trainings"] == 1 else "two trainings"
+        by_line.setdefault(f"{row['effects']} effects, {trainings}", []).append(row)
+    accuracies = dict.fromkeys(row["accuracy"] for row in design["rows"])
+    cells = [["", *(f"{accuracy:.0%}" for accuracy in accuracies)]]
+    cells += [[name, *map(_cell, rows)] for name, rows in by_line.items()]
     head = (
-        f"{design['benchmark']}, {design['split']}: {design['scenes']:,} scenes, {design['clusters']:,} groups, "
-        f"{design['bindings']:,} bindings for each block seed"
+        f"{design['design']}, {design['split']}: {design['scenes']:,} scenes, {design['clusters']:,} groups, "
+        f"{design['bindings']:,} bindings"
     )
     return [head, *table(cells, 0), ""]
 
 
 def _cell(row: Mapping[str, Any]) -> str:
-    told = "–" if row["difference"] is None else f"{100 * row['difference']:.1f}"
-    return f"±{100 * row['half_width']:.1f} Δ{told:>5}"
+    if row["trainings"] > 1:
+        return f"±{100 * row['half_width']:.1f}       "
+    difference = "–" if row["difference"] is None else f"{100 * row['difference']:.1f}"
+    return f"±{100 * row['half_width']:.1f} Δ{difference:>5}"

@@ -14,7 +14,7 @@ from generator.holdout.request import design_of
 from generator.language.form import Form
 from generator.language.truth import Facts, Truth, decide
 from generator.language.walk import Subgraph
-from generator.plan.power import SplitSize, told_split
+from generator.plan.evaluated import EvaluatedScenes, design_name, empty_scenes
 from generator.plan.store import Assigned
 from generator.scene.scene import Scene
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
@@ -178,16 +178,18 @@ def dosed_holdouts(
     return [with_doses(holdout=holdout, doses=doses, vocabulary=vocabulary, scenes=scenes) for holdout in holdouts]
 
 
-def rendered_size(world: World, holdout: Holdout) -> SplitSize:
-    """The size of the split whose accuracy is the claim (`told_split`), over a world's rendered scenes."""
+def evaluated_scenes(world: World, holdouts: Sequence[Holdout]) -> list[EvaluatedScenes]:
+    """For each design of these holdouts, the rendered scenes of the split that decides its main
+    result."""
     vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
-    rule = design_of(holdout).rule(vocabulary, holdout)
-    split = told_split(rule)
-
-    def shown() -> Iterator[tuple[str, Arrangement]]:
-        for scene_id, _, scene, _ in rendered_scenes(world, with_salience=False):
+    rules = [design_of(holdout).rule(vocabulary, holdout) for holdout in holdouts]
+    designs: dict[str, EvaluatedScenes] = {}
+    for holdout in holdouts:
+        designs.setdefault(design_name(holdout), empty_scenes(holdout, vocabulary))
+    for scene_id, _, scene, _ in rendered_scenes(world, with_salience=False):
+        for block, rule in enumerate(rules):
+            design = designs[design_name(rule.holdout)]
             placed = place_scene(scene, scene_id, rule)
-            if placed.placing.split == split:
-                yield cluster_of(placed.arrangement, placed.placing.triples), placed.arrangement
-
-    return SplitSize.of(split, shown())
+            if placed.placing.split == design.split:
+                design.add(block, cluster_of(placed.arrangement, placed.placing.triples), placed.arrangement)
+    return list(designs.values())

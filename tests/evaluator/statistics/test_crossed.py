@@ -9,18 +9,18 @@ from statsmodels.stats.anova import anova_lm
 from statsmodels.stats.weightstats import DescrStatsW
 
 from generator.base.clusters import Clusters
-from generator.base.crossed import CLUSTERS, NOISE, CrossedMeans
+from generator.base.crossed import CLUSTERS, NOISE, OF_SHARES, CrossedMeans
 from tests.evaluator.statistics.designs import block_cells
 
-MOMENTS = 1e-9
-"""The factor of the prior guesses at which they count nothing."""
+MOMENTS = OF_SHARES.weakened(1e-9)
+"""Prior guesses that count nothing."""
 
 
 @pytest.mark.parametrize("each", [1, 5])
 def test_clusters_of_equal_items_have_students_interval_over_clusters(each: int) -> None:
     means = np.random.default_rng(0).normal(3, 2, 40)
     clusters = Clusters.of(np.repeat(np.arange(40), each))
-    estimate = CrossedMeans(clusters, moderation=MOMENTS).estimate(np.repeat(means, each)).vocabulary
+    estimate = CrossedMeans(clusters, prior=MOMENTS).estimate(np.repeat(means, each)).vocabulary
     expected = stats.t.interval(0.9, 39, means.mean(), stats.sem(means))
     assert estimate.interval(0.9) == pytest.approx(expected, rel=1e-3)
     assert estimate.p(2.5) == pytest.approx(stats.ttest_1samp(means, 2.5).pvalue, rel=1e-2)
@@ -32,7 +32,7 @@ def test_one_way_random_effects_have_the_variances_of_the_analysis_of_variance()
     y = rng.normal(0, 1, 12)[group] + rng.normal(0, 1, 72)
     table = anova_lm(ols("y ~ C(group)", pd.DataFrame({"y": y, "group": group})).fit())
     between, within = table["mean_sq"]
-    found = CrossedMeans(Clusters.of(group), moderation=MOMENTS).estimate(y)
+    found = CrossedMeans(Clusters.of(group), prior=MOMENTS).estimate(y)
     assert found.components[CLUSTERS] == pytest.approx((between - within) / 6, rel=0.02)
     assert found.components[NOISE] == pytest.approx(within, rel=0.02)
     assert found.vocabulary.variance == pytest.approx(between / 72, rel=0.02)
@@ -55,7 +55,7 @@ def test_two_crossed_factors_have_the_variance_of_the_two_way_analysis_of_varian
     frame = pd.DataFrame({"y": y, "value": value, "object": category})
     of_values, of_objects, rest = anova_lm(ols("y ~ C(value) + C(object)", frame).fit())["mean_sq"]
     textbook = (of_values + of_objects - rest) / size**2
-    found = CrossedMeans(clusters, moderation=MOMENTS).estimate(y)
+    found = CrossedMeans(clusters, prior=MOMENTS).estimate(y)
     assert found.like_these.variance == pytest.approx(textbook, rel=0.02)
     # All values and objects are there, so about this vocabulary they add nothing.
     assert found.vocabulary.variance == pytest.approx(rest / size**2, rel=0.02)
@@ -92,7 +92,7 @@ def test_variances_of_unequally_weighted_means_are_right_on_average() -> None:
     groups = np.repeat(np.arange(20), np.arange(2, 22))
     w = rng.exponential(1, len(groups)) ** 2
     w /= w.sum()
-    means = CrossedMeans(Clusters.of(groups), w, moderation=MOMENTS)
+    means = CrossedMeans(Clusters.of(groups), w, prior=MOMENTS)
     draws = [
         means.estimate(rng.normal(0, 1, 20)[groups] + rng.normal(0, 2, len(groups))).vocabulary.parts
         for _ in range(300)

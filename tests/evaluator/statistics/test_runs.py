@@ -37,6 +37,17 @@ def test_a_crossover_compares_the_same_images() -> None:
     assert (estimate.value, same) == (0.375, False)  # splits of one run that share clusters
 
 
+def test_what_a_training_adds_to_both_sides_cancels_in_a_crossover() -> None:
+    """Two turns; the second turn's training is better by 0.25 on every image, seen or unseen."""
+    seen = [items("a", "a0", range(4), [0.5, 0.25, 0.5, 0.25]), items("b", "b0", range(4, 8), [0.75, 0.5, 0.75, 0.5])]
+    seen += [items("c", "c0", range(8), [0.5, 0.25] * 4)]
+    unseen = [items("a", "a0", range(4, 8), [0.25, 0, 0.25, 0]), items("b", "b0", range(4), [0.5, 0.25, 0.5, 0.25])]
+    differences = crossover(seen, unseen) or pytest.fail("the images are the same")
+    plain = [0.625 - 0.25, 0.5 - 0.5]  # each image seen, less the same image unseen
+    assert np.mean([run.outcome.mean() for run in differences]) == pytest.approx(np.mean(plain))
+    assert abs(differences[0].outcome.mean() - differences[1].outcome.mean()) < abs(plain[0] - plain[1])
+
+
 def test_the_influences_have_the_mean_of_the_difference() -> None:
     first, second = items("a", "", range(4), [1, 1, 0, 1]), items("a", "", range(2, 8), [0, 1, 0, 0, 1, 0])
     joined = influences(first, second) or pytest.fail("they share a cluster")

@@ -12,11 +12,9 @@ import pytest
 from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
 from generator.plan.job import prepare_world
-from generator.plan.power import SplitSize, difference, half_width
 from tests.conftest import FEW, refuse, run_process, succeed
 from tests.generator.cli.test_split import contents
 from tests.generator.render.digests import files
-from tests.paths import CHECKOUT
 
 CHEAP = ["--quality", "draft", "--device", "cpu", "--workers", "1"]
 PLANNED = [*FEW, "--resolution", "64x64"]
@@ -79,34 +77,27 @@ def test_shards_of_a_plan_are_merged_to_the_files_of_one_command(
 def test_a_plan_is_told_without_a_world(tmp_path: Path) -> None:
     told = succeed("gen plan --holdout 3x3 --block-seed 0..2 --power", cwd=tmp_path).stdout
     lines = told.splitlines()
-    assert lines[0] == "color-shape-3x3-b0, unseen: 300 scenes, 9 groups, 9 bindings for each block seed"
-    assert lines[1].split() == ["accuracy", "1", "seed", "3", "seeds", "5", "seeds", "10", "seeds"]
-    size = SplitSize("unseen", 300, 9, 9, 2, (3, 3))
-    first = f"75% ±{100 * half_width(size, 0.75):.1f} Δ {100 * (difference(size, 0.75) or 0):.1f}"
-    assert " ".join(lines[3].split()).startswith(first)
-    assert "-b1" not in told
-    assert "Assumed: effects of values and of objects of 0.5 logits, of bindings of 1 and of groups of 0.5" in told
+    assert lines[0].startswith("color-shape-3x3, unseen: 900 scenes, 27 groups, ")  # three blocks together
+    assert lines[1].split() == ["75%", "90%", "97%"]
+    assert lines[2].strip().startswith("usual effects, one training  ±")
+    for other in ("one block of 3x3", "five blocks of 3x3", "rotation of 4 turns"):
+        assert f"\n{other}, unseen: 900 scenes" in told
     assert list(tmp_path.iterdir()) == []
-    shown = (CHECKOUT / "docs" / "splits.md").read_text(encoding="utf-8").split("$ gen plan --holdout 3x3 --power\n")[1]
-    assert shown.startswith("\n".join(lines[:6]) + "\n```")
 
 
 def test_a_design_with_several_benchmarks_is_told_for_machines() -> None:
     told = json.loads(succeed("gen plan --design coverage --holdout k2..3 --scenes grid --power --json").stdout)
-    assert [design["benchmark"] for design in told["designs"]] == ["color-shape-k2-b0", "color-shape-k3-b0"]
-    effects = {"main_effect": 0.5, "binding_effect": 1.0, "cluster_effect": 0.5}
-    assert told["assumed"] == {**effects, "level": 0.95, "power": 0.8}
+    assert [design["design"] for design in told["designs"]] == ["color-shape-k2", "color-shape-k3"]
+    assert told["assumed"]["effects"]["usual"]["bindings"] == 1
     for design in told["designs"]:
-        assert len(design["rows"]) == 16
-        size = SplitSize(*(design[name] for name in ("split", "scenes", "clusters", "bindings", "objects", "levels")))
-        for row in design["rows"]:
-            assert row["half_width"] == half_width(size, row["accuracy"], row["block_seeds"])
+        assert len(design["rows"]) == 12
+        assert all(0 < row["half_width"] < 0.5 for row in design["rows"])
 
 
 def test_another_holdout_over_images_is_told_and_nothing_is_written(copied: Path) -> None:
     before = contents(copied)
     (design,) = json.loads(succeed("gen split --holdout 4x4 --power --json", copied).stdout)["designs"]
-    assert (design["benchmark"], design["split"]) == ("color-shape-4x4-b0", "unseen")
+    assert (design["design"], design["split"]) == ("color-shape-4x4", "unseen")
     assert contents(copied) == before
     made = json.loads(succeed("gen split --holdout 4x4 --json", copied).stdout)
     assert design["scenes"] == made["scenes"]["unseen"]
@@ -115,9 +106,17 @@ def test_another_holdout_over_images_is_told_and_nothing_is_written(copied: Path
 def test_a_plan_says_in_one_line_what_it_will_tell(tmp_path: Path) -> None:
     done = succeed("gen plan --block-seed 0..1", *FEW, "--out", tmp_path / "world")
     (line,) = [line for line in done.stderr.splitlines() if line.startswith("Expect: ")]
-    assert line.startswith("Expect: Too small: ±")
-    assert "with 5 block seeds ±" in line
-    assert line.endswith("Use a rotation or more blocks.")
+    assert "over 2 blocks together will have an interval of about ±" in line
+    assert line.endswith("That is wide: use a rotation or more blocks.")
+
+
+def test_a_rotation_has_one_line_for_all_turns(tmp_path: Path) -> None:
+    done = succeed(
+        "gen plan --holdout turns=4 --scenes train=600,val=40,partial=60,unseen=120 --out", tmp_path / "world"
+    )
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("Expect: ")]
+    assert "of 96 bindings: an unseen accuracy of 75% over 4 turns together" in line
+    assert "with two trainings of each turn" in line
 
 
 @pytest.mark.parametrize("wrong", ["--holdout grey:cube", "--objects 11", "--scenes x", "--resolution 3by4"])

@@ -1,0 +1,177 @@
+"""Collects the scenes that decide the main result of a design, from a plan or from a drawn holdout.
+
+`generator.plan.power` simulates what these scenes will tell.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+from generator.base.clusters import OF, SEPARATOR
+from generator.holdout.holdout import Binding, Holdout
+from generator.holdout.membership import ASYMMETRIC, Arrangement, Rule, cluster_of
+from generator.holdout.possible import splits_that_stay_empty
+from generator.holdout.request import WorldPart, design_of
+from generator.plan.minimal_pairs import plan_with_twins
+from generator.plan.plan import plan_parts
+from generator.scene.layouts import facts
+from generator.scene.planned import Planned
+from generator.vocabulary.schema import Vocabulary
+
+
+@dataclass
+class EvaluatedScenes:
+    """The scenes of a split, over all turns or blocks whose results are pooled."""
+
+    name: str
+    """The name of the design, for people."""
+    split: str
+    vocabulary: tuple[int, int]
+    """The number of values and of objects of the world."""
+    blocks: list[int] = field(default_factory=list)
+    """The turn or block of each scene, counted from 0."""
+    clusters: list[str] = field(default_factory=list)
+    """The cluster of each scene."""
+    bindings: list[str] = field(default_factory=list)
+    """The bindings of each scene, as in `red:cube;blue:ball`."""
+    trained: bool = True
+    """Whether models are trained for each turn or block. False if nothing is held out."""
+    rotation: bool = False
+    """Whether the blocks are the turns of a rotation."""
+
+    def add(self, block: int, cluster: str, arrangement: Arrangement) -> None:
+        """Add a scene."""
+        self.blocks.append(block)
+        self.clusters.append(cluster)
+        self.bindings.append(SEPARATOR.join(f"{value}{OF}{category}" for value, category in arrangement))
+
+    def __len__(self) -> int:
+        return len(self.blocks)
+
+    @property
+    def block_count(self) -> int:
+        """The number of turns or blocks with a scene."""
+        return len(set(self.blocks))
+
+    @property
+    def cluster_count(self) -> int:
+        """The number of different clusters."""
+        return len(set(self.clusters))
+
+    @property
+    def binding_count(self) -> int:
+        """The number of different bindings."""
+        return len({binding for scene in set(self.bindings) for binding in scene.split(SEPARATOR)})
+
+
+def told_split(rule: Rule) -> str:
+    """The split whose accuracy is the main result: `unseen`, or the last split of class lists.
+
+    Where no scene can be `unseen`, it is `asymmetric_unseen`, which shows what is held out.
+    """
+    if "unseen" in splits_that_stay_empty(rule.holdout) and rule.holdout.asymmetric:
+        return ASYMMETRIC[1]
+    return "unseen" if "unseen" in rule.splits else rule.splits[-1]
+
+
+def design_name(holdout: Holdout) -> str:
+    """The name that the holdouts of a design share: the turns of a rotation, and the block seeds of
+    a block. Their results are pooled into one."""
+    design = design_of(holdout)
+    if design.shares_scenes:
+        return f"{' '.join(holdout.asked)}, block seed {holdout.block_seed}"
+    return design.benchmark_name(holdout).removesuffix(f"-b{holdout.block_seed}")
+
+
+def empty_scenes(holdout: Holdout, vocabulary: Vocabulary) -> EvaluatedScenes:
+    """The record of a design without its scenes."""
+    design = design_of(holdout)
+    return EvaluatedScenes(
+        name=design_name(holdout),
+        split=told_split(design.rule(vocabulary, holdout)),
+        vocabulary=(len(vocabulary.values(holdout.kind)), len(vocabulary.objects)),
+        trained=not holdout.is_empty,
+        rotation=design.shares_scenes,
+    )
+
+
+def planned_scenes(
+    planned: Iterable[Planned], holdouts: Sequence[Holdout], vocabulary: Vocabulary
+) -> list[EvaluatedScenes]:
+    """The evaluated scenes of each design of a plan.
+
+    Scenes that were planned for no split, as over the grid, are assigned by the holdouts' rules; so
+    are the scenes that the turns of a rotation share.
+    """
+    rules = [design_of(holdout).rule(vocabulary, holdout) for holdout in holdouts]
+    designs: dict[str, EvaluatedScenes] = {}
+    for holdout in holdouts:
+        designs.setdefault(design_name(holdout), empty_scenes(holdout, vocabulary))
+    for scene in planned:
+        shared = scene.split is None or design_of(holdouts[0]).shares_scenes
+        for part in range(len(rules)) if shared else [scene.part]:
+            design = designs[design_name(holdouts[part])]
+            if not shared and scene.split != design.split:
+                continue
+            arrangement = scene.arrangement(holdouts[part].kind)
+            placing = rules[part].place(arrangement, facts(scene, vocabulary), scene.scene_id)
+            if (placing.split if shared else scene.split) == design.split:
+                design.add(part, cluster_of(arrangement, placing.triples), arrangement)
+    return list(designs.values())
+
+
+def scenes_to_plan(
+    holdouts: Sequence[Holdout],
+    parts: Sequence[WorldPart],
+    vocabulary: Vocabulary,
+    seed: int,
+    objects: tuple[int, int] = (2, 2),
+    exchange: str | None = None,
+) -> list[EvaluatedScenes]:
+    """Predict `planned_scenes` for a world of these parts, from a plan of only these scenes.
+
+    Args:
+        holdouts: one for each part.
+        parts: the parts of the world.
+        vocabulary: of the world.
+        seed: of the scenes.
+        objects: the least and greatest number of objects of a scene.
+        exchange: what twins exchange; None for a world without twins.
+
+    Raises:
+        UserError: a split has no scene.
+    """
+    of_splits = []
+    for part in parts:
+        split = told_split(design_of(part.holdout).rule(vocabulary, part.holdout))
+        of_splits.append(WorldPart(part.holdout, None if part.counts is None else {split: part.counts[split]}))
+    if exchange is None:
+        plan = plan_parts(vocabulary, of_splits, seed, objects)
+    else:
+        plan = plan_with_twins(vocabulary, of_splits, seed, objects, exchange)
+    return planned_scenes(plan, holdouts, vocabulary)
+
+
+def dealt_scenes(name: str, holdouts: Sequence[Holdout], vocabulary: Vocabulary, number: int) -> EvaluatedScenes:
+    """About `number` scenes of two objects that holdouts of bindings leave unseen, each as often as
+    any other. They stand for a plan that nobody made yet."""
+    dealt = empty_scenes(holdouts[0], vocabulary)
+    dealt.name = name
+    for block, holdout in enumerate(holdouts):
+        arrangements = _unseen_arrangements(holdout.bindings)
+        for i in range(round(number / len(holdouts))):
+            arrangement = arrangements[i % len(arrangements)]
+            dealt.add(block, cluster_of(arrangement, ()), arrangement)
+    return dealt
+
+
+def _unseen_arrangements(bindings: Sequence[Binding]) -> list[Arrangement]:
+    """Pairs of held-out bindings that stay held out if their objects exchange values."""
+    held_out = set(bindings)
+    return [
+        ((value, category), (other_value, other_category))
+        for (value, category), (other_value, other_category) in combinations(bindings, 2)
+        if value != other_value
+        and category != other_category
+        and {(value, other_category), (other_value, category)} <= held_out
+    ]
