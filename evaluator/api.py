@@ -17,6 +17,7 @@ from evaluator.protocols.records import Results
 from evaluator.provenance.contamination import mark_of, training_said
 from evaluator.report.overview import read_lines, side_by_side
 from evaluator.report.table import confidence, plain
+from evaluator.report.verdict import Verdict, headline, judge
 from evaluator.runs.dataset import Dataset
 from evaluator.runs.folder import open_run
 from evaluator.runs.measure import measure_protocols
@@ -45,6 +46,11 @@ class Evaluation:
 
     folder: Path
     results: Results
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the model composes: a kind of a closed list, and a sentence."""
+        return judge(pool_runs([self.results])[0])
 
     def to_pandas(self) -> pd.DataFrame:
         """The long table of results (evaluator.protocols.records.Row): a row for each metric, group of items and
@@ -108,14 +114,22 @@ class Evaluation:
 
     @property
     def _said(self) -> list[str]:
-        """The lines above the table."""
+        """The lines above the table, the verdict first."""
         results = self.results
+        verdict = headline(pool_runs([results]))
+        held_out = f"Held out of training: {results['held_out']}." if results["held_out"] else ""
         head = (
             f"{results['model']} on {results['benchmark']} (dataset {results['certificate']}), "
             f"{confidence(results)} intervals"
         )
         limit = results.get("limit")
-        return [head, *(limit_said(limit) if limit else ()), mark_of(results) or training_said(results)]
+        return [
+            verdict,
+            *filter(None, [held_out]),
+            head,
+            *(limit_said(limit) if limit else ()),
+            mark_of(results) or training_said(results),
+        ]
 
 
 @extras_named()

@@ -129,6 +129,7 @@ def _pooled(members: dict[int, Results], name: str) -> Results:
         **first,
         "model": name,
         "benchmark": _listed([run["benchmark"] for run in runs]),
+        "held_out": _held_out(runs),
         "certificate": _listed([run["certificate"] for run in runs]),
         "runs": len(runs),
         "blocks": len(set(blocks)),
@@ -152,6 +153,13 @@ def _block(run: Results) -> str:
     """The id of a run's block: the digest of its holdout, or of the benchmark if nothing is held
     out."""
     return str(run["factors"]["block"] or run["factors"]["benchmark"])
+
+
+def _held_out(runs: Sequence[Results]) -> str:
+    """What the runs hold out, in words; of several blocks or turns the first and their number."""
+    distinct = list(dict.fromkeys(run.get("held_out", "") for run in runs))
+    more = f"; others in {len(distinct) - 1} more blocks or turns" if len(distinct) > 1 else ""
+    return f"{distinct[0]}{more}"
 
 
 def _listed(names: Sequence[str]) -> str:
