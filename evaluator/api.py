@@ -27,7 +27,7 @@ from evaluator.runs.tables import COLUMNS, item_rows
 from generator.base.errors import UserError, did_you_mean
 from generator.base.extras import extras_named
 from generator.base.pages import image_row
-from generator.base.progress import Callback, Progress, shown_here
+from generator.base.progress import AutoBar, Callback, Progress
 
 if TYPE_CHECKING:
     import altair
@@ -140,7 +140,7 @@ def evaluate(
     progress: Progress | Callable[[str, int, int | None], object] | None = None,
     **options: Any,
 ) -> Evaluation:
-    """Score a model on the questions of a dataset. Notebooks show a progress bar; otherwise nothing is printed.
+    """Score a model on the questions of a dataset. Notebooks and terminals (on stderr) show a progress bar.
 
     model: a spec such as `open_clip:ViT-B-32@openai`, or your own object (see evaluator.models.python). An object is
     put in evaluation mode while it is scored, stays on its device, and is called `name`.
@@ -189,7 +189,7 @@ def _evaluated(run: Callable[..., Results | None], request: Request, progress: A
         )
     folder = Path(tempfile.mkdtemp(prefix="evaluate-")) if request.out is None else Path(request.out)
     try:
-        progress = shown_here() if progress is None else progress
+        progress = AutoBar() if progress is None else progress
         with evaluating(request.model):
             results = run(request, folder, progress if isinstance(progress, Progress) else Callback(progress))
     except BaseException:
