@@ -17,6 +17,7 @@ from evaluator.protocols.records import Results
 from evaluator.provenance.contamination import mark_of, training_said
 from evaluator.report.overview import read_lines, side_by_side
 from evaluator.report.table import confidence, plain
+from evaluator.report.verdict import Verdict, headline, judge
 from evaluator.runs.dataset import Dataset
 from evaluator.runs.folder import open_run
 from evaluator.runs.measure import measure_protocols
@@ -26,7 +27,7 @@ from evaluator.runs.tables import COLUMNS, item_rows
 from generator.base.errors import UserError, did_you_mean
 from generator.base.extras import extras_named
 from generator.base.pages import image_row
-from generator.base.progress import Callback, Progress, shown_here
+from generator.base.progress import AutoBar, Callback, Progress
 
 if TYPE_CHECKING:
     import altair
@@ -45,6 +46,11 @@ class Evaluation:
 
     folder: Path
     results: Results
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the model composes: a kind of a closed list, and a sentence."""
+        return judge(pool_runs([self.results])[0])
 
     def to_pandas(self) -> pd.DataFrame:
         """The long table of results (evaluator.protocols.records.Row): a row for each metric, group of items and
@@ -108,14 +114,22 @@ class Evaluation:
 
     @property
     def _said(self) -> list[str]:
-        """The lines above the table."""
+        """The lines above the table, the verdict first."""
         results = self.results
+        verdict = headline(pool_runs([results]))
+        held_out = f"Held out of training: {results['held_out']}." if results["held_out"] else ""
         head = (
             f"{results['model']} on {results['benchmark']} (dataset {results['certificate']}), "
             f"{confidence(results)} intervals"
         )
         limit = results.get("limit")
-        return [head, *(limit_said(limit) if limit else ()), mark_of(results) or training_said(results)]
+        return [
+            verdict,
+            *filter(None, [held_out]),
+            head,
+            *(limit_said(limit) if limit else ()),
+            mark_of(results) or training_said(results),
+        ]
 
 
 @extras_named()
@@ -126,7 +140,7 @@ def evaluate(
     progress: Progress | Callable[[str, int, int | None], object] | None = None,
     **options: Any,
 ) -> Evaluation:
-    """Score a model on the questions of a dataset. Notebooks show a progress bar; otherwise nothing is printed.
+    """Score a model on the questions of a dataset. Notebooks and terminals (on stderr) show a progress bar.
 
     model: a spec such as `open_clip:ViT-B-32@openai`, or your own object (see evaluator.models.python). An object is
     put in evaluation mode while it is scored, stays on its device, and is called `name`.
@@ -175,7 +189,7 @@ def _evaluated(run: Callable[..., Results | None], request: Request, progress: A
         )
     folder = Path(tempfile.mkdtemp(prefix="evaluate-")) if request.out is None else Path(request.out)
     try:
-        progress = shown_here() if progress is None else progress
+        progress = AutoBar() if progress is None else progress
         with evaluating(request.model):
             results = run(request, folder, progress if isinstance(progress, Progress) else Callback(progress))
     except BaseException:

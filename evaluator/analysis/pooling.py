@@ -4,6 +4,9 @@ trainings, never over designs (protocols, sections 1 and 13)."""
 import json
 import logging
 from collections.abc import Sequence
+from os.path import commonprefix
+from pathlib import PurePath
+from string import digits
 from typing import Any, cast
 
 import numpy as np
@@ -25,6 +28,7 @@ _BOUNDS = {"share": (0.0, 1.0), "difference": (-1.0, 1.0), "score": (-np.inf, np
 _GROUP = ("model", "treatment", "design")
 OVER_BLOCKS = "blocks like these"
 """What Student's t over blocks speaks of."""
+_TRAINED_HERE = "jackalope:"
 _LONG = 60
 """Longer values are not repeated in a sentence."""
 
@@ -49,7 +53,7 @@ def pool_runs(runs: Sequence[Results]) -> list[Results]:
     groups: dict[str, dict[int, Results]] = {}
     for place, run in _once(runs).items():
         groups.setdefault(_key(run, _GROUP), {})[place] = run
-    names = _names([next(iter(group.values())) for group in groups.values()])
+    names = _names([list(group.values()) for group in groups.values()])
     return [_pooled(group, name) for group, name in zip(groups.values(), names, strict=True)]
 
 
@@ -101,17 +105,51 @@ def _key(run: Results, names: Sequence[str]) -> str:
     return json.dumps([run["factors"][name] for name in names], sort_keys=True)
 
 
-def _names(firsts: Sequence[Results]) -> list[str]:
-    """A name for each entry: the model, and the options in which the model's entries differ,
-    without long values."""
+def _names(groups: Sequence[Sequence[Results]]) -> list[str]:
+    """A name for each entry: that of its model, and the options in which entries of this name
+    differ, without long values."""
+    models = [_model_name(runs) for runs in groups]
+    options = [_told_apart(runs[0]) for runs in groups]
     names = []
-    for run in firsts:
-        model, labels = run["factors"]["model"], _told_apart(run)
-        others = [_told_apart(each) for each in firsts if each["factors"]["model"] == model]
-        differing = [name for name in labels if any(labels[name] != other.get(name) for other in others)]
-        said = {name: _said(labels[name]) for name in differing}
+    for model, own in zip(models, options, strict=True):
+        others = [each for name, each in zip(models, options, strict=True) if name == model]
+        differing = [name for name in own if any(own[name] != other.get(name) for other in others)]
+        said = {name: _said(own[name]) for name in differing}
         names.append(", ".join([model, *(f"{name} {text}" for name, text in said.items() if len(text) <= _LONG)]))
     return names
+
+
+def _model_name(runs: Sequence[Results]) -> str:
+    """The name of the model of an entry's runs, in the words of the user.
+
+    A model that was trained here is called by its folder or by `--name`: its identity in `factors`
+    is a method and a digest of weights. The folders of its turns and seeds become one pattern.
+    """
+    identity = str(runs[0]["factors"]["model"])
+    if not identity.startswith(_TRAINED_HERE):
+        return identity
+    return _folder_pattern([run["model"].removeprefix(_TRAINED_HERE) for run in runs])
+
+
+def _folder_pattern(folders: Sequence[str]) -> str:
+    """The name of one folder, or a pattern for several.
+
+    >>> _folder_pattern(["models/tiny"]), _folder_pattern(["models/turn0", "models/turn1"])
+    ('tiny', 'models/turn*')
+    >>> _folder_pattern(["a", "b"])
+    'a, b'
+    """
+    distinct = list(dict.fromkeys(folders))
+    if len(distinct) == 1:
+        return PurePath(distinct[0]).name
+    # Letter by letter, because a turn is only a part of a folder's name. Without the digits,
+    # because turn10 and turn11 are turns of turn*, not of turn1*.
+    start = commonprefix(distinct).rstrip(digits)  # noqa: RUF071
+    end = commonprefix([folder[len(start) :][::-1] for folder in distinct])[::-1].lstrip(digits)  # noqa: RUF071
+    if not start and not end:
+        return _listed(distinct)
+    # The name of a turn says nothing without the folder above it.
+    return "/".join(PurePath(f"{start}*{end}").parts[-2:])
 
 
 def _told_apart(run: Results) -> dict[str, Any]:
@@ -129,6 +167,7 @@ def _pooled(members: dict[int, Results], name: str) -> Results:
         **first,
         "model": name,
         "benchmark": _listed([run["benchmark"] for run in runs]),
+        "held_out": _held_out(runs),
         "certificate": _listed([run["certificate"] for run in runs]),
         "runs": len(runs),
         "blocks": len(set(blocks)),
@@ -152,6 +191,13 @@ def _block(run: Results) -> str:
     """The id of a run's block: the digest of its holdout, or of the benchmark if nothing is held
     out."""
     return str(run["factors"]["block"] or run["factors"]["benchmark"])
+
+
+def _held_out(runs: Sequence[Results]) -> str:
+    """What the runs hold out, in words; of several blocks or turns the first and their number."""
+    distinct = list(dict.fromkeys(run.get("held_out", "") for run in runs))
+    more = f"; others in {len(distinct) - 1} more blocks or turns" if len(distinct) > 1 else ""
+    return f"{distinct[0]}{more}"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -12,8 +12,9 @@ from evaluator.benchmarks.reading import reading_said
 from evaluator.cli.console import fits, new_table, print_line
 from evaluator.cli.console import print_table as print_wide
 from evaluator.provenance.contamination import mark_of, training_said, warning_of
-from evaluator.report.overview import Line, every_row, finding, read_lines, side_by_side
+from evaluator.report.overview import Line, every_row, read_lines, side_by_side
 from evaluator.report.table import Column, Table, confidence, plain, population
+from evaluator.report.verdict import headline, judge, other_verdicts
 from evaluator.runs.parts import limit_said, splits_said
 from generator.base.commands import result
 
@@ -23,13 +24,21 @@ _DECIMALS = 2
 
 
 def print_results(runs: Sequence[dict[str, Any]], full: bool = False, as_json: bool = False) -> None:
-    """Print the results of runs to stdout: as tables, or as JSON, which for several runs has the pooled results too."""
+    """Print the results of runs to stdout: as tables, or as JSON, which for several runs has the pooled results too.
+
+    The JSON of each run, and of each pooled entry, has its `verdict` (evaluator.report.verdict).
+    """
     if not as_json:
         _print_for_people(runs, full)
     elif len(runs) == 1:
-        result(runs[0], True, "")
+        result(_with_verdict(runs[0]), True, "")
     else:
-        result({"results": runs, "pooled": pool_runs(runs)}, True, "")
+        pooled = [_with_verdict(entry) for entry in pool_runs(runs)]
+        result({"results": [_with_verdict(run) for run in runs], "pooled": pooled}, True, "")
+
+
+def _with_verdict(entry: dict[str, Any]) -> dict[str, Any]:
+    return {**entry, "verdict": judge(entry).record()}
 
 
 def _print_for_people(runs: Sequence[dict[str, Any]], full: bool) -> None:
@@ -39,6 +48,7 @@ def _print_for_people(runs: Sequence[dict[str, Any]], full: bool) -> None:
     A line is a metric of a model on a group of items, with a column for each split.
     """
     entries = pool_runs(runs)
+    _print_verdicts(entries)
     for entry in entries:
         rules = f", {confidence(entry)} intervals, scores tie within {entry['rules']['tie_tolerance']:g}"
         blocks = f"{entry['blocks']} block{'s' * (entry['blocks'] > 1)}"
@@ -83,8 +93,18 @@ def print_paper_table(table: Table) -> None:
     print_line("")
 
 
+def _print_verdicts(entries: Sequence[dict[str, Any]]) -> None:
+    """Print the verdict on each model, the best one first, and what was held out."""
+    print_line(headline(entries), "bold")
+    for sentence in other_verdicts(entries):
+        print_line(sentence)
+    for held_out in dict.fromkeys(entry["held_out"] for entry in entries):
+        if held_out:
+            print_line(f"Held out of training: {held_out}.")
+    print_line("")
+
+
 def _print_short(entries: Sequence[dict[str, Any]]) -> None:
-    print_line(finding(entries), "bold")
     lines = _chosen(read_lines(entries))
     table = side_by_side(entries, lines, _DECIMALS)
     _print_fitting(table, warning_of(entries[0]) if len(entries) == 1 else table.mark)

@@ -97,6 +97,8 @@ def run(
     if slurm is not None:
         (show_job if dry_run else run_as_job)(context, slurm)
         return
+    if options["name"] and len(models) > 1:
+        raise UserError(f"--name is for one model, got {len(models)}; score them one by one, each with its --name.")
     _check_early(options["protocols"], options["out"] if len(models) == 1 else None)
     from evaluator.models.registry import check_model, check_path, read_spec
     from evaluator.runs.turns import asks_for_turns, names_of_turns, of_turn
@@ -167,7 +169,7 @@ def _check_early(protocols: Sequence[str], out: Path | None) -> None:
 
 
 _ASKED = ("form", "protocols", "prompt", "orders", "samples", "temperature", "max_tokens", "budget", "limit", "out")
-_OPTIONS = (*_ASKED, "splits", "level", "verify", "allow_contaminated", "device")
+_OPTIONS = (*_ASKED, "name", "splits", "level", "verify", "allow_contaminated", "device")
 
 
 @click.command(

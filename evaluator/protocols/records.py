@@ -216,6 +216,8 @@ class ResultsRecord(TypedDict, total=False):
 
     model: str
     benchmark: str
+    held_out: str
+    """What the benchmark holds out of training, in words; "" if nothing."""
     certificate: str
     channel: str
     image_channel: str

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from evaluator.provenance.captions import normalised, singular
-from evaluator.provenance.exposure import Exposure, began_here, scene_names
+from evaluator.provenance.exposure import Exposure, is_of_stand_in, scene_names
 from generator.dataset.reader import Benchmark, Images
 
 CONTAMINATED, CLEAN, UNKNOWN, FITTED = "contaminated", "clean", "unknown", "fitted on the run's texts"
@@ -39,7 +39,7 @@ class Trained(Protocol):
 
 def training_of(model: Trained, world: Images, benchmark: Benchmark, images: Collection[str]) -> dict[str, Any]:
     """The record of a model's training for run.json: `status`, `overlaps`, a sentence `said`, and `stand_in`, whether
-    the model is a network of this project.
+    the model stems from a stand-in of this project for a published model.
 
     The status is `contaminated`, `clean`, `unknown`, or `fitted on the run's texts`. images: the scored scene_ids.
     """
@@ -50,7 +50,7 @@ def training_of(model: Trained, world: Images, benchmark: Benchmark, images: Col
         found = unknown_training()
     else:
         found = _exposed(model.exposure, find_overlaps(model.exposure, world, benchmark, images))
-    return {**found, "stand_in": began_here(model.info.get("trained_on", {}))}
+    return {**found, "stand_in": is_of_stand_in(model.info.get("trained_on", {}))}
 
 
 def _exposed(exposure: Exposure, found: list[Overlap]) -> dict[str, Any]:
@@ -138,7 +138,7 @@ def warning_of(results: Mapping[str, Any]) -> str:
 
 
 def is_stand_in(results: Mapping[str, Any]) -> bool:
-    """Whether the results are of a small network of this project, whatever its name."""
+    """Whether the results are of a stand-in for a published model (`score train pretrain`), whatever its name."""
     return bool((results.get("training") or {}).get("stand_in"))
 
 

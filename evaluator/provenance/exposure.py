@@ -19,6 +19,8 @@ RECORD = "jackalope.json"
 """The file in a model's folder in which `score train` records the training."""
 TRAINED_ON = ("name", "benchmark", "world", "method", "recipe")
 """Keys of every record: the data and the method."""
+STAND_IN_METHOD = "pretrain"
+"""The method of `score train` whose models stand in for published ones."""
 _ALSO = ("base", "certificate")
 _DIGITS = 16
 
@@ -119,9 +121,13 @@ def trained_on(record: Mapping[str, Any]) -> dict[str, Any]:
     return {name: record[name] for name in (*TRAINED_ON, *_ALSO) if name in record}
 
 
-def began_here(about: Mapping[str, Any]) -> bool:
-    """Whether weights stem from this project alone, by `trained_on`: trained from scratch, or from a base that does."""
-    return bool(about) and bool(about.get("base", {}).get("began_here", True))
+def is_of_stand_in(about: Mapping[str, Any]) -> bool:
+    """Whether weights stem from a stand-in for a published model, by `trained_on`: they are from
+    `score train pretrain`, or from a base that is.
+
+    Other models that are trained here stand for nothing but themselves.
+    """
+    return about.get("method") == STAND_IN_METHOD or bool(about.get("base", {}).get("stand_in"))
 
 
 def remember(digest: str, record: Mapping[str, Any]) -> None:

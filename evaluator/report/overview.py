@@ -1,12 +1,10 @@
-"""Tables of results: models side by side by split, and every row of one model; with the notes below tables, and the
-main finding in words."""
+"""Tables of results: models side by side by split, and every row of one model; with the notes below tables."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from evaluator.analysis.pooling import differences, spread_notes
-from evaluator.protocols.errors import BY_ATOM
 from evaluator.protocols.items import ASYMMETRIC, FULL, reported_splits
 from evaluator.protocols.records import LABELS, Results, Row, split_of
 from evaluator.provenance.contamination import UNKNOWN, is_stand_in, unknown_training, warning_of
@@ -251,94 +249,3 @@ def _by_value(said: Sequence[tuple[Results, str]]) -> str:
     if len(names) <= 1:
         return "".join(names)
     return "; ".join(f"{text} ({', '.join(of)})" for text, of in names.items())
-
-
-def finding(entries: Sequence[Results]) -> str:
-    """The main finding in a few sentences: the best model's drop from seen to unseen combinations, its lead over the
-    next model, and what its wrong answers name.
-
-    The metric is R@1 of retrieval if it has both splits, else the first main metric that has both. Splits whose
-    ceilings differ are never compared.
-    """
-    lines = main_lines(entries)
-    both = [
-        line
-        for line in lines
-        if _MAIN_GAP in line.gaps
-        and line.gaps[_MAIN_GAP]["value"] is not None
-        and not line.gaps[_MAIN_GAP].get("ceiling")  # splits with different ceilings are not comparable
-    ]
-    if not both:
-        return " ".join(_plain(line) for line in lines[:1]) or "No item was measured."
-    first = next((line for line in both if line.first["protocol"] == "retrieval"), both[0])
-    asked = [line for line in both if _question(line) == _question(first)]
-    best, *others = sorted(asked, key=lambda line: -line.rows["unseen"]["value"])
-    seen, unseen, gap = best.rows["seen"], best.rows["unseen"], best.gaps[_MAIN_GAP]
-    name = f"{first.first['metric']} of {best.entry['model']}"
-    size = gap if gap["value"] >= 0 else _turned(gap)
-    points = number(size["value"], "difference").removeprefix("+")
-    points = f"{points} points {interval(size)}".strip().replace(", ", ",\N{NO-BREAK SPACE}")
-    from_to = f"from {_said(seen)} on seen to {_said(unseen)} on unseen combinations"
-    if gap["low"] is not None and gap["low"] > 0:
-        said = f"{name} falls {from_to}, by {points}"
-    elif gap["high"] is not None and gap["high"] < 0:
-        said = f"{name} rises {from_to}, by {points}"
-    else:
-        said = f"{name} goes {from_to}; a difference of {points} that may be chance"
-    if others:
-        other = others[0].entry["model"]
-        lead = number(unseen["value"] - others[0].rows["unseen"]["value"], "share")
-        apart = unseen["low"] is not None and (others[0].rows["unseen"]["high"] or 1) < unseen["low"]
-        overlap = "" if apart else " (their intervals overlap)"
-        leads = f"is level with {other}" if lead == "0.0" else f"leads {other} by {lead} points{overlap}"
-        said += f"; on unseen combinations it {leads}"
-    return f"{said}.{_why(best)}{_tax(lines, best.entry)}"
-
-
-def _why(line: Line) -> str:
-    """A sentence: how many of a line's wrong answers on unseen combinations name a wrong object; "" if this is not
-    known."""
-    asked = {**{name: line.first[name] for name in ("protocol", "kind", "skill", "level")}, "split": _MAIN_GAP[1]}
-    rows = [row for row in line.entry["rows"] if row["metric"] == BY_ATOM and asked.items() <= row.items()]
-    of_objects = [row for row in rows if "object" in row["error"]]
-    if not of_objects or len(of_objects) == len(rows):
-        return ""
-    share, chance = (sum(row[name] or 0 for row in of_objects) for name in ("value", "chance"))
-    return (
-        f" {number(share, 'share')}% of its wrong answers on unseen combinations name a wrong object "
-        f"(chance: {number(chance, 'share')}%)."
-    )
-
-
-def _tax(lines: Sequence[Line], entry: Results) -> str:
-    """A sentence on a model's gain when the true text is more familiar than its foil; "" if it was not asked."""
-    line = next((line for line in lines if line.entry is entry and ASYMMETRIC in line.gaps), None)
-    if line is None:
-        return ""
-    familiar, other = (_said(line.rows[split]) for split in ASYMMETRIC)
-    tax = line.gaps[ASYMMETRIC]
-    chance = "; this may be chance" if tax["low"] is None or tax["low"] <= 0 <= tax["high"] else ""
-    return (
-        f" When training shows only what the true text names, it is right in {familiar}; when training shows only what "
-        f"the foil names, in {other}: {number(tax['value'], 'difference')} points {interval(tax)}{chance}."
-    )
-
-
-def _turned(gap: Mapping[str, Any]) -> dict[str, Any]:
-    """The gap with its two splits swapped: value and interval change sign."""
-    value, low, high = (None if gap[name] is None else -gap[name] for name in ("value", "high", "low"))
-    return {**gap, "value": value, "low": low, "high": high}
-
-
-def _question(line: Line) -> list[Any]:
-    return [*(line.first[name] for name in LABELS), line.entry["benchmark"]]
-
-
-def _said(row: Mapping[str, Any]) -> str:
-    return f"{number(row['value'], row['unit'])}%"
-
-
-def _plain(line: Line) -> str:
-    row = line.first
-    value = f"{number(row['value'], row['unit'])} {interval(row)}".strip()
-    return f"{row['metric']} of {line.entry['model']} is {value} ({row['protocol']})."

@@ -15,9 +15,10 @@ from evaluator.provenance.contamination import CLEAN, mark_of, marked, training_
 from evaluator.report.figures import Figure, by_overlap, by_probe, differences, embedding_maps, figures, grid, numbered
 from evaluator.report.files import write_pooled
 from evaluator.report.gallery import benchmark_items, grid_cells
-from evaluator.report.overview import every_row, finding, main_lines, side_by_side
+from evaluator.report.overview import every_row, main_lines, side_by_side
 from evaluator.report.papers.given import COMPARISON, FAMILIARITY, MAPS, PROBES, Audit, overlap_panels
 from evaluator.report.table import Cell, Column, Line, Table, loads, population
+from evaluator.report.verdict import headline
 from evaluator.runs.folder import NamedRun, Run
 from evaluator.runs.parts import splits_said
 from evaluator.scoring.words.answers import position_lines
@@ -76,7 +77,7 @@ def render(
     }
     return environment.get_template("page.html.jinja").render(
         title="Does it compose, or remember?",
-        finding=finding(entries),
+        headline=headline(entries),
         marks=list(dict.fromkeys(f"{each['model']}: {warning_of(each)}" for each in entries if warning_of(each))),
         figures=made,
         folded=_sections([each for each in made if each.name != "gap"]),

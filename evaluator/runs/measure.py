@@ -22,6 +22,7 @@ from evaluator.protocols.scores import Scores
 from evaluator.provenance.contamination import unknown_training
 from evaluator.runs.ceiling import find_ceilings
 from evaluator.runs.folder import Run, factors_of, open_run
+from evaluator.runs.held_out import describe_holdout
 from evaluator.runs.lock import locked_run
 from evaluator.runs.tables import item_rows, write_tables
 from evaluator.scoring.words.answers import summary
@@ -193,6 +194,7 @@ def _results(run: Run, measured: dict[str, ProtocolResults], by: Rules) -> Resul
     return {
         "model": record["model"],
         "benchmark": name,
+        "held_out": describe_holdout(run.benchmark.holdout),
         "reading": reading,
         "certificate": record["certificate"],
         "training": record.get("training") or unknown_training(),

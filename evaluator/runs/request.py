@@ -23,13 +23,15 @@ def option(default: Any, about: str, **more: Any) -> Any:
 class Request:
     """The options of a run. The help of each option explains it.
 
-    dataset: a `Dataset`, or the path that `Dataset.open` takes. model: a spec, or an object (evaluator.models.python)
-    with the name `name`. within: the splits to score; () for all. `within` and `protocols` may be a single name.
+    dataset: a `Dataset`, or the path that `Dataset.open` takes. model: a spec, or an object (evaluator.models.python).
+    within: the splits to score; () for all. `within` and `protocols` may be a single name.
     """
 
     dataset: "Dataset | str | Path"
     model: Any
-    name: str | None = None
+    name: str | None = option(
+        None, "Name of the model in tables and pages.  [default: its spec; of a model trained here, its folder]"
+    )
     within: str | Sequence[str] = ()
     protocols: str | Sequence[str] = option(
         (),
@@ -93,11 +95,13 @@ class Request:
 
     @property
     def model_name(self) -> str:
-        """The name of the model: its spec, or the name of the object."""
+        """The given name of the model, else its spec or the name of the object."""
         from evaluator.models.python import name_of
         from evaluator.models.registry import name_of_spec
 
-        return name_of_spec(self.model) if isinstance(self.model, str) else self.name or name_of(self.model)
+        if self.name:
+            return self.name
+        return name_of_spec(self.model) if isinstance(self.model, str) else name_of(self.model)
 
 
 @dataclass(frozen=True, kw_only=True)

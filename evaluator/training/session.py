@@ -17,7 +17,7 @@ from evaluator.models.hf import HfEncoder
 from evaluator.models.network import activations, training_precision, weights_digest
 from evaluator.models.open_clip import CONFIG, OpenClipEncoder, check_plain_sizes
 from evaluator.models.vilt import ViltScorer
-from evaluator.provenance.exposure import RECORD, Exposure, began_here, remember
+from evaluator.provenance.exposure import RECORD, Exposure, is_of_stand_in, remember
 from evaluator.runs.tracking import Tracker, log_steps
 from evaluator.scoring.store import Process
 from evaluator.training.fit import Checkpoint, fit, join, wait
@@ -68,7 +68,7 @@ def train(
             about["base"] = {
                 "model": model,
                 "weights_sha256": training.model.info["weights_sha256"],
-                "began_here": began_here(training.model.info.get("trained_on", {})),
+                "stand_in": is_of_stand_in(training.model.info.get("trained_on", {})),
             }
         checkpoint = Checkpoint(out.with_name(f".{out.name}.training"), {**about, "device": learner.device.type})
         if (record := finished(out, about)) is not None:

@@ -51,26 +51,23 @@ class Callback(Progress):
         yield advance
 
 
-class NotebookBar(Progress):
-    """Shows a bar of tqdm in a notebook."""
+class AutoBar(Progress):
+    """Shows a bar of tqdm in a notebook, and in a script on stderr if it is a terminal."""
 
     @contextmanager
     def track(self, name: str, total: int | None, done: int = 0) -> Iterator[Advance]:
         """As Progress.track."""
         from tqdm.auto import tqdm
 
-        with tqdm(total=total, initial=done, desc=name) as bar:
+        # A notebook is no terminal, and shows bars all the same.
+        hidden = "ipykernel" not in sys.modules and not sys.stderr.isatty()
+        with tqdm(total=total, initial=done, desc=name, disable=hidden) as bar:
 
             def advance(steps: int = 1, note: str = "") -> None:
                 bar.set_postfix_str(note, refresh=False)
                 bar.update(steps)
 
             yield advance
-
-
-def shown_here() -> Progress:
-    """The Progress for callers that choose none: a bar in a notebook, else SILENT."""
-    return NotebookBar() if "ipykernel" in sys.modules else SILENT
 
 
 def _ignore(steps: int = 1, note: str = "") -> None:

@@ -1,6 +1,7 @@
 """`evaluate` from Python: the same results as `score run`, nothing printed, and mistakes of a model named."""
 
 import gc
+import io
 import json
 import re
 import subprocess
@@ -64,10 +65,27 @@ def test_the_command_and_the_call_give_the_same_results(bags: None, drawn: Path,
     spec = f"bag:sharp@{drawn}"
     done = score_command("run", drawn, "--model", spec, "--out", tmp_path / "run", "--batch-size", 16, "--json")
     found = evaluate(spec, Dataset.open(drawn), batch_size=16)
-    assert found.results == json.loads(done.stdout)
+    printed = json.loads(done.stdout)
+    assert printed.pop("verdict") == found.verdict.record()
+    assert {**found.results, "folder": None} == {**printed, "folder": None}
     assert [(found.folder / name).read_bytes() for name in ("scores.parquet", "results.json")] == [
         (tmp_path / "run" / name).read_bytes() for name in ("scores.parquet", "results.json")
     ]
+
+
+def test_a_script_on_a_terminal_shows_progress_and_prints_the_verdict_first(
+    drawn: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    found = evaluate(Score(), drawn, protocols="binary")
+    assert "100%" in sys.stderr.getvalue()  # type: ignore[attr-defined]
+    verdict, held_out = repr(found).splitlines()[:2]
+    assert verdict.startswith(found.verdict.sentence)
+    assert held_out.startswith("Held out of training: ")
 
 
 @pytest.mark.parametrize("batch_size", [1, 7])

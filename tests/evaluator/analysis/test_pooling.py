@@ -163,6 +163,24 @@ def test_names_of_entries_say_what_of_the_treatment_differs() -> None:
     assert [entry["model"] for entry in entries] == ["m, negatives swap", "m, negatives none", "clip"]
 
 
+def test_a_model_that_was_trained_here_is_called_by_its_folder() -> None:
+    def made_here(folder: str, method: str = "scratch", seed: int = 0, **more: Any) -> Row:
+        run = made_run(**{**more, "model": f"jackalope:{method}", "training_seed": seed})
+        return {**run, "model": folder}
+
+    def names(*runs: Row) -> list[str]:
+        return [entry["model"] for entry in pool_runs(runs)]
+
+    finetune = "finetune of jackalope:48066006"
+    assert names(made_here("jackalope:/somewhere/models/tuned", finetune)) == ["tuned"]
+    assert names(made_here("my model", finetune)) == ["my model"]  # --name
+    turns = [made_here(f"jackalope:models/turn{i}", block=f"{i}", benchmark=f"{i}") for i in (9, 10, 11)]
+    assert names(*turns) == ["models/turn*"]
+    assert names(*(made_here(f"jackalope:{i}-tuned", seed=i) for i in (0, 1))) == ["*-tuned"]
+    two = [made_here(f"jackalope:{name}/tuned", treatment={"epochs": n}) for name, n in (("a", 1), ("b", 2))]
+    assert names(*two) == ["tuned, epochs 1", "tuned, epochs 2"]
+
+
 def test_rows_that_some_runs_lack_are_pooled_over_the_others() -> None:
     more = {"kind": "swap", "value": 0.2, "low": None, "high": None}
     (entry,) = pool_runs([trained(0.4, "a", 0, rows=(more,)), trained(0.6, "a", 1)])

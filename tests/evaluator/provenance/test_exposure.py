@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from evaluator.provenance.exposure import (
     Exposure,
-    began_here,
+    is_of_stand_in,
     read_exposure,
     recorded_exposure,
     scene_names,
@@ -49,11 +49,12 @@ def test_of_two_trainings_only_what_both_tell_is_known() -> None:
     assert (whole | Exposure(complete=False)).described
 
 
-def test_weights_began_here_if_the_first_training_started_from_none() -> None:
-    assert not began_here({})
-    assert began_here({"method": "scratch"})
-    assert began_here({"method": "finetune", "base": {"model": "jackalope:a", "began_here": True}})
-    assert not began_here({"method": "finetune", "base": {"model": "jackalope:b", "began_here": False}})
+def test_only_what_stems_from_pretrain_is_a_stand_in() -> None:
+    assert not is_of_stand_in({})
+    assert not is_of_stand_in({"method": "scratch"})
+    assert is_of_stand_in({"method": "pretrain"})
+    assert is_of_stand_in({"method": "finetune", "base": {"model": "jackalope:a", "stand_in": True}})
+    assert not is_of_stand_in({"method": "finetune", "base": {"model": "jackalope:b", "stand_in": False}})
 
 
 def _train(benchmark: Benchmark) -> tuple[list[str], list[str]]:

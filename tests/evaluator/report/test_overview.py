@@ -1,11 +1,7 @@
 """Models side by side: which lines and columns there are."""
 
-import pytest
-
 from evaluator.analysis.pooling import pool_runs
-from evaluator.protocols.errors import BY_ATOM
-from evaluator.protocols.items import ASYMMETRIC
-from evaluator.report.overview import finding, main_lines, read_lines, side_by_side
+from evaluator.report.overview import main_lines, read_lines, side_by_side
 from evaluator.report.table import Table
 from tests.evaluator.analysis.test_pooling import made_run
 from tests.evaluator.report.conftest import GAP, ROW
@@ -76,46 +72,3 @@ def test_a_split_that_is_named_like_a_gap_stands_beside_it() -> None:
     heads = [column.head for column in table.columns[:4]]
     assert heads == ["seen %", "unseen %", "seen - unseen %", "seen - unseen %"]
     assert [cell.text for cell in table.lines[0].cells[:4]] == ["50.00", "50.00", "25.00", "+50.00"]
-
-
-@pytest.mark.parametrize(
-    ("value", "low", "high", "said"),
-    [
-        (0.05, 0.02, 0.08, "falls from 70.0% on seen to 10.0% on unseen combinations, by 5.0 points [+2.0, +8.0]"),
-        (-0.05, -0.08, -0.02, "rises from 70.0% on seen to 10.0% on unseen combinations, by 5.0 points [+2.0, +8.0]"),
-        (-0.012, -0.03, 0.006, "; a difference of 1.2 points [-0.6, +3.0] that may be chance"),
-    ],
-)
-def test_the_interval_of_the_finding_is_that_of_its_number(value: float, low: float, high: float, said: str) -> None:
-    gap = {**GAP, "value": value, "low": low, "high": high}
-    found = finding(entries(("a", ({"value": 0.7}, {"split": "unseen", "value": 0.1}, gap))))
-    assert said in found.replace("\N{NO-BREAK SPACE}", " ")
-
-
-@pytest.mark.parametrize(("other", "said"), [(0.1, "it is level with b."), (0.05, "it leads b by 5.0 points (their")])
-def test_the_finding_says_who_leads(other: float, said: str) -> None:
-    models = [
-        (name, ({"value": 0.7}, {"split": "unseen", "value": of}, GAP)) for name, of in (("a", 0.1), ("b", other))
-    ]
-    assert said in finding(entries(*models))
-
-
-def test_a_negative_tax_has_its_decimals() -> None:
-    splits = tuple({"split": split} for split in ("seen", "unseen", *ASYMMETRIC))
-    tax = {"split": ASYMMETRIC[0], "minus": ASYMMETRIC[1], "is_gap": True, "unit": "difference"}
-    tax |= {"value": -0.1234, "low": -0.2, "high": -0.05}
-    assert ": -12.3 points [-20.0, -5.0]." in finding(entries(("a", (*splits, GAP, tax))))
-
-
-def test_the_finding_says_what_wrong_answers_name() -> None:
-    of = {"protocol": "retrieval", "metric": "R@1"}
-    rows: tuple[Row, ...] = ({**of, "value": 0.7}, {**of, "split": "unseen", "value": 0.1}, {**of, **GAP})
-    of = {**of, "metric": BY_ATOM, "split": "unseen", "is_main": False}
-    errors: tuple[Row, ...] = tuple(
-        {**of, "error": error, "value": value, "chance": chance}
-        for error, value, chance in (("object", 0.5, 0.2), ("attribute and object", 0.4, 0.6), ("binding", 0.1, 0.2))
-    )
-    said = "90.0% of its wrong answers on unseen combinations name a wrong object (chance: 80.0%)."
-    assert finding(entries(("a", (*rows, *errors)))).endswith(said)
-    assert "wrong answers" not in finding(entries(("a", rows)))
-    assert "wrong answers" not in finding(entries(("a", (*rows, *errors[:1]))))  # no other error was possible

@@ -48,7 +48,7 @@ def test_a_pipeline_is_trained_and_scored_as_its_family(corpus: Path, tmp_path: 
             f"diffusion:{tmp_path / 'out'},samples=4",
         )
     )
-    assert record["base"] == {"model": base, "weights_sha256": before.info["weights_sha256"], "began_here": False}
+    assert record["base"] == {"model": base, "weights_sha256": before.info["weights_sha256"], "stand_in": False}
     assert ours.key == theirs.key != before.key
     images = diffusers_folders.pictures(1)
     found = [scored(each, images, diffusers_folders.TEXTS) for each in (before, ours, theirs)]

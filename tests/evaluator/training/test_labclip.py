@@ -67,7 +67,7 @@ def test_the_result_is_the_model_with_its_texts_after_w(
     expected = aligned / np.linalg.norm(aligned, axis=1, keepdims=True)
     assert after.encode_texts(TEXTS) == pytest.approx(expected, abs=1e-5)
     assert after.network.logit_scale.item() == pytest.approx(made[0].logit_scale.item())
-    began = {"model": spec, "weights_sha256": before.info["weights_sha256"], "began_here": False}
+    began = {"model": spec, "weights_sha256": before.info["weights_sha256"], "stand_in": False}
     assert after.info["trained_on"]["base"] == began
 
 

@@ -1,11 +1,13 @@
 """Long work reports its steps to whoever follows it, and to nobody by default."""
 
+import io
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
 
-from generator.base.progress import SILENT, Advance, Callback, Progress
+from generator.base.progress import SILENT, Advance, AutoBar, Callback, Progress
 
 
 class Recorder(Progress):
@@ -45,3 +47,21 @@ def test_a_callback_is_told_how_far_the_work_is() -> None:
         advance()
         advance(4, "3/s")
     assert seen == [("images", 3, 9), ("images", 7, 9)]
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("stderr", "shown"), [(Terminal, True), (io.StringIO, False)])
+def test_a_script_shows_a_bar_where_stderr_is_a_terminal(
+    stderr: type[io.StringIO], shown: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+    monkeypatch.setattr(sys, "stderr", stderr())
+    with AutoBar().track("images", 5, 2) as advance:
+        advance(3)
+    text = sys.stderr.getvalue()  # type: ignore[attr-defined]
+    assert all((part in text) is shown for part in ("images", "5/5"))
+    assert capsys.readouterr().out == ""

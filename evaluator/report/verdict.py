@@ -1,0 +1,435 @@
+"""The verdict on a model: one sentence that says whether it composes, from a closed list of kinds.
+
+Every run gets one. A run that cannot answer the question says so and says why, so that a low number
+is never read as a result about composing.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evaluator.protocols.errors import BY_ATOM, BY_FAMILIARITY, FAMILIARITY, WRONG
+from evaluator.protocols.items import ASYMMETRIC
+from evaluator.protocols.records import LABELS, Results
+from evaluator.provenance.contamination import CONTAMINATED, UNKNOWN, mark_of
+from evaluator.report.overview import Line, main_lines
+from evaluator.report.table import confidence, interval, number
+
+Row = Mapping[str, Any]
+"""A row of results (evaluator.protocols.records.Row)."""
+
+NOT_MEASURED = "not measured"
+"""No main metric has a value."""
+CONTAMINATED_MODEL = "contaminated"
+"""Training showed what is held out, or images that are scored."""
+NOTHING_HELD_OUT = "nothing held out"
+"""The benchmark holds nothing out of training."""
+OTHER_SPLITS = "other splits"
+"""The questions are of neither seen nor unseen combinations, as in class lists."""
+ONLY_SEEN = "only seen"
+ONLY_UNSEEN = "only unseen"
+"""Only one of the two splits was scored."""
+DIFFERENT_CEILINGS = "different ceilings"
+"""The questions of the two splits differ in what an oracle reaches."""
+AT_CHANCE = "at chance on seen"
+"""The interval of seen contains chance or lies below it."""
+FALLS = "falls"
+"""The interval of the gap lies above 0."""
+RISES = "rises"
+"""The interval of the gap lies below 0."""
+DOES_NOT_FALL = "does not fall"
+"""The interval of the gap contains 0 and excludes a fall that matters (SMALL_FALL)."""
+OPEN = "open"
+"""The interval of the gap contains 0 and a fall that matters."""
+KINDS = (
+    NOT_MEASURED,
+    CONTAMINATED_MODEL,
+    NOTHING_HELD_OUT,
+    OTHER_SPLITS,
+    ONLY_SEEN,
+    ONLY_UNSEEN,
+    DIFFERENT_CEILINGS,
+    AT_CHANCE,
+    FALLS,
+    RISES,
+    DOES_NOT_FALL,
+    OPEN,
+)
+
+SMALL_FALL = 0.1
+"""The largest fall that is called small, as a share of the skill on seen, which is its value less
+chance. With it, at least nine tenths of the skill are shown to carry over. A number of points would
+not do: five points of 98% are little, and of 6% almost everything."""
+
+_SEEN, _UNSEEN = "seen", "unseen"
+_NO_CONCLUSION = "no conclusion about composing"
+_MADE_OF = {
+    "object": "name a wrong object",
+    "attribute": "name a wrong attribute",
+    "relation": "name a wrong relation",
+    "binding": "name the right words in a wrong combination",
+}
+"""{kind of error by atom: what such answers do}; kinds with several atoms follow from these."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The verdict on a model."""
+
+    kind: str
+    """One of KINDS."""
+    sentence: str
+    """The verdict in words, with its numbers and the claim of their intervals."""
+
+    def record(self) -> dict[str, str]:
+        """The verdict for JSON: `kind` and `sentence`."""
+        return {"kind": self.kind, "sentence": self.sentence}
+
+
+@dataclass(frozen=True)
+class _Question:
+    """A main metric on one group of items of one model."""
+
+    line: Line
+
+    @property
+    def name(self) -> str:
+        """The metric, with what tells it from metrics of the same name, and the model."""
+        first = self.line.first
+        labels = [first[label] for label in ("protocol", "kind", "skill", "level") if first[label]]
+        return f"{first['metric']} ({', '.join(labels)}) of {self.line.entry['model']}"
+
+    @property
+    def seen(self) -> Row | None:
+        """The row of seen; None if it was not scored."""
+        return _scored(self.line.rows.get(_SEEN))
+
+    @property
+    def unseen(self) -> Row | None:
+        """The row of unseen; None if it was not scored."""
+        return _scored(self.line.rows.get(_UNSEEN))
+
+    @property
+    def gap(self) -> Row | None:
+        """The row of seen - unseen, in 0..1; None if there is none."""
+        return _scored(self.line.gaps.get((_SEEN, _UNSEEN)))
+
+    @property
+    def any_row(self) -> Row | None:
+        """A scored row of any split, for runs without seen and unseen."""
+        return next((row for row in self.line.rows.values() if _scored(row)), None)
+
+    @property
+    def comparable(self) -> bool:
+        """Whether seen and unseen were scored and have the same ceiling. The gap's `ceiling` is the
+        difference of theirs; None if it is not known, as for runs without recorded truths."""
+        both = self.seen is not None and self.unseen is not None and self.gap is not None
+        return both and not self.line.gaps[_SEEN, _UNSEEN].get("ceiling")
+
+    @property
+    def above_chance(self) -> bool:
+        """Whether the interval of seen lies above chance; true if interval or chance is not known."""
+        seen = self.seen
+        if seen is None:
+            return False
+        if seen["low"] is None or seen["chance"] is None:
+            return True
+        return bool(seen["low"] > seen["chance"])
+
+
+def judge(entry: Results) -> Verdict:
+    """The verdict on one entry of pooled results (evaluator.analysis.pooling).
+
+    It is about R@1 of retrieval if that can answer the question, else about the first main metric
+    that can: one whose splits have the same ceiling and whose seen questions are above chance.
+
+    >>> judge({"model": "m", "rows": []}).sentence
+    'No conclusion: no question was scored.'
+    """
+    question = _main_question(entry)
+    if question is None or question.any_row is None:
+        return Verdict(NOT_MEASURED, "No conclusion: no question was scored.")
+    training = entry.get("training") or {}
+    # First, because nothing that follows is about combinations that are new to the model.
+    if training.get("status") == CONTAMINATED:
+        return _contaminated(question, entry)
+    seen, unseen, gap = question.seen, question.unseen, question.gap
+    if seen is None or unseen is None or gap is None:
+        return _one_sided(question, entry)
+    # An oracle would show this gap too, so it says nothing about a model.
+    if not question.comparable:
+        return _different_ceilings(question, seen, unseen)
+    # A model that cannot do the task on seen combinations has nothing that it could lose.
+    if not question.above_chance:
+        return _at_chance(question, entry, seen)
+    low, high = gap["low"], gap["high"]
+    if low is not None and low > 0:
+        return _falls(question, entry, seen, unseen, gap)
+    if high is not None and high < 0:
+        return _rises(question, entry, seen, unseen, gap)
+    if high is not None and high <= SMALL_FALL * (seen["value"] - (seen["chance"] or 0)):
+        return _does_not_fall(question, entry, seen, unseen, gap)
+    return _open(question, entry, seen, unseen, gap)
+
+
+def headline(entries: Sequence[Results]) -> str:
+    """The verdict on the best model in a few sentences: then what its wrong answers name, its lead
+    over the next model, and what familiarity gains, each only if it says something.
+
+    The best model is the one with the highest value on unseen combinations. Without seen and unseen
+    there is no best one, and the verdict is that of the first model.
+    """
+    ranked = _ranked(entries)
+    if not ranked:
+        return judge(entries[0]).sentence
+    best = ranked[0]
+    verdict = judge(best.line.entry)
+    following = [_explanation(best) if verdict.kind == FALLS else "", _lead(ranked), _tax(best.line.entry)]
+    return " ".join([verdict.sentence, *filter(None, following)])
+
+
+def other_verdicts(entries: Sequence[Results]) -> list[str]:
+    """The sentences of the verdicts on all models but that of the headline."""
+    ranked = _ranked(entries)
+    best = ranked[0].line.entry if ranked else entries[0]
+    return [judge(entry).sentence for entry in entries if entry is not best]
+
+
+def _main_question(entry: Results) -> _Question | None:
+    questions = [_Question(line) for line in main_lines([entry]) if line.first["unit"] != "score"]
+    # Python's sort is stable: apart from retrieval, protocols keep their order.
+    questions.sort(key=lambda question: question.line.first["protocol"] != "retrieval")
+    preferences = (
+        lambda question: question.comparable and question.above_chance,
+        lambda question: question.comparable,
+        lambda question: question.gap is not None,
+        lambda question: question.any_row is not None,
+    )
+    for preferred in preferences:
+        for question in questions:
+            if preferred(question):
+                return question
+    return questions[0] if questions else None
+
+
+def _contaminated(question: _Question, entry: Results) -> Verdict:
+    values = [f"{_value(row)} on {row['split']}" for row in (question.seen, question.unseen) if row]
+    numbers = f" {question.name} is {' and '.join(values)}." if values else ""
+    reason = mark_of(entry)
+    return Verdict(CONTAMINATED_MODEL, f"{_NO_CONCLUSION.capitalize()}. {reason}{numbers}")
+
+
+def _one_sided(question: _Question, entry: Results) -> Verdict:
+    """The verdict on a run without both splits."""
+    any_row = question.any_row
+    assert any_row is not None
+    held_out = entry.get("held_out")
+    seen, unseen = question.seen, question.unseen
+    if not held_out and unseen is None:
+        return Verdict(
+            NOTHING_HELD_OUT,
+            f"{question.name} is {_with_interval(any_row, entry)}: {_NO_CONCLUSION}, because the "
+            "benchmark holds nothing out of training.",
+        )
+    if seen is not None:
+        return Verdict(
+            ONLY_SEEN,
+            f"{question.name} is {_with_interval(seen, entry)} on seen combinations: "
+            f"{_NO_CONCLUSION}, because no question about unseen combinations was scored.",
+        )
+    if unseen is not None:
+        return Verdict(
+            ONLY_UNSEEN,
+            f"{question.name} is {_with_interval(unseen, entry)} on unseen combinations: "
+            "whether this is a fall is open, because no question about seen combinations was scored.",
+        )
+    return Verdict(
+        OTHER_SPLITS,
+        f"{question.name} is {_with_interval(any_row, entry)} on {any_row['split']}: "
+        f"{_NO_CONCLUSION}, because no question about seen and unseen combinations was scored.",
+    )
+
+
+def _different_ceilings(question: _Question, seen: Row, unseen: Row) -> Verdict:
+    return Verdict(
+        DIFFERENT_CEILINGS,
+        f"{question.name} is {_value(seen)} on seen and {_value(unseen)} on unseen combinations: "
+        f"{_NO_CONCLUSION}, because an oracle reaches {_ceiling(seen)} and {_ceiling(unseen)}.",
+    )
+
+
+def _at_chance(question: _Question, entry: Results, seen: Row) -> Verdict:
+    chance = number(seen["chance"], "share")
+    return Verdict(
+        AT_CHANCE,
+        f"{question.name} is at chance on seen combinations, {_with_interval(seen, entry)} where "
+        f"chance is {chance}%: {_NO_CONCLUSION}.",
+    )
+
+
+def _falls(question: _Question, entry: Results, seen: Row, unseen: Row, gap: Row) -> Verdict:
+    by = f"{_points(gap['value'])} points {_bracketed(gap, entry)}"
+    return Verdict(FALLS, f"{question.name} falls {_from_to(seen, unseen)} by {by}.")
+
+
+def _rises(question: _Question, entry: Results, seen: Row, unseen: Row, gap: Row) -> Verdict:
+    reverse = {**gap, "value": -gap["value"], "low": -gap["high"], "high": -gap["low"]}
+    by = f"{_points(reverse['value'])} points {_bracketed(reverse, entry)}"
+    return Verdict(
+        RISES,
+        f"{question.name} does not fall: it rises {_from_to(seen, unseen)} by {by}.{_doubt(entry)}",
+    )
+
+
+def _does_not_fall(question: _Question, entry: Results, seen: Row, unseen: Row, gap: Row) -> Verdict:
+    most = _points(max(gap["high"], 0.0))
+    return Verdict(
+        DOES_NOT_FALL,
+        f"{question.name} does not fall by more than {most} points {_from_to(seen, unseen)}; the "
+        f"difference is {number(gap['value'], 'difference')} {_bracketed(gap, entry)}.{_doubt(entry)}",
+    )
+
+
+def _open(question: _Question, entry: Results, seen: Row, unseen: Row, gap: Row) -> Verdict:
+    more = "more blocks or trainings" if entry.get("blocks", 1) > 1 else "a rotation or more blocks"
+    advice = f"use {more} (docs/splits.md#rotation)"
+    change = f"{question.name} is {_value(seen)} on seen and {_value(unseen)} on unseen combinations"
+    if gap["low"] is None:
+        return Verdict(OPEN, f"{change}: open, because the difference has no interval; {advice}.")
+    half_width = number((gap["high"] - gap["low"]) / 2, "share")
+    return Verdict(
+        OPEN,
+        f"{change}: open, ±{half_width} points {_bracketed(gap, entry)}; {advice}.",
+    )
+
+
+def _ranked(entries: Sequence[Results]) -> list[_Question]:
+    """The models that answer the same question on seen and unseen as the first that does, best on
+    unseen first."""
+    questions = [_main_question(entry) for entry in entries]
+    both = [question for question in questions if question and question.comparable]
+    same = [question for question in both if _labels(question.line) == _labels(both[0].line)]
+    return sorted(same, key=lambda question: -question.line.rows[_UNSEEN]["value"])
+
+
+def _labels(line: Line) -> tuple[Any, ...]:
+    return (*(line.first[name] for name in LABELS), line.entry["benchmark"])
+
+
+def _explanation(question: _Question) -> str:
+    """A sentence on the wrong answers on unseen combinations; "" if they are as random texts would be.
+
+    A kind of error is told only if the whole interval of its share is above the share of random
+    texts. Familiarity comes first, because it is a reason and not a description.
+    """
+    first = question.line.first
+    labels = {name: first[name] for name in ("protocol", "kind", "skill", "level")} | {"split": _UNSEEN, "n": None}
+    more_than_random = [
+        row
+        for row in question.line.entry["rows"]
+        if labels.items() <= row.items()
+        and row["metric"] in (BY_FAMILIARITY, BY_ATOM)
+        and row["error"] in (FAMILIARITY[0], *WRONG)
+        and None not in (row["low"], row["chance"])
+        and row["low"] > row["chance"]
+    ]
+    if not more_than_random:
+        return ""
+    told = max(
+        more_than_random,
+        key=lambda row: (row["metric"] == BY_FAMILIARITY, row["value"] - row["chance"]),
+    )
+    return (
+        f"{_with_interval(told, question.line.entry)} of its wrong answers on unseen combinations "
+        f"{_error_in_words(told['error'])} (random texts: {number(told['chance'], 'share')}%)."
+    )
+
+
+def _error_in_words(error: str) -> str:
+    """What answers with a kind of error do.
+
+    >>> _error_in_words("attribute and object")
+    'name a wrong attribute and a wrong object'
+    """
+    if error == FAMILIARITY[0]:
+        return "name a text that is more familiar from training than the true one"
+    if error in _MADE_OF:
+        return _MADE_OF[error]
+    return "name " + " and ".join(f"a wrong {atom}" for atom in error.split(" and "))
+
+
+def _lead(ranked: Sequence[_Question]) -> str:
+    """A sentence on the best model against the next one; "" for a single model."""
+    if len(ranked) < 2:
+        return ""
+    best, other = ranked[0].line, ranked[1].line
+    best_row, other_row = best.rows[_UNSEEN], other.rows[_UNSEEN]
+    points = _points(best_row["value"] - other_row["value"])
+    names = f"{best.entry['model']} {{}} {other.entry['model']}"
+    if points == "0.0":
+        return f"On unseen combinations {names.format('is level with')}."
+    ends = (best_row["low"], other_row["high"])
+    overlap = None in ends or ends[0] <= ends[1]
+    doubt = " (their intervals overlap; `score compare` tests the difference)" if overlap else ""
+    return f"On unseen combinations {names.format('leads')} by {points} points{doubt}."
+
+
+def _tax(entry: Results) -> str:
+    """A sentence on what a model gains when the true text is more familiar than its foil; "" if this
+    was not asked or may be chance."""
+    line = next((line for line in main_lines([entry]) if ASYMMETRIC in line.gaps), None)
+    if line is None:
+        return ""
+    tax = line.gaps[ASYMMETRIC]
+    if tax["low"] is None or tax["low"] <= 0 <= tax["high"]:
+        return ""
+    familiar, unfamiliar = (_value(line.rows[split]) for split in ASYMMETRIC)
+    return (
+        f"When training shows only what the true text names, it is right in {familiar}; when "
+        f"training shows only what the foil names, in {unfamiliar}: "
+        f"{number(tax['value'], 'difference')} points {_bracketed(tax, entry)}."
+    )
+
+
+def _doubt(entry: Results) -> str:
+    """What a result without a fall cannot exclude: a model of unknown training may have seen it all."""
+    if (entry.get("training") or {}).get("status") != UNKNOWN:
+        return ""
+    return " Its training is unknown, so it may have seen the held-out combinations."
+
+
+def _scored(row: Row | None) -> Row | None:
+    return None if row is None or row["value"] is None else row
+
+
+def _from_to(seen: Row, unseen: Row) -> str:
+    return f"from {_value(seen)} on seen to {_value(unseen)} on unseen combinations"
+
+
+def _value(row: Row) -> str:
+    return f"{number(row['value'], row['unit'])}%"
+
+
+def _ceiling(row: Row) -> str:
+    return f"{number(row.get('ceiling'), 'share')}%"
+
+
+def _points(difference: float) -> str:
+    return number(difference, "difference").removeprefix("+")
+
+
+def _with_interval(row: Row, entry: Results) -> str:
+    """The value of a row, with its interval and the claim of the interval."""
+    return f"{_value(row)} {_bracketed(row, entry)}".strip()
+
+
+def _bracketed(row: Row, entry: Results) -> str:
+    """The interval of a row, with its level and claim; "" if it has none.
+
+    The claim is the part of `speaks_of` before its details, such as "this vocabulary".
+    """
+    if row["low"] is None:
+        return ""
+    ends = interval(row).replace(", ", ",\N{NO-BREAK SPACE}")
+    claim = row["speaks_of"].split(";")[0].split(" (")[0]
+    return f"{ends} ({', '.join(filter(None, [confidence(entry), claim]))})"
