@@ -36,21 +36,21 @@ class Grammar:
         for values in vocabulary.attributes.values():
             self._articles |= {word: declared.article for word, declared in values.items()}
         self.phrase = lru_cache(1 << 16)(self._say_phrase)
-        self.known = templates_of(vocabulary)
+        self.all_templates = templates_of(vocabulary)
         self.natural = (*NATURAL, *vocabulary.drawn_templates)
         """Templates to draw from when no template is requested."""
 
     def templates(self, form: Form) -> tuple[str, ...]:
         """Names of all templates that can say a form."""
-        return tuple(name for name, template in self.known.items() if template.fits(form))
+        return tuple(name for name, template in self.all_templates.items() if template.fits(form))
 
     def fits(self, template: str, form: Form) -> bool:
         """Whether a template can say a form."""
-        return self.known[template].fits(form)
+        return self.all_templates[template].fits(form)
 
     def realise(self, form: Form, template: str, wording: Wording = ()) -> str:
         """The text of a form in a template that fits it; `wording` replaces words by synonyms."""
-        text = self.known[template].say(FormPhrases(self, form, wording))
+        text = self.all_templates[template].say(FormPhrases(self, form, wording))
         if form.environment is None:
             return text
         where = self.vocabulary.environments[form.environment].phrase
