@@ -59,7 +59,7 @@ def test_turns_of_a_rotation_are_one_design_and_twins_count() -> None:
     prepared, _ = prepare_world(holdout="turns=4", scenes=scenes, pairs=True)
     (design,) = planned_scenes(prepared.planned, prepared.holdouts, prepared.vocabulary)
     assert design.rotation
-    assert (len(design), design.block_count, design.binding_count) == (120, 4, 96)
+    assert (len(design), design.block_count, design.cluster_count) == (120, 4, 48)
 
 
 def test_a_design_is_dealt_without_a_plan() -> None:
