@@ -38,7 +38,10 @@ def print_results(runs: Sequence[dict[str, Any]], full: bool = False, as_json: b
 
 
 def _with_verdict(entry: dict[str, Any]) -> dict[str, Any]:
-    return {**entry, "verdict": judge(entry).record()}
+    """The contents of results.json with the verdict. The folder, which only analyses need, is left out: equal runs
+    print equal results."""
+    record = {name: value for name, value in entry.items() if name != "folder"}
+    return {**record, "verdict": judge(entry).record()}
 
 
 def _print_for_people(runs: Sequence[dict[str, Any]], full: bool) -> None:

@@ -22,7 +22,7 @@ from evaluator.scoring.words.files import read_answers
 from evaluator.scoring.words.prompt import prompt_of
 from generator.base.clusters import OF, SEPARATOR
 from generator.base.errors import UserError, visible
-from generator.base.pages import coded, thumbnails
+from generator.base.pages import coded, data_url, thumbnails
 from generator.base.tables import read_csv, read_table
 from generator.dataset.questions import IMAGES, MATCHING, YES_NO, Candidates
 from generator.dataset.reader import Images, World
@@ -32,6 +32,9 @@ logger = logging.getLogger(__name__)
 _LABELS = ("protocol", "item_id", "metric", "split", "kind", "skill", "bindings", "scene_id", "unscored")
 _NUMBERS = ("value", "true", "false")
 _MOST = 5_000_000
+_EXAMPLE_SIDE = 256
+"""Width and height of the example at the top of a page, in pixels: sharp on screens of two pixels a
+point, where it is shown at 128."""
 
 
 def benchmark_items(runs: Sequence[tuple[str, NamedRun]], page: Path, inline: bool = False) -> dict[str, Any]:
@@ -128,6 +131,25 @@ def failures(run: Run, most: int) -> list[tuple[Image.Image, str]]:
     if images is None:
         return []
     return [(images.image(row["scene_id"]), visible(row["false_text"])) for row in wrong.to_dict("records")]
+
+
+def wrong_unseen(run: Run) -> dict[str, str] | None:
+    """An image of an unseen combination for which a false caption won: the `image` as a data URL,
+    the `true` caption and the `false` one. None without such an item, and for a run without images.
+    """
+    outcomes = _outcomes(run)
+    has_texts = (outcomes["true_text"] != "") & (outcomes["false_text"] != "")
+    wrong = outcomes[(outcomes["value"] < 1) & (outcomes["split"] == "unseen") & has_texts]
+    images = run.world or pictures_of(run)
+    if images is None or wrong.empty:
+        return None
+    # The first item by the order of the table, so that the same run has the same page.
+    item = wrong.iloc[0]
+    return {
+        "image": data_url(images.image(item["scene_id"]), _EXAMPLE_SIDE),
+        "true": visible(item["true_text"]),
+        "false": visible(item["false_text"]),
+    }
 
 
 def _of_run(

@@ -14,11 +14,11 @@ from evaluator.protocols.records import LABELS, Results, by_key
 from evaluator.provenance.contamination import CLEAN, mark_of, marked, training_said, warning_of
 from evaluator.report.figures import Figure, by_overlap, by_probe, differences, embedding_maps, figures, grid, numbered
 from evaluator.report.files import write_pooled
-from evaluator.report.gallery import benchmark_items, grid_cells
+from evaluator.report.gallery import benchmark_items, grid_cells, wrong_unseen
 from evaluator.report.overview import every_row, main_lines, side_by_side
 from evaluator.report.papers.given import COMPARISON, FAMILIARITY, MAPS, PROBES, Audit, overlap_panels
 from evaluator.report.table import Cell, Column, Line, Table, loads, population
-from evaluator.report.verdict import headline
+from evaluator.report.verdict import best_entry, headline, other_verdicts
 from evaluator.runs.folder import NamedRun, Run
 from evaluator.runs.parts import splits_said
 from evaluator.scoring.words.answers import position_lines
@@ -52,7 +52,18 @@ def write_page(
     own = [each.run.benchmark for each in runs if not splits_said(each.results["rules"])]
     sentences = about_splits(own, all(each["training"]["status"] == CLEAN for each in entries))
     of_runs = [(each.run, each.results) for each in runs]
-    page = render(named, made, galleries=galleries, unfinished=unfinished, sentences=sentences, runs=of_runs)
+    best = best_entry(named)
+    examples = (wrong_unseen(runs[place].run) for place in best["members"])
+    page = render(
+        named,
+        made,
+        galleries=galleries,
+        unfinished=unfinished,
+        sentences=sentences,
+        runs=of_runs,
+        example=next(filter(None, examples), None),
+        best=best["model"],
+    )
     out.parent.mkdir(parents=True, exist_ok=True)
     write_text(out, page)
     write_pooled(entries, out)
@@ -64,7 +75,8 @@ def render(
 ) -> str:
     """The HTML page of pooled entries, whose model names include their marks, and of their figures.
 
-    links: {model: its page}. more: optional `galleries`, `sentences`, `runs`, `unfinished` and `home`.
+    links: {model: its page}. more: optional `galleries`, `sentences`, `runs`, `unfinished`, `home`, and
+    an `example` of a wrong answer of the model `best`.
     """
     lines = main_lines(entries)
     board = side_by_side(entries, lines)
@@ -78,6 +90,8 @@ def render(
     return environment.get_template("page.html.jinja").render(
         title="Does it compose, or remember?",
         headline=headline(entries),
+        other_verdicts=other_verdicts(entries),
+        held_out=[each for each in dict.fromkeys(entry.get("held_out", "") for entry in entries) if each],
         marks=list(dict.fromkeys(f"{each['model']}: {warning_of(each)}" for each in entries if warning_of(each))),
         figures=made,
         folded=_sections([each for each in made if each.name != "gap"]),

@@ -188,10 +188,15 @@ def headline(entries: Sequence[Results]) -> str:
     return " ".join([verdict.sentence, *filter(None, following)])
 
 
+def best_entry(entries: Sequence[Results]) -> Results:
+    """The entry that the headline is about."""
+    ranked = _ranked(entries)
+    return ranked[0].line.entry if ranked else entries[0]
+
+
 def other_verdicts(entries: Sequence[Results]) -> list[str]:
     """The sentences of the verdicts on all models but that of the headline."""
-    ranked = _ranked(entries)
-    best = ranked[0].line.entry if ranked else entries[0]
+    best = best_entry(entries)
     return [judge(entry).sentence for entry in entries if entry is not best]
 
 

@@ -18,7 +18,6 @@ EXTRAS = {
         "safetensors",
         "huggingface_hub",
         "accelerate",
-        "tqdm",
     ),
     "api": ("openai",),
     "log": ("tensorboard", "wandb"),

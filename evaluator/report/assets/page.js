@@ -8,8 +8,9 @@ function fitted(figure, width) {
   const spec = structuredClone(figure), panels = spec.concat;
   spec.columns = Math.max(1, Math.min(panels.length, Math.floor(width / 300)));
   const room = Math.max(...panels.map(panel => labelRoom(panel)));
+  const widest = panels.length <= 2 ? 800 : 420; // two panels fill the page, a column of many stays readable
   for (const panel of panels) {
-    panel.width = Math.min(420, Math.max(130, width / spec.columns - room));
+    panel.width = Math.min(widest, Math.max(130, width / spec.columns - room));
     if (width < 500 && panel.height === 200) panel.height = 150;
   }
   const [ink, soft, line] = ["--ink", "--soft", "--line"].map(style);

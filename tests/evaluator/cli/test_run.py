@@ -27,7 +27,9 @@ def test_a_run_from_the_shell(tiny: Callable[..., Tiny], drawn: Path, tmp_path: 
     arguments = ["score", "run", drawn, "--model", f"open_clip:local-dir:{model}", "--out", folder, "--device", "cpu"]
     done = run_process(*arguments, "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == json.loads((folder / "results.json").read_text())
+    printed = json.loads(done.stdout)
+    assert set(printed.pop("verdict")) == {"kind", "sentence"}
+    assert printed == json.loads((folder / "results.json").read_text())
     assert "40 images and 900 texts to encode" in done.stderr
     assert "GELU" in done.stderr
     assert "Traceback" not in done.stderr

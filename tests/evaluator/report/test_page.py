@@ -1,6 +1,7 @@
 """The page: one file that needs nothing else, with figures, tables and examples right and wrong."""
 
 import base64
+import html
 import io
 import json
 import re
@@ -14,14 +15,17 @@ import pyarrow.compute as pc
 import pytest
 from PIL import Image
 
+from evaluator.analysis.pooling import pool_runs
 from evaluator.api import evaluate
 from evaluator.protocols.records import split_of
 from evaluator.report.figures import Figure
 from evaluator.report.gallery import grid_cells
 from evaluator.report.page import _sections, write_page
 from evaluator.report.table import interval, number, p_value
+from evaluator.report.verdict import judge
 from evaluator.runs.folder import read_named
-from evaluator.runs.measure import measure
+from evaluator.runs.measure import measure, measure_protocols
+from evaluator.runs.tables import item_rows
 from generator.base.files import read_json, write_json
 from generator.base.pages import thumbnails
 from generator.dataset.reader import Dataset
@@ -101,6 +105,30 @@ def write(source: Path, path: Path) -> tuple[list[Row], str]:
     return results, path.read_text(encoding="utf-8")
 
 
+def test_the_first_screen_has_verdict_holdout_and_a_wrong_unseen_image(half_right: Path, scored: Scored) -> None:
+    path = half_right.parent / "first.html"
+    results, text = write(half_right, path)
+    head, rest = text.split("<nav", 1)
+    assert judge(pool_runs(results)[0]).sentence in html.unescape(head)
+    assert f"Held out of training: {results[0]['held_out']}." in html.unescape(head)
+    figure = re.search(r'<figure class="example"><img src="([^"]+)" alt="([^"]+)">(.*?)</figure>', rest, re.DOTALL)
+    assert figure is not None
+    assert rest.index('class="example"') < rest.index('id="results"')
+    false = re.findall(r'<span class="w">(.*?)</span>', figure[3])
+    assert false != [figure[2]]
+    run = read_named(str(half_right)).run
+    rows = item_rows(run, measure_protocols(run))
+    wrong = [row for row in rows if row["split"] == "unseen" and row["value"] is not None and row["value"] < 1]
+    assert any({figure[2], *false} <= set(row["texts"]) for row in wrong)
+    assert max(image_of(figure[1]).size) <= 256
+
+
+def test_a_model_without_a_wrong_unseen_answer_has_no_example(scored: Scored) -> None:
+    run = scored("all:right")
+    _, text = write(run, run.parent / "right.html")
+    assert 'class="example"' not in text
+
+
 def test_a_page_needs_no_other_file_and_is_the_same_again(half_right: Path) -> None:
     done = succeed("report", half_right)
     path = half_right.parent / "report.html"
@@ -108,7 +136,7 @@ def test_a_page_needs_no_other_file_and_is_the_same_again(half_right: Path) -> N
     assert path.read_text(encoding="utf-8") == text
     page = _Page(text)
     assert {"table", "details", "dialog"} <= set(page.tags)
-    assert not {"link", "iframe", "object", "embed", "img"} & set(page.tags)
+    assert not {"link", "iframe", "object", "embed"} & set(page.tags)
     assert not re.findall("<script[^>]* src", text)
     assert text.count('data-figure="gap"') == 1
     ends = re.findall(r'data-order="([^"]*)"[^>]*>(?:[+-]?[0-9.]+ <small>|&lt;?[.0-9]|\[)', text)
