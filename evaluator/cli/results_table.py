@@ -14,6 +14,7 @@ from evaluator.cli.console import print_table as print_wide
 from evaluator.provenance.contamination import mark_of, training_said, warning_of
 from evaluator.report.overview import Line, every_row, finding, read_lines, side_by_side
 from evaluator.report.table import Column, Table, confidence, plain, population
+from evaluator.runs.folder import as_written
 from evaluator.runs.parts import limit_said, splits_said
 from generator.base.commands import result
 
@@ -23,13 +24,18 @@ _DECIMALS = 2
 
 
 def print_results(runs: Sequence[dict[str, Any]], full: bool = False, as_json: bool = False) -> None:
-    """Print the results of runs to stdout: as tables, or as JSON, which for several runs has the pooled results too."""
+    """Print the results of runs to stdout: as tables, or as JSON, which for several runs has the pooled results too.
+
+    JSON has what results.json holds.
+    """
     if not as_json:
         _print_for_people(runs, full)
-    elif len(runs) == 1:
-        result(runs[0], True, "")
+        return
+    written = [as_written(run) for run in runs]
+    if len(runs) == 1:
+        result(written[0], True, "")
     else:
-        result({"results": runs, "pooled": pool_runs(runs)}, True, "")
+        result({"results": written, "pooled": pool_runs(runs)}, True, "")
 
 
 def _print_for_people(runs: Sequence[dict[str, Any]], full: bool) -> None:

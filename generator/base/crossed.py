@@ -61,7 +61,8 @@ PRIOR_FREEDOM = {
 designs`): with 1 intervals of a 3x3 block are a quarter wider than they need to be, with 3 they miss
 effects that are far larger than the guess."""
 TINY = 1e-20
-_ROUNDS = 12  # of reweighting; more change no digit that is shown
+_MOST_ROUNDS = 500  # of reweighting; most fits settle in 20, perfect agreement within clusters needs 60
+_SETTLED = 1e-7  # relative change of every component in a round at which a fit ends: no digit that is shown
 _EXACT = 500  # levels of a factor up to which the variance of its sum of squares is computed exactly
 _PER_CLUSTER = 10  # items of a cluster that can count for the centre of a share
 _SHRINK = 0.346  # E logistic(m + sZ) is close to logistic(m / sqrt(1 + 0.346 s^2)) (Zeger, Liang and Albert 1988)
@@ -252,11 +253,11 @@ class CrossedMeans:
     @cached_property
     def _expected(self) -> tuple[np.ndarray, list[np.ndarray | None], np.ndarray]:
         """For each factor (row): the expected sum of squares per unit of each variance (f, f); the
-        covariance matrices (f, levels, levels) of its totals per unit of each variance, None for
-        factors of many levels; and the degrees of freedom (f,)."""
+        traces (f, f) of the products of any two of the covariance matrices that its totals have per
+        unit of each variance, None for factors of many levels; and the degrees of freedom (f,)."""
         count = len(self._factors)
         expected = np.zeros((count, count))
-        covariances: list[np.ndarray | None] = []
+        products: list[np.ndarray | None] = []
         freedom = np.zeros(count)
         weighted = [factor.design.multiply(self._w[:, None]).tocsr() for factor in self._factors]
         for i, factor in enumerate(self._factors):
@@ -278,34 +279,36 @@ class CrossedMeans:
                     across = np.sum(removed * (shared @ other))
                     fitted_trace = np.sum((removed.T @ removed) * (other.T @ other))
                     expected[i, j] = np.square(shared.data).sum() - 2 * across + fitted_trace
-            covariances.append(matrices)
+            products.append(None if matrices is None else np.tensordot(matrices, matrices, ([1, 2], [1, 2])))
             freedom[i] = max(0, levels - np.linalg.matrix_rank(factor.nuisance))
-        return expected, covariances, freedom
+        return expected, products, freedom
 
     def _solve(self, squares: np.ndarray, prior: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The variance components (f,) and their covariance (f, f), by reweighted, moderated
         moments."""
-        expected, covariances, freedom = self._expected
+        expected, products, freedom = self._expected
         prior_freedom = np.array([PRIOR_FREEDOM[factor.name] for factor in self._factors])
         prior_freedom = np.maximum(prior_freedom * self._moderation, 1e-6)
         least = prior * 1e-3
         components = prior
-        for _ in range(_ROUNDS):
+        for _ in range(_MOST_ROUNDS):
             rows = np.zeros(len(squares))
-            for i, matrices in enumerate(covariances):
-                if matrices is None:
+            for i, traces in enumerate(products):
+                if traces is None:
                     precise = freedom[i]
                     rows[i] = np.sqrt(precise / 2) / (expected[i] @ components) if precise else 0.0
                 else:
-                    covariance = np.tensordot(components, matrices, 1)
-                    spread = np.sqrt(2 * np.square(covariance).sum())
+                    # A sum of squares of normal totals has the variance 2 tr(C^2), C their covariance.
+                    spread = np.sqrt(2 * components @ traces @ components)
                     rows[i] = 1 / spread if spread > 0 else 0.0
             of_prior = np.sqrt(prior_freedom / 2) / np.maximum(components, least)
             system = np.vstack([rows[:, None] * expected, np.diag(of_prior)])
             target = np.concatenate([rows * squares, of_prior * prior])
             found = _nonnegative(system, target)
             # Half steps: weights and components depend on one another, and full steps can oscillate.
-            components = np.maximum((components + found) / 2, least)
+            before, components = components, np.maximum((components + found) / 2, least)
+            if np.all(np.abs(components - before) <= _SETTLED * components):
+                break
         covariance = np.linalg.inv(system.T @ system)
         return components, covariance
 

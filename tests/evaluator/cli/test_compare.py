@@ -121,7 +121,7 @@ def test_ten_rows_with_the_smallest_q_are_shown_or_all_and_ranks_of_three_models
         (
             [f"{i},{i % 2},{i // 2},{'red:cube' if i < 4 else ''}" for i in range(10)],
             [f"{i},{i % 3 % 2},{i // 2},{'red:cube' if i < 4 else ''}" for i in range(10)],
-            "; 6 of 10 items name none; these trainings",
+            "these trainings; 6 of 10 items name no binding",
         ),
     ],
 )

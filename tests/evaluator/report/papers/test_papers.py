@@ -144,7 +144,8 @@ class TestNotes:
             "Training data unknown: a, b.",
         } <= set(said)
         assert said[0].startswith(
-            "In %, differences in points. The 95% intervals cover other combinations of these 3 values"
+            "In %, differences in points. The 95% intervals cover this vocabulary (8 values, 12 objects); "
+            "bindings like these; this model."
         )
         assert "Datasets: clean." in notes_of([one, one])
 
