@@ -1,10 +1,11 @@
 """Reads which items models answered correctly, from runs or from other programs' tables, and matches them by item."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -69,15 +70,18 @@ class Matched:
     world: str | None = None
 
 
-def read_answers(source: str, metric: str | None = None) -> list[Answers]:
+def read_answers(
+    source: str, metric: str | None = None, common: Mapping[str, str] = MappingProxyType({})
+) -> list[Answers]:
     """The answers in a run's folder or in a table; a table with the column `model` gives one entry per model.
 
     `source` is a path, or NAME=PATH to give the model a name. metric: a metric that is right or wrong for each item,
-    None for the main metric of each protocol. Raises UserError for other sources and invalid contents.
+    None for the main metric of each protocol. common: the metrics of `common_metrics`, which go before a run's own
+    main metrics. Raises UserError for other sources and invalid contents.
     """
     name, path = split_name(source)
     if path.is_dir():
-        found = [_read_run(path, metric)]
+        found = [_read_run(path, metric, common)]
     elif path.suffix.lower() in TABLES and path.is_file():
         found = _read_table(path, metric)
     else:
@@ -88,6 +92,37 @@ def read_answers(source: str, metric: str | None = None) -> list[Answers]:
     if name and len(found) > 1:
         raise UserError(f"{path} names its models in the column 'model'; leave out '{name}='.")
     return [replace(each, model=name or each.model) for each in found]
+
+
+def common_metrics(sources: Sequence[str]) -> dict[str, str]:
+    """The metric to compare for each protocol whose main metric differs between runs.
+
+    A run of scores has `matching` as the main metric of `binary` where a run in words has `accuracy`.
+
+    Args:
+        sources: as in `read_answers`; tables have no main metrics and are ignored.
+
+    Returns:
+        By protocol, the first main metric that all runs of the protocol have; nothing where there is none.
+    """
+    mains: dict[str, list[str]] = {}
+    metrics: dict[str, list[set[str]]] = {}
+    for source in sources:
+        path = split_name(source)[1] / "results.json"
+        if not path.exists():
+            continue
+        rows = read_json(path, ResultsRecord)["rows"]
+        for protocol in dict.fromkeys(row["protocol"] for row in rows):
+            of_protocol = [row for row in rows if row["protocol"] == protocol]
+            mains.setdefault(protocol, []).extend(dict.fromkeys(r["metric"] for r in of_protocol if r["is_main"]))
+            metrics.setdefault(protocol, []).append({row["metric"] for row in of_protocol})
+    found = {}
+    for protocol, main in mains.items():
+        in_all = set.intersection(*metrics[protocol])
+        shared_mains = [metric for metric in main if metric in in_all]
+        if len(set(main)) > 1 and shared_mains:
+            found[protocol] = shared_mains[0]
+    return found
 
 
 def shared(asked: Sequence[tuple[Matched, np.ndarray]]) -> Clusters:
@@ -172,9 +207,9 @@ def match(answers: Sequence[Answers]) -> Matched:
     )
 
 
-def _read_run(folder: Path, metric: str | None) -> Answers:
-    """The answers of a run by `metric`, or by each protocol's main metric, from its tables; reads no dataset or
-    model."""
+def _read_run(folder: Path, metric: str | None, common: Mapping[str, str]) -> Answers:
+    """The answers of a run by `metric`, or by each protocol's common or main metric, from its tables; reads no dataset
+    or model."""
     if not (folder / "run.json").exists():
         raise UserError(f"{folder} is no finished run; give a folder written by `score run`.")
     path = folder / "tables" / "items.csv"
@@ -182,7 +217,7 @@ def _read_run(folder: Path, metric: str | None) -> Answers:
         raise UserError(f"{folder} has no results; write them with `score measure {folder}`.")
     record, results = read_json(folder / "run.json", RunRecord), read_json(folder / "results.json", ResultsRecord)
     channel = results["channel"]
-    main_of = {row["protocol"]: row["metric"] for row in results["rows"] if row["is_main"]}
+    main_of = {row["protocol"]: row["metric"] for row in results["rows"] if row["is_main"]} | dict(common)
     labels_read = (
         "item_id",
         "value",

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from evaluator.analysis.answers import Matched, match_blocks, read_answers, shared
+from evaluator.analysis.answers import Matched, common_metrics, match_blocks, read_answers, shared
 from evaluator.protocols.items import FULL, UNPARSED, split_rank
 from evaluator.protocols.records import by_key, rounded
 from evaluator.statistics.difference import (
@@ -51,7 +51,7 @@ def compare(
     """Compare the models of runs and tables (see `read_answers`) on the items that all of them answered.
 
     detect: a difference (0..1); the rows then say how many items and block seeds it needs. metric: the metric to
-    compare, None for each protocol's main metric. Returns
+    compare, None for each protocol's main metric, or where it differs between runs for one that all have. Returns
 
     - `models`: the sources of each model: several if it has several training seeds or runs on several blocks.
     - `marks`: the note beside every number of a model that is contaminated or a stand-in.
@@ -70,7 +70,8 @@ def compare(
     Raises UserError when a source cannot be read, when there are fewer than two models, and as `match_blocks` does.
     """
     unique = {_resolved(source): source for source in sources}
-    answers = [each for source in unique.values() for each in read_answers(source, metric)]
+    common = common_metrics(list(unique.values()))
+    answers = [each for source in unique.values() for each in read_answers(source, metric, common)]
     blocks = match_blocks(answers)
     models = by_key((each.model, each.source) for each in answers)
     said = by_key((each.model, each.mark) for each in answers if each.mark)

@@ -53,7 +53,7 @@ def report(
     from evaluator.report.figures import write_figures
     from evaluator.report.page import DRAWN, figures_of_audits, write_page
     from evaluator.report.papers.given import read_audit
-    from evaluator.runs.folder import is_unfinished, read_named
+    from evaluator.runs.folder import as_written, is_unfinished, read_named
 
     if hub_dataset and not hub:
         raise UserError("--hub-dataset belongs to --hub; give the folder of the model's repository with --hub.")
@@ -77,7 +77,8 @@ def report(
         say(f"Results for the Hub are in {', '.join(map(str, write_hub(pool_runs(results), hub, hub_dataset)))}.")
     if not as_json:
         print_results(results, full, as_json)
-    result({"report": str(path), "results": results, "pooled": pool_runs(results)}, as_json, str(path))
+    written = [as_written(each) for each in results]
+    result({"report": str(path), "results": written, "pooled": pool_runs(results)}, as_json, str(path))
 
 
 @click.command(cls=Command, examples=["leaderboard run-a run-b --out site"])

@@ -15,6 +15,7 @@ from evaluator.provenance.contamination import mark_of, training_said, warning_o
 from evaluator.report.overview import Line, every_row, read_lines, side_by_side
 from evaluator.report.table import Column, Table, confidence, plain, population
 from evaluator.report.verdict import headline, judge, other_verdicts
+from evaluator.runs.folder import as_written
 from evaluator.runs.parts import limit_said, splits_said
 from generator.base.commands import result
 
@@ -40,8 +41,7 @@ def print_results(runs: Sequence[dict[str, Any]], full: bool = False, as_json: b
 def _with_verdict(entry: dict[str, Any]) -> dict[str, Any]:
     """The contents of results.json with the verdict. The folder, which only analyses need, is left out: equal runs
     print equal results."""
-    record = {name: value for name, value in entry.items() if name != "folder"}
-    return {**record, "verdict": judge(entry).record()}
+    return {**as_written(entry), "verdict": judge(entry).record()}
 
 
 def _print_for_people(runs: Sequence[dict[str, Any]], full: bool) -> None:

@@ -112,7 +112,7 @@ def run(
     from evaluator.api import evaluate
     from evaluator.cli.results_table import print_results
     from evaluator.runs.dataset import Dataset
-    from evaluator.runs.folder import folder_name
+    from evaluator.runs.folder import folder_name, in_folder
     from evaluator.runs.measure import write_items
     from evaluator.runs.tracking import log_results
 
@@ -149,7 +149,8 @@ def run(
         return
     folders = " ".join(str(evaluation.folder) for evaluation in evaluations)
     say(f"Scores and results are in {folders}. Next: score report {folders}")
-    print_results([evaluation.results for evaluation in evaluations], full, as_json)
+    measured = [in_folder(evaluation.results, evaluation.folder) for evaluation in evaluations]
+    print_results(measured, full, as_json)
 
 
 def _check_early(protocols: Sequence[str], out: Path | None) -> None:
@@ -295,7 +296,7 @@ def measure(
     from evaluator.cli.results_table import print_results
     from evaluator.report.files import write_latex
     from evaluator.runs.elsewhere import Source, measure_items
-    from evaluator.runs.folder import split_run
+    from evaluator.runs.folder import in_folder, split_run
     from evaluator.runs.measure import measure as compute
     from evaluator.runs.measure import write_items
 
@@ -319,4 +320,4 @@ def measure(
         write_latex(found, run)
         if jsonl:
             write_items(run, channel, tolerance, level)
-    print_results(results, full, as_json)
+    print_results([in_folder(found, run) for run, found in zip(runs, results, strict=True)], full, as_json)

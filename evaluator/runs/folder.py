@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -116,7 +117,19 @@ def read_results(run: Run) -> dict[str, Any]:
     """The results of a run, and its `folder`, where its items are. Raises UserError when it has none."""
     if not (run.folder / "results.json").exists():
         raise UserError(f"{run.folder} has no results; write them with `score measure {run.folder}`.")
-    return {**read_json(run.folder / "results.json", ResultsRecord), "folder": str(run.folder)}
+    return in_folder(read_json(run.folder / "results.json", ResultsRecord), run.folder)
+
+
+def in_folder(results: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Results with the `folder` of their run, where pooling reads the items of several runs."""
+    named = copy(results)  # a copy of a file's record still names the file where a key is missing
+    named["folder"] = str(folder)
+    return named
+
+
+def as_written(results: dict[str, Any]) -> dict[str, Any]:
+    """Results as results.json holds them, without the `folder` of `in_folder`."""
+    return {key: value for key, value in results.items() if key != "folder"}
 
 
 @dataclass(frozen=True)

@@ -79,8 +79,7 @@ def measure_locked(
     results = _results(run, measured, rules)
     write_tables(run, measured, results)
     write_json(folder / "results.json", results)
-    # Where the items are, for analyses of several runs; only of runs that were measured here.
-    return {**results, "folder": str(folder)}
+    return results
 
 
 def recompute(run: Run) -> Results:

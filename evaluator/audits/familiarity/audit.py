@@ -18,7 +18,7 @@ from evaluator.audits.familiarity.samples import Sample
 from evaluator.provenance.captions import Binding, Reading, Synonyms, normalised
 from evaluator.statistics.intervals import LEVEL
 from generator.base.clusters import Clusters
-from generator.base.crossed import CrossedMeans
+from generator.base.crossed import OF_SHARES, CrossedMeans
 from generator.base.files import read_json, write_json, write_text
 from generator.base.progress import SILENT, Progress
 
@@ -36,6 +36,8 @@ BUCKETS = {
     frozenset({NONE}): "definitely_unseen",
 }
 """Set of labels of a sample's bindings → one of seven buckets (table 19)."""
+_MOMENTS = 1e-9
+"""The factor of the prior guesses of `CrossedMeans` at which they count nothing."""
 _AMBIGUOUS = tuple(bucket for bucket in BUCKETS.values() if bucket.startswith("amb_"))
 _SPLITS = {
     **{bucket: (bucket,) for bucket in BUCKETS.values()},
@@ -203,7 +205,8 @@ def _asymmetry(overlaps: Sequence[Overlap]) -> dict[str, float]:
     clusters = Clusters.of([o.sample.cluster or f"sample {i}" for i, o in enumerate(both)])
     low, high = np.nan, np.nan
     if len(each):
-        low, high = CrossedMeans(clusters).estimate(each).vocabulary.interval(LEVEL)
+        # The prior guesses are about effects on a model's answers; captions have no such effects.
+        low, high = CrossedMeans(clusters, prior=OF_SHARES.weakened(_MOMENTS)).estimate(each).vocabulary.interval(LEVEL)
     return {"value": float(each.mean()) if len(each) else np.nan, "low": low, "high": high}
 
 

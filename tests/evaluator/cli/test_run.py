@@ -94,7 +94,9 @@ def test_the_level_of_a_run_is_kept_when_it_is_measured_again(drawn: Path, tmp_p
     assert again["rules"]["level"] == 0.9
     other = score_json("measure", folder, "--level", "0.99")
     widths = [[row["high"] - row["low"] for row in each["rows"] if row["low"] is not None] for each in (again, other)]
-    assert all(narrow < wide for narrow, wide in zip(*widths, strict=True))
+    # An interval of 0..1, as two clusters give, has no wider one.
+    assert all(narrow < wide or narrow == wide == 1 for narrow, wide in zip(*widths, strict=True))
+    assert sum(narrow < wide for narrow, wide in zip(*widths, strict=True)) > 10
     assert "99% intervals" in score_command("report", folder).stdout
 
 

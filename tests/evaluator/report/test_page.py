@@ -187,7 +187,8 @@ def test_a_page_has_every_item_with_its_image_texts_scores_and_outcome(half_righ
 def test_a_page_says_the_numbers_and_how_they_were_made(half_right: Path) -> None:
     (results,), text = write(half_right, half_right.parent / "report.html")
     words = " ".join(_Page(text).words.split())
-    assert len([row for row in results["rows"] if not row["metric"].startswith("errors by")]) == 14
+    assert len([row for row in results["rows"] if not row["metric"].startswith("errors by")]) == 17
+    assert len([row for row in results["rows"] if row["metric"] == "matching"]) == 3
     assert {row["error"] for row in results["rows"] if row["metric"].startswith("errors by") and row["value"]} == {
         "as familiar",
         "binding",
@@ -232,7 +233,8 @@ def test_several_runs_share_a_page(half_right: Path, scored: Scored, tmp_path: P
     assert [run["label"] for run in items_of(path)[0]["runs"]] == ["half:right", "all:right"]
     head, *rows = path.with_suffix(".csv").read_text().splitlines()
     assert head.startswith('"model","benchmark","protocol","metric"')
-    assert len([row for row in rows if row.startswith('"all:right"')]) == 7
+    assert len([row for row in rows if row.startswith('"all:right"')]) == 10
+    assert len([row for row in rows if row.startswith('"all:right"') and '"matching"' in row]) == 3
     assert path.with_suffix(".tex").read_text().count(r"\begin{table}") == 4
 
 

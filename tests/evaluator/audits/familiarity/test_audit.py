@@ -94,7 +94,8 @@ def test_the_interval_is_over_clusters_of_samples() -> None:
     assert of_images["value"] == of_samples["value"] == 0.75
     values = np.array([1, 0.5] * 4)  # of the eight images
     expected = stats.t.interval(0.95, 7, values.mean(), stats.sem(values))
-    assert (of_images["low"], of_images["high"]) == pytest.approx(expected)
+    # The variances come from a fit that ends when no digit that is shown changes.
+    assert (of_images["low"], of_images["high"]) == pytest.approx(expected, rel=2e-3)
     assert of_images["high"] - of_images["low"] > 1.5 * (of_samples["high"] - of_samples["low"])
     single = summary(SAMPLES[0])["asymmetry"]
     assert (single["low"], single["high"]) == (None, None)

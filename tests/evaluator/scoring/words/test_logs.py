@@ -152,6 +152,7 @@ def test_a_log_is_compared_with_a_run_and_gets_a_page(rendered: Path, tmp_path: 
     succeed("score run", rendered, "--model", "blind:length", "--protocol", "binary", "--out", tmp_path / "ours")
     compared = json.loads(succeed("score compare", tmp_path / "theirs", tmp_path / "ours", "--json").stdout)
     (items,) = compared["items"]
+    assert {row["metric"] for row in compared["rows"]} == {"accuracy"}
     assert items["compared"] + sum(each["items"] for each in items["unscored"].values()) == len(rows) // 2
     succeed("score report", tmp_path / "theirs", "--out", tmp_path / "page.html")
     assert "theirs" in (tmp_path / "page.html").read_text(encoding="utf-8")
