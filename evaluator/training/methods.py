@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from evaluator.provenance.exposure import STAND_IN_METHOD
 from evaluator.runs.request import option
 from evaluator.training.recipe import NEGATIVES, Recipe, listed, parse_lora
 from generator.base.errors import UserError
@@ -112,7 +111,7 @@ class Pretrain(Method):
 
     architecture: Literal["dual", "dual-vit"] = option("dual", "Image tower: a ResNet, or a transformer (dual-vit).")
     size: Literal["tiny", "small"] = option("tiny", _SIZE)
-    name = STAND_IN_METHOD
+    name = "pretrain"  # STAND_IN_METHOD of evaluator/provenance/exposure.py, which is slow to import
     options = ("epochs", "batch", "rate", "seed", "precision", "architecture", "size")
     further = False
     every_split = True

@@ -71,7 +71,9 @@ def test_results_are_printed_for_people_and_for_machines(drawn: Path, tmp_path: 
     assert f"Scores and results are in {folder}. Next: score report {folder}" in people.stderr
     results = json.loads((folder / "results.json").read_text())
     for command in (["run", drawn, "--model", f"bag:sharp@{drawn}", "--out", folder], ["measure", folder]):
-        assert score_json(*command) == results
+        printed = score_json(*command)
+        assert set(printed.pop("verdict")) == {"kind", "sentence"}
+        assert printed == results
     report = score_json("report", folder)
     assert (report["report"], report["results"]) == (str(folder.parent / "report.html"), [results])
     both = score_json("report", folder, folder, "--out", tmp_path / "page.html")
@@ -120,6 +122,7 @@ def test_several_models_are_scored_and_printed_together(drawn: Path, tmp_path: P
     found = score_json("run", drawn, *models, "--protocol", "binary", "--out", tmp_path / "runs")
     assert [each["model"] for each in found["results"]] == specs
     folders = [tmp_path / "runs" / folder_name(spec) for spec in specs]
+    assert all(set(results.pop("verdict")) == {"kind", "sentence"} for results in found["results"])
     assert [json.loads((folder / "results.json").read_text()) for folder in folders] == found["results"]
     printed = score_command("run", drawn, *models, "--protocol", "binary", "--out", tmp_path / "runs")
     assert all(f"{spec} on color-shape-3x3-b0" in printed.stdout for spec in specs)

@@ -47,6 +47,7 @@ ROW: Row = {
     "unscored": 0,
     "chance": 0.5,
     "p": 0.0312,
+    "ceiling": None,
 }
 GAP = {"minus": "unseen", "is_gap": True, "unit": "difference"}
 """What makes a row of `seen` a gap."""

@@ -173,7 +173,7 @@ def _outcomes(items: pd.DataFrame, candidates: pd.DataFrame, rng: np.random.Gene
     unscored = rng.random(len(rows)) < 0.01
     rows.loc[unscored, ["value", "true", "false"]] = np.nan
     rows["unscored"] = np.where(unscored, "the model's score is not a number", "")
-    rows["metric"] = rows["protocol"].map(METRIC)
+    rows["metric"], rows["level"] = rows["protocol"].map(METRIC), ""
     rows["scene_id"] = rows["item_id"].map(candidates.groupby("item_id")["scene_id"].first())
     return rows
 

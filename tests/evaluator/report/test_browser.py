@@ -19,6 +19,7 @@ from evaluator.report.table import number
 from evaluator.runs.folder import read_named
 from tests.browser import barriers
 from tests.evaluator.report.many import EVIL, write_many
+from tests.evaluator.report.test_site import write_run
 
 WIDTHS = {390: 844, 1400: 900, 1920: 1080}
 ITEMS = 10_000
@@ -203,7 +204,9 @@ def test_the_page_asks_the_network_for_nothing(browser: Any, report: tuple[Path,
 
 
 def test_a_site_leads_to_each_model_and_back(browser: Any, tmp_path: Path) -> None:
-    write_site(write_many(tmp_path / "many", 240, 30, seeds=1), tmp_path / "site")
+    models = [f"model{number:02d}" for number in range(12)]
+    runs = [write_run(tmp_path / model, model, seed) for seed, model in enumerate(models)]
+    write_site([str(run) for run in runs], tmp_path / "site")
     context = browser.new_context()
     page, errors = context.new_page(), []
     page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
@@ -211,9 +214,9 @@ def test_a_site_leads_to_each_model_and_back(browser: Any, tmp_path: Path) -> No
     page.goto(f"file://{tmp_path / 'site' / 'index.html'}")
     page.wait_for_selector(".chart svg")
     assert barriers(page) == []
-    page.locator("#board a", has_text="finetuned").first.click()
+    page.locator("#board a", has_text="model03").first.click()
     page.wait_for_selector(".chart svg")
-    assert {*page.locator("#board th[scope=row]").all_inner_texts()} == {"finetuned"}
+    assert {*page.locator("#board th[scope=row]").all_inner_texts()} == {"model03"}
     page.locator("nav a", has_text="All models").click()
     page.wait_for_selector("#board tbody tr:nth-child(12)")
     context.close()

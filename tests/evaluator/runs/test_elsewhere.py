@@ -121,6 +121,7 @@ def test_winoground_scores_are_those_computed_by_hand(labels: Path, tmp_path: Pa
         assert (row["items"], row["clusters"], row["unscored"]) == (7, 7, 0)
         assert row["low"] < row["value"] < row["high"]
     assert [find(results, "pairs", "all", metric=m)["ties"] for m in ("text", "image")] == [0, 1]
+    assert results.pop("verdict")["kind"] == "nothing held out"
     again = measure(tmp_path / "run")
     assert again == results
 

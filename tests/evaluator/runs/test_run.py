@@ -89,7 +89,9 @@ def test_measuring_again_needs_no_model_and_gives_the_same_bytes(
     (folder / "results.json").unlink()
     done = succeed("measure", folder, "--json")
     assert [file.read_bytes() for file in made] == before
-    assert json.loads(done.stdout) == json.loads(before[0])
+    printed = json.loads(done.stdout)
+    assert printed.pop("verdict")["sentence"]
+    assert printed == json.loads(before[0])
 
 
 @pytest.mark.full
