@@ -28,7 +28,7 @@ class BlockMean:
     value: float
     low: float
     high: float
-    """The interval; nan for one block."""
+    """The interval; nan for one block, and for blocks that all agree."""
     error: float
     """The standard error; nan for one block."""
     freedom: int
@@ -71,7 +71,9 @@ def block_mean(values: Sequence[float], blocks: Sequence[str], level: float) -> 
         sd = float(means.std(ddof=1))
         over_blocks = Spread(sd, float(means.min()), float(means.max()))
         error = sd / n_blocks**0.5
-        reach = float(stats.t.ppf((1 + level) / 2, n_blocks - 1)) * error
+        # Blocks that all agree, as where every answer is right, do not say how far others may differ.
+        if sd > 0:
+            reach = float(stats.t.ppf((1 + level) / 2, n_blocks - 1)) * error
     if n_runs > n_blocks:
         sd_runs = float(np.sqrt(np.square(residual).sum() / (n_runs - n_blocks)))
         around = mean + residual

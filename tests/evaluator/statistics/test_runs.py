@@ -61,6 +61,7 @@ def test_a_mean_over_blocks_has_students_interval() -> None:
     assert (mean.low, mean.high) == pytest.approx(expected)
     assert mean.p(0) == pytest.approx(stats.ttest_1samp([2, 4, 8], 0).pvalue)
     assert np.isnan(block_mean([1, 3], ["a", "a"], 0.9).low)
+    assert np.isnan(block_mean([1, 1, 1], ["a", "b", "c"], 0.9).low)
 
 
 def test_a_rotation_tells_more_than_a_block_and_the_wider_claim_is_wider() -> None:
