@@ -112,7 +112,8 @@ def test_its_first_python_scores_a_model_without_blender(rendered: Path, tmp_pat
     code = f"import sys; sys.modules['bpy'] = None\n{first_python(tmp_path, rendered)}"
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("CLIP on color-shape-3x3-b0 (dataset ")
+    assert done.stdout.startswith("R@1 (retrieval, grid) of CLIP ")  # the verdict comes first
+    assert "\nCLIP on color-shape-3x3-b0 (dataset " in done.stdout
     assert "retrieval" in done.stdout
 
 

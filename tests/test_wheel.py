@@ -171,7 +171,8 @@ def test_it_scores_with_the_extra_score_alone_beside_numpy_2(
     assert [row["value"] for row in found] == pytest.approx([row["value"] for row in expected])
     assert json.loads((tmp_path / "there" / "run.json").read_text())["versions"]["numpy"] >= "2"
     said = run(bin_ / "python", "-c", first_python(tmp_path, rendered), **there)
-    assert said.startswith("CLIP on color-shape-3x3-b0")
+    assert said.startswith("R@1 (retrieval, grid) of CLIP ")  # the verdict comes first
+    assert "\nCLIP on color-shape-3x3-b0" in said
     assert "pip install 'jackalope[render]'" in refused(bin_ / "gen", *QUICK, **there)
 
 
