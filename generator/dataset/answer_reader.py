@@ -16,6 +16,7 @@ How it works, in time linear in the length of the answer:
 """
 
 import unicodedata
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -992,7 +993,7 @@ _DEPICTS = _words("shows depicts represents portrays illustrates conveys summari
 _LESSENING = _words("almost partially partly nearly half less")
 
 
-class Statements:
+class Statements(ABC):
     """Collects the statements of an answer, sentence by sentence. A subclass reads clauses."""
 
     def __init__(self) -> None:
@@ -1050,20 +1051,20 @@ class Statements:
         self._end_pending()
         return self.verdict.answer()
 
+    @abstractmethod
     def stands_alone(self, clause: Clause) -> bool:
         """Whether a clause is nothing but a label."""
-        raise NotImplementedError
 
-    def mention(self, clause: Clause) -> None:
+    def mention(self, clause: Clause) -> None:  # noqa: B027 - answers of yes or no have nothing to remember
         """Take a clause that states nothing, because it asks or supposes."""
 
+    @abstractmethod
     def take_clause(self, clause: Clause, sentence: Sentence, number: int) -> None:
         """Take the `number`-th clause of a sentence."""
-        raise NotImplementedError
 
+    @abstractmethod
     def labels_in(self, clause: Clause) -> set[int]:
         """The labels that a boxed clause names."""
-        raise NotImplementedError
 
     def state(self, label: int, explicit: int) -> None:
         """Take a statement, which a statement that waits for its label makes more explicit."""

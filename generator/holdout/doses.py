@@ -72,7 +72,7 @@ def with_doses(
         dose = doses[(i + 2 * holdout.turn) % len(doses)]
         objects = holdout.object_groups[(i + holdout.turn) % turns]
         bindings_of_dose[dose].extend(product(values, objects))
-    given = []
+    doses_above_0 = []
     for times in doses:
         if times == 0 or times not in bindings_of_dose:
             continue
@@ -86,8 +86,8 @@ def with_doses(
                     f"train=N, or take a smaller dose."
                 )
             chosen += of_binding[:times]
-        given.append(Dose(times, tuple(bindings_of_dose[times]), tuple(sorted(chosen))))
-    return replace(holdout, doses=tuple(given))
+        doses_above_0.append(Dose(times, tuple(bindings_of_dose[times]), tuple(sorted(chosen))))
+    return replace(holdout, doses=tuple(doses_above_0))
 
 
 def _candidate_scenes(
