@@ -88,3 +88,21 @@ def test_synonyms_are_in_the_caption_as_often_as_in_the_paraphrase(ladder: Path)
         usual["caption" if names["c"] > names["p"] else "paraphrase"] += 1
     # Half of each, within four standard deviations of a fair coin.
     assert abs(usual["caption"] - len(triples) / 2) < 2 * len(triples) ** 0.5
+
+
+def test_a_text_calls_one_thing_by_one_name(ladder: Path) -> None:
+    """A value that both objects have is edited in both or in neither; "a big cube and a large cone" gives it away."""
+    dataset = Dataset.open(ladder)
+    lexicon = Lexicon.of(dataset.world.vocabulary_text)
+    n_shared = 0
+    for _, texts in _triples(dataset.benchmark("ladder")):
+        for text in texts.values():
+            words, meanings = lexicon.divided(text)
+            words_of_meaning: dict[object, list[str]] = {}
+            for word, (part_of_speech, meaning) in zip(words, meanings, strict=True):
+                if part_of_speech in ("value", "noun"):
+                    words_of_meaning.setdefault(meaning, []).append(word)
+            for same in words_of_meaning.values():
+                assert len(set(same)) == 1, text
+                n_shared += len(same) > 1
+    assert n_shared > 0
