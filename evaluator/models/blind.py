@@ -14,7 +14,16 @@ import torch
 from PIL import Image
 from torch.nn.utils.rnn import pad_sequence
 
-from evaluator.models.contracts import BatchSize, Contests, Group, Pairs, PairScorer, cache_key, fingerprints
+from evaluator.models.contracts import (
+    BatchSize,
+    Contests,
+    Group,
+    Pairs,
+    PairScorer,
+    cache_key,
+    fingerprints,
+    info_without_network,
+)
 from evaluator.models.ngram import ORDER, NgramModel
 from evaluator.models.pretrained import TOKENIZER, Storage, Wanted, load_pretrained
 from evaluator.provenance.exposure import Exposure
@@ -33,16 +42,7 @@ class BlindScorer(PairScorer, ABC):
     def __init__(self, weights: str, **info: Any):
         self._known: dict[tuple[int | None, str], float] = {}
         self.batch = BatchSize(BATCH, "text")
-        self.info: dict[str, Any] = {
-            "weights": weights,
-            "preprocessing": "none: images are not read",
-            "activation": "none",
-            "parameters": 0,
-            "precision": "float64",
-            "device": "cpu",
-            "text_length": None,
-            **info,
-        }
+        self.info = info_without_network(weights, **info)
 
     def score_pairs(self, images: Sequence[Image.Image], pairs: Pairs, contests: Contests = None) -> np.ndarray:
         """As PairScorer.score_pairs."""

@@ -256,3 +256,22 @@ def fingerprints(inputs: Iterable[bytes]) -> np.ndarray:
 def cache_key(*decides: Any) -> str:
     """Cache key of a model, 16 hex digits: a hash of all settings that its results depend on, as JSON values."""
     return hashlib.sha256(json.dumps(decides, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+def info_without_network(weights: str, **more: Any) -> dict[str, Any]:
+    """The `info` of a model that reads no image and has no network.
+
+    Args:
+        weights: What it knows, in words; "none" for nothing.
+        more: Further entries.
+    """
+    return {
+        "weights": weights,
+        "preprocessing": "none: images are not read",
+        "activation": "none",
+        "parameters": 0,
+        "precision": "float64",
+        "device": "cpu",
+        "text_length": None,
+        **more,
+    }

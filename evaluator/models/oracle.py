@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from evaluator.models.contracts import BatchSize, Contests, Pairs, PairScorer, cache_key
+from evaluator.models.contracts import BatchSize, Contests, Pairs, PairScorer, cache_key, info_without_network
 from evaluator.provenance.exposure import Exposure
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, Images
@@ -39,17 +39,7 @@ class Oracle(PairScorer):
         self.batch = BatchSize(4096, "pair of image and text")
         self.exposure = Exposure()  # without training
         self.key = cache_key("oracle", rate, seed)
-        self.info: dict[str, Any] = {
-            "weights": "none",
-            "preprocessing": "none: images are not read",
-            "activation": "none",
-            "parameters": 0,
-            "precision": "float64",
-            "device": "cpu",
-            "text_length": None,
-            "rate": rate,
-            "seed": seed,
-        }
+        self.info = info_without_network("none", rate=rate, seed=seed)
         self._truths: Truths | None = None
         self._row_of_text: dict[str, int] = {}
 
